@@ -10,7 +10,7 @@ import { decodeMembership, encodeMembership } from '../../packages/raft/dist/cor
 import { toMessage } from '../../packages/raft/dist/net/message-decoder.js'
 import { Assembly, turnParts } from '../../packages/raft/dist/net/frames.js'
 import * as handshake from '../../packages/raft/dist/net/handshake.js'
-import { PROOF_BYTES } from '../../packages/raft/dist/net/proof.js'
+import { PROOF_BYTES } from '../../packages/raft/dist/net/token-proof.js'
 import { messageItem } from '../../packages/raft/dist/net/message-encoder.js'
 import { readRecord } from '../../packages/raft/dist/wal/record-decoder.js'
 import { putRecord, recordBytes } from '../../packages/raft/dist/wal/record-encoder.js'

@@ -1,5 +1,6 @@
 // Driver: the replicated key-value store: it applies the entries of consensus and returns the answers of
-// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when data is written.
+// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when
+// data is written.
 // long: the port has many calls; each is handed to the part that does it
 //
 // Laws

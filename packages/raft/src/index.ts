@@ -1,4 +1,4 @@
-// Rule: the exports of the package; each part is also an entry point of its own.
+// Rule: the exports of the package. Each folder is also an entry point of its own.
 
 export * from './core/index.js'
 export * from './net/index.js'

@@ -5,7 +5,8 @@
 //   waits             its latch is removed                  is told 'removed'
 //   waits             its barrier is complete               has passed, with its generation and index
 //   waits             a session of its generation ends      is told 'broken'
-//   waits             its own session ends                  is taken out; all others at the barrier are told 'broken'
+//   waits             its own session ends                  is taken out; at a barrier all others are told
+//                                                           'broken'
 //   waits             its time limit is over, or it leaves  is taken out; the others continue to wait
 //   any               its client has a new session          belongs to the new session
 //   has ended         it leaves, or its session ends        is forgotten

@@ -10,7 +10,7 @@
 //   wait        is absent                       nothing; 'absent'
 //   wait        exists       0                  nothing; 'passed'
 //   wait        exists       more than 0        a new party waits; ERR_BUSY if there is no room
-//   wait        exists       more than 0        a party that waits: its session and wait are those of this call
+//   wait        exists       more than 0        a party that waits gets the session and wait of this call
 //   wait        any          any                a party whose wait has ended gets that end again (K70)
 //   remove      is absent                       nothing; false
 //   remove      exists       any                it is removed, and all parties that wait are told; true

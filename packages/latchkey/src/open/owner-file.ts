@@ -7,7 +7,7 @@
 //     checksum. Without this law: a flipped bit in the name makes the directory look like another member's,
 //     and the operator searches for a wrong mount although the disk is at fault.
 //   - An address of a former member is kept while there is room. An operator's list of members is often older
-//     than the log and names removed members. They are no strangers (packages/raft/src/node/one-cluster.ts),
+//     than the log and names removed members. They are no strangers (packages/raft/src/node/wrong-cluster-check.ts),
 //     so no start waits for their answer.
 
 import { access, open, readFile, rename } from 'node:fs/promises'

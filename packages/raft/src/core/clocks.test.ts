@@ -4,7 +4,7 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { ClusterClock } from './cluster-time.js'
-import { Timers } from './stall-clock.js'
+import { Timers } from './election-timer-clock.js'
 
 test('T2: a stall counts for a quarter of the election timeout, and nothing fires for a heartbeat after it', () => {
   const timers = new Timers({ electionTimeout: 1000, heartbeat: 100 }, 0)

@@ -2,15 +2,15 @@
 // leader has this clock.
 //
 // Laws
-//   - the clock starts at the time of the last entry in the leader's log; its first reading is taken after
+//   - the clock starts at the time of the last entry in the leader's log. Its first reading is taken after
 //     that entry was appended here
-//   - each reading adds min(elapsed since the last reading, clamp): a pause of the leader can make leases end
-//     later, never earlier
-//   - a reading that is behind the last one adds nothing; so the sum never goes back (CT1)
-//   - a stamp is the sum, rounded down to whole milliseconds; the fraction stays in the sum. So two stamps
-//     differ by less than the real time between them plus one millisecond. Deadlines are whole milliseconds
-//     too: a holder is valid while `bound < deadline`, a lease ends when `time > deadline`. The two
-//     conditions are one millisecond apart, which covers the rounding.
+//   - each reading adds min(elapsed since the last reading, clamp). So a pause of the leader can make leases
+//     end later, never earlier
+//   - a reading that is behind the last one adds nothing, so the sum never goes back (CT1)
+//   - a stamp is the sum, rounded down to whole milliseconds, and the fraction stays in the sum. So two
+//     stamps differ by less than the real time between them plus one millisecond. Deadlines are whole
+//     milliseconds too: a holder is valid while `bound < deadline`, and a lease ends when `time > deadline`.
+//     The two conditions are one millisecond apart, which covers the rounding.
 
 export class ClusterClock {
   #sum: number

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { Disk } from './durable-before-send.js'
-import { Log } from './log.js'
+import { Log } from './log-in-memory.js'
 import type { Entry, Message } from './types.js'
 
 const hard = { term: 2, vote: 'b' }

@@ -1,25 +1,25 @@
-// Rule: a message that promises something durable is sent after the disk has it. Each call gathers its writes
-// into one batch; the messages wait here for that batch.
+// Rule: a message that promises something durable is sent only after the disk has it. Each call of the core
+// gathers its writes into one batch, and the messages wait here for that batch.
 //
 // Laws
-//   - a call gives out at most one batch, with hard state, truncation and entries together; batch ids grow by
-//     one
+//   - a call gives out at most one batch, with hard state, truncation and entries together. Batch
+//     ids grow by one
 //   - `durable` is the last index of the log in memory up to which the disk holds the same entries. A
-//     truncation at k voids all entries from k on in the batches that are being written: when such a batch
-//     completes, it proves nothing about the new entries from k on (L5)
-//   - the completion of a batch completes all batches before it; an older completion that arrives later
+//     truncation at k makes all entries from k on void in the batches that are being written. When such a
+//     batch completes, it proves nothing about the new entries from k on (L5)
+//   - the completion of a batch completes all batches before it. An older completion that arrives later
 //     changes nothing (L7)
 //   - a message is sent when its batch is durable, and only if the message is still of the current term
 
 import { assert } from '@latchkey/base'
-import type { Log } from './log.js'
+import type { Log } from './log-in-memory.js'
 import type { HardState, LogPosition, Membership, Message, PersistBatch } from './types.js'
 
 interface Writing {
   readonly id: number
   /**
-   * When this batch is durable, the log is durable up to this index; undefined when the batch holds no valid
-   * entry.
+   * When this batch is durable, the log is durable up to this index. Undefined if the batch holds
+   * no valid entry.
    */
   coversTo: number | undefined
 }
@@ -84,14 +84,15 @@ export class Disk {
   }
 
   /**
-   * A durable snapshot holds the log up to `index`, even where the entries themselves are still being
-   * written. A member whose machine is ahead of its log restarts its log at that snapshot.
+   * A durable snapshot has the effects of the log up to `index`. So the log counts as durable there, even
+   * while the entries themselves are being written. A member whose state machine is ahead of its log restarts
+   * its log at that snapshot.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)
   }
 
-  /** The log restarts after a snapshot that is durable already. Earlier entries do not count any more. */
+  /** The log restarts after a snapshot that is already durable. Earlier entries do not count any more. */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }
     this.#truncateFrom = undefined
@@ -100,7 +101,7 @@ export class Disk {
     for (const writing of this.#writing) writing.coversTo = undefined
   }
 
-  /** The batch of this call; undefined when this call has nothing to write. */
+  /** Returns the batch of this call, or undefined if this call has nothing to write. */
   flush(log: Log, { term, vote }: HardState): PersistBatch | undefined {
     const from = this.#entriesFrom
     const hasEntries = from !== undefined && from <= log.lastIndex

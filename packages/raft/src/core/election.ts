@@ -1,24 +1,24 @@
-// Rule: elections: pre-vote, votes, stickiness, and the two fast elections: when the leader's process is known
-// to have ended, and when the members of a new cluster have met.
+// Rule: elections: pre-vote, votes, stickiness, and two fast elections: one when the leader's process is
+// known to have ended, and one when the members of a new cluster have met.
 //
 // Laws
-//   - a member gives one vote in a term, its own vote for itself included, and a vote is durable before it is
+//   - a member gives one vote in a term. Its vote for itself counts too. A vote is durable before it is
 //     sent (E1, E4, E21)
-//   - no vote for a candidate whose log is behind (E5); a pre-vote promises nothing and changes no term
+//   - no vote for a candidate whose log is behind (E5). A pre-vote promises nothing and changes no term
 //   - a member that has heard from a leader within an election timeout refuses all candidates (stickiness:
-//     E10, E12, E13). There are two exceptions: that leader asked for the election itself (transfer), or this
+//     E10, E12, E13). There are two exceptions: the leader itself asked for the election (transfer), or this
 //     member saw the leader's process end (leaderGone, once in a term)
 //   - after a failed round a candidate waits for a whole random timeout before the next round (E20)
 
 import { votersBut } from './membership.js'
 import { tally } from './quorum.js'
-import { becomeFollower, becomeLeader, resetElectionTimer } from './roles.js'
+import { becomeFollower, becomeLeader, resetElectionTimer } from './role-changes.js'
 import type { ElectionReason, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
 /**
- * Eight slots: enough that voters who are neighbours in the order start at different times, and few enough
- * that the last voter waits for less than an election timeout.
+ * In how many slots the voters start a fast election. With eight slots, voters who are neighbours in the
+ * order start at different times, and the last voter still waits for less than an election timeout.
  */
 const FAST_SLOTS = 8
 
@@ -72,8 +72,9 @@ function startPreVote(state: State, why: ElectionReason): void {
 }
 
 /**
- * The vote requests wait until this member's own vote is durable: a candidate must have taken the term before
- * it asks for votes in that term (E4).
+ * The vote requests wait until this member's own vote is durable. Without this: the candidate asks for votes
+ * in term 5, crashes and forgets term 5, then votes for another candidate in term 5. Two leaders of one term
+ * are possible (E4).
  */
 export function startCampaign(state: State, why: ElectionReason): void {
   becomeFollower(state, state.term + 1, undefined)
@@ -137,10 +138,7 @@ export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
   addVote(state, m.from, m.granted)
 }
 
-/**
- * The message is of the current term: `vote` in dispatch.ts has moved to a higher term, and has refused a
- * lower one.
- */
+/** `vote` of message-dispatch.ts has compared the terms before, so the message is of the current term. */
 export function onVote(state: State, m: Of<'vote'>): void {
   const free =
     state.vote === m.from ||
@@ -178,8 +176,8 @@ export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
 }
 
 /**
- * The leader's process has ended: its closed connection shows this. Ends the stickiness of this member alone,
- * and only once in a term. A later message of that leader restores the stickiness. After a failed fast
+ * The leader's process has ended, as its closed connection shows. This ends the stickiness of this member
+ * alone, and only once in a term. A later message of that leader restores the stickiness. After a failed fast
  * election the ordinary timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
@@ -191,10 +189,12 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 /**
- * This member's fresh directory is not that of a wiped member (first-boot.ts). If its log is empty, the
- * cluster is new and nobody has led it: there is no leader whom an election could disturb, and nothing to
- * wait for. The rules of the election stay the same, and after a failed one the ordinary timeout applies. A
- * member that votes before others may, asks them in vain; the last one of them asks all.
+ * This member is known not to be a member that lost its disk (wiped-member-check.ts), so it may vote
+ * from now on. If
+ * its log is empty, the cluster is new and has never had a leader: an election can disturb nobody, so this
+ * member need not wait for a timeout. The rules of the election stay the same, and after a failed one the
+ * ordinary timeout applies. A member that may vote before the others asks them in vain. The last member to be
+ * allowed asks all others, and can win.
  */
 export function onVotingAllowed(state: State): void {
   state.mayVote = true
@@ -204,10 +204,10 @@ export function onVotingAllowed(state: State): void {
 }
 
 /**
- * Two voters that see the same event in the same millisecond would each vote for itself, and both would wait
- * for a whole timeout. So each voter has a slot, by the order of the ids. It starts at a random moment
- * in the first half of its slot. In the second half no new voter starts, so that the election can be won
- * there.
+ * How long this voter waits before a fast election. If two voters saw the same event in the same millisecond,
+ * each would vote for itself, and both would wait for a whole timeout. So each voter has a slot of its own,
+ * by the order of the ids. A voter starts at a random moment in the first half of its slot. In the second
+ * half no voter starts, so that the election can be won then.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

@@ -1,17 +1,17 @@
 // Rule: how a follower takes over the leader's log.
 //
 // Laws
-//   - a term has one leader: an append, heartbeat or snapshot that a leader receives in its own term is a
-//     broken law (E22)
-//   - entries are cut only from the first conflict on, and never at or below the commit index (L3, L4)
-//   - the commit index follows the leader's only as far as this log is known to agree with the leader's log
-//     (L2)
+//   - a term has one leader. If a leader receives an append, heartbeat or snapshot of its own term, the law
+//     is broken (E22)
+//   - entries are removed only from the first conflict on, and never at or below the commit index (L3, L4)
+//   - the commit index follows the leader's only as far as this log is known to agree with the
+//     leader's log (L2)
 //   - an acknowledgement covers only entries that agree and are durable (L5)
 
 import { AssertionError, assert } from '@latchkey/base'
 import { heardLeader } from './election.js'
 import { decodeMembership } from './membership.js'
-import { adjustRole, becomeFollower } from './roles.js'
+import { adjustRole, becomeFollower } from './role-changes.js'
 import { type State, appendEntry } from './state.js'
 import type { Entry, Membership, Message } from './types.js'
 
@@ -70,8 +70,8 @@ function takeEntries(state: State, entries: readonly Entry[]): void {
     }
     appendEntry(state, entry)
     if (entry.kind === 'members') {
-      // The bytes can be decoded: message-checks.ts has decoded them once, and refuses a message whose bytes
-      // it cannot decode.
+      // decodeMembership cannot fail here: message-checks.ts has decoded the same bytes before, and refuses a
+      // message whose bytes it cannot decode.
       state.configs.append(entry.index, decodeMembership(entry.data) as Membership)
       adjustRole(state)
     }
@@ -107,7 +107,7 @@ function isReceiving({ staging, clock, options }: State): boolean {
   return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
-/** The request has no position yet: any snapshot that is new enough will do. */
+/** Asks for a snapshot. The request names no position, because any snapshot that is new enough will do. */
 function askForSnapshot(state: State, to: string): void {
   const { id: from, term, options } = state
   const position = { index: 0, term: 0, time: 0 }
@@ -124,8 +124,8 @@ function askForSnapshot(state: State, to: string): void {
 }
 
 /**
- * Sends the acknowledgement that the leader waits for: at once when all entries are durable, else after each
- * sync, up to the durable index.
+ * Sends the acknowledgement that the leader waits for. If all entries are durable, it is sent at once.
+ * Otherwise one is sent after each sync, up to the durable index.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return
@@ -137,8 +137,7 @@ export function acknowledge(state: State, synced: boolean): void {
 }
 
 /**
- * A message of a leader whose term is over. The answer carries the new term, so that the old leader steps
- * down.
+ * Answers a leader whose term is over. The answer carries the new term, so that the old leader steps down.
  */
 export function refuseOldLeader(state: State, m: Of<'append'> | Of<'heartbeat'> | Of<'snapshot'>): void {
   const { id: from, term, options } = state

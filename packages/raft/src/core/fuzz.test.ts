@@ -5,7 +5,7 @@
 import { type Random, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { Effect, MemberId, MembershipChange, Membership, Message } from './index.js'
-import { type Member, ORIGIN, World, place } from './traces/world.js'
+import { type Member, ORIGIN, World, place } from './traces/group-of-cores.js'
 
 const IDS = ['a', 'b', 'c', 'd', 'e']
 const peer = (id: string) => ({ url: `ws://${id}`, incarnation: id })

@@ -11,9 +11,10 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 }
 
 /**
- * The commit index travels with the next message to this peer. A message of its own for each commit would
- * double the messages of a lone caller. So such a message is sent only in three cases: when nothing was sent
- * for a while (Raft.announce), at each tick, and where somebody waits for the commit.
+ * Sends the commit index to this peer. Normally the commit index travels with the next message, because a
+ * message of its own for each commit would double the messages of a lone caller. So this function is used
+ * in three cases only: if nothing was sent for a while (Raft.announce), at each tick, and if somebody waits
+ * for the commit.
  */
 export function announce(state: State, peer: Progress, commit: number): void {
   if (peer.state === 'replicate' && peer.sentCommit < commit) sendHeartbeat(state, peer)

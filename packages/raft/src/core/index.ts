@@ -1,7 +1,7 @@
 // Rule: the exports of the core.
 
 export { isBookKeeping } from './membership-change.js'
-export { describeEntry, describeMembership } from './describe.js'
+export { describeEntry, describeMembership } from './state-as-text.js'
 export {
   Configurations,
   MAX_MEMBERS,
@@ -19,5 +19,5 @@ export { describeQuorum, isQuorum, majority, quorumValue, tally } from './quorum
 export { type Footprint, checkInvariants, checkStep, footprint } from './invariants.js'
 export { type Proposal, Raft } from './raft.js'
 export type { ElectionReason, LostCampaign } from './state.js'
-export type { SnapshotPiece } from './snapshot-out.js'
+export type { SnapshotPiece } from './send-snapshot.js'
 export type * from './types.js'

@@ -1,5 +1,5 @@
-// Rule: the laws of a core as code: laws of one state, and laws of two states in a row. Tests and the
-// simulator check them after every step. A check costs no more than a loop over the members.
+// Rule: the laws of a core as code: laws of one state, and laws of two states, one after the other. Tests and
+// the simulator check the laws after every step. A check costs no more than a loop over the members.
 
 import { elementAt, assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'
@@ -15,7 +15,7 @@ export function checkInvariants({ state }: { readonly state: State }): void {
   if (state.leading !== undefined) checkLeading(state, state.leading)
 }
 
-/** start <= applied <= handed out <= commit <= last, and handed out <= durable <= last. */
+/** Checks start <= applied <= handed out <= commit <= last, and handed out <= durable <= last. */
 function checkLog(state: State): void {
   const { log, disk, term, applied, handedOut, commit } = state
   assert(log.start.index <= applied, 'the log begins beyond what is applied (S5)')

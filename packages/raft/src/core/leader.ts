@@ -1,8 +1,7 @@
 // Rule: what a leader does at the end of each call and at each tick.
 //
 // Laws
-//   - the leader of a joint configuration appends exactly one entry to leave that configuration, once it is
-//     committed (M5)
+//   - once a joint configuration is committed, the leader appends exactly one entry to leave it (M5)
 //   - a leader that is no voter any more leads until the configuration without it is committed, then passes
 //     the leadership on (M11)
 //   - a leader that has not heard from a quorum for an election timeout steps down (check-quorum, E11)
@@ -13,8 +12,8 @@ import { isQuorum } from './quorum.js'
 import { pumpReads } from './read-index.js'
 import { announce, sendHeartbeat } from './heartbeat.js'
 import { appendOwn, forget, moveCommit, pumpPeer } from './replication.js'
-import { becomeFollower } from './roles.js'
-import { snapshotTick } from './snapshot-out.js'
+import { becomeFollower } from './role-changes.js'
+import { snapshotTick } from './send-snapshot.js'
 import type { Leading, State } from './state.js'
 import { pumpTransfer, sendTimeoutNow, transfer, transferTick } from './leadership-transfer.js'
 
@@ -28,8 +27,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // A leader whose own state is lost leads only until it can transfer the leadership: it brings its log to a
-  // member whose state is not lost.
+  // A leader that has lost its own state leads only until it can transfer the leadership. Its log may be the
+  // only one that could win the election, so it first brings its log to a member that has its state.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)
@@ -43,8 +42,8 @@ function leaveJoint(state: State): void {
 }
 
 /**
- * The commit index goes to all first. Then the most advanced member is asked to campaign at once, so that
- * nobody has to wait for a timeout.
+ * Passes the leadership on. The commit index goes to all members first. Then the member with the most
+ * advanced log is asked to campaign at once, so that the members need not wait for a timeout.
  */
 function resign(state: State, { peers }: Leading): void {
   for (const peer of peers) announce(state, peer, state.commit)
@@ -53,8 +52,8 @@ function resign(state: State, { peers }: Leading): void {
 }
 
 /**
- * The leader sends nothing more to a removed member once that member has its removal and was sent the commit
- * of it (M12).
+ * Stops sending to removed members. A removed member is forgotten once it has the entry that removes it and
+ * was sent the commit index of that entry (M12).
  */
 function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {

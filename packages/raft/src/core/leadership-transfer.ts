@@ -1,16 +1,19 @@
 // Rule: leadership transfer.
 //
 // Laws
-//   - the target is asked to campaign once its log equals the leader's; until then the leader proposes
-//     nothing new
-//   - the leader gives up after an election timeout, so that a dead or slow target stops writes for no longer
+//   - the target is asked to campaign once its log equals the leader's. Until then the leader
+//     proposes nothing new
+//   - the leader gives up after an election timeout, so that a dead or slow target stops writes no longer
 //     than that (E17)
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
 import type { MemberId } from './types.js'
 
-/** `to` undefined: the member whose log is the most advanced. Without a suitable target nothing happens. */
+/**
+ * If `to` is undefined, the member with the most advanced log is the target. Without a suitable target
+ * nothing happens.
+ */
 export function transfer(state: State, to: MemberId | undefined): void {
   const leading = state.leading
   if (leading === undefined) return
@@ -39,7 +42,8 @@ export function pumpTransfer(state: State): void {
 }
 
 /**
- * Asks the most advanced member to campaign, without waiting for its log: this leader steps down in any case.
+ * Asks the member with the most advanced log to campaign, even if its log is not complete: this leader steps
+ * down in any case.
  */
 export function sendTimeoutNow(state: State): void {
   const heir = furthest(state, state.leading as Leading)

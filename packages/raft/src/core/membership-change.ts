@@ -1,12 +1,12 @@
-// Rule: membership changes: the configuration that a change leads to, and whether it may be proposed now.
+// Rule: membership changes: which configuration a change leads to, and whether it may be proposed now.
 //
 // Laws
 //   - one change at a time: a change is refused while an earlier one is not committed or a joint
-//     configuration is in force, also one of an earlier leader (M3)
-//   - no change before an entry of the leader's own term is committed: the bug of 2015 in single-server
-//     changes (M1)
-//   - a change of more than one voter goes through a joint configuration, in which both halves must agree
-//     (M4)
+//     configuration is in force, even one of an earlier leader (M3)
+//   - no change before an entry of the leader's own term is committed. (Without this law single-server
+//     changes can lose a committed entry: the bug that was found in Raft in 2015.) (M1)
+//   - a change of more than one voter goes through a joint configuration, in which both halves
+//     must agree (M4)
 //   - a new voter was a learner before, and its log has kept up (M8, M10)
 
 import { isJoint, isMember, membersOf, sorted, whyInvalid } from './membership.js'
@@ -20,7 +20,7 @@ export type ChangeRefusal = {
 type Plan = { readonly next: Membership } | { readonly why: string }
 type Peers = Readonly<Record<MemberId, Peer>>
 
-/** The configuration to propose, or the reason why there is none. */
+/** Returns the configuration to propose, or the reason why it must not be proposed. */
 export function planChange(
   state: State,
   leading: Leading,
@@ -46,8 +46,8 @@ export function planChange(
 const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal => ({ reason, why })
 
 /**
- * The learner's durable log holds what was committed an election timeout ago; a smaller delay than that is
- * usual.
+ * Whether the learner's durable log has everything that was committed an election timeout ago. A learner that
+ * keeps up is usually later by less than that.
  */
 function hasKeptUp(state: State, { byId, marks }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
@@ -142,8 +142,8 @@ function withPeers(membership: Membership, peers: Peers): Membership {
 
 /**
  * True for changes that a leader makes by itself: the cluster's id, the incarnations of members that it has
- * met, and its own address where it had none. Voters and learners stay the same, which no caller's change
- * does.
+ * met, and its own address. Such a change leaves voters and learners as they are, while every change of a
+ * caller changes them.
  */
 export function isBookKeeping(now: Membership, next: Membership): boolean {
   const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>
@@ -155,8 +155,8 @@ export function isBookKeeping(now: Membership, next: Membership): boolean {
 }
 
 /**
- * With one voter more or less, every old quorum meets every new one. All other changes go through both
- * halves.
+ * Whether the change must go through a joint configuration. With one voter more or less, every old quorum has
+ * a member in common with every new one, so no joint configuration is needed. All other changes need one.
  */
 function throughJoint(now: Membership, target: Membership): Membership {
   const come = target.voters.filter((id) => !now.voters.includes(id))
@@ -171,7 +171,7 @@ function throughJoint(now: Membership, target: Membership): Membership {
   return withPeers(joint, { ...now.peers, ...target.peers })
 }
 
-/** The configuration that follows a joint one: the new half alone. */
+/** The configuration that follows a joint one: its new half alone. */
 export function leftJoint(joint: Membership): Membership {
   const learners = sorted([...joint.learners, ...joint.learnersNext])
   return withPeers({ ...joint, outgoing: [], learners, learnersNext: [] }, joint.peers)

@@ -1,9 +1,10 @@
 // Rule: membership configurations: which are valid, how they are encoded, and which one is in force.
 //
 // Laws
-//   - a configuration is in force from its append on, not from its commit; a truncation brings the one before
-//     back (M2)
-//   - the one in force is the latest of the log; a log without one uses the configuration at its start (M14)
+//   - a configuration is in force from its append on, not from its commit. If a truncation removes its entry,
+//     the configuration before it is in force again (M2)
+//   - the latest configuration in the log is in force. If the log has none, the configuration at its start is
+//     in force (M14)
 //   - the encoding is canonical: equal configurations have equal bytes
 
 import { lastOf, elementAt, assert } from '@latchkey/base'
@@ -19,7 +20,9 @@ export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], 
 
 export const isJoint = (membership: Membership): boolean => membership.outgoing.length > 0
 
-/** True for a member that votes and acknowledges: in a joint configuration a member of either half (E16). */
+/**
+ * Whether the member votes and acknowledges. In a joint configuration the members of both halves do (E16).
+ */
 export const isVoter = ({ voters, outgoing }: Membership, id: MemberId): boolean =>
   voters.includes(id) || outgoing.includes(id)
 
@@ -52,7 +55,7 @@ const isPeer = (value: unknown): value is Peer =>
 
 const isIdList = (value: unknown): value is readonly MemberId[] => Array.isArray(value) && value.every(isId)
 
-/** The reason why a configuration is invalid; undefined for a valid one (M18). */
+/** Returns the reason why a configuration is invalid, or undefined if it is valid (M18). */
 export function whyInvalid(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext, peers } = membership
   for (const list of [voters, outgoing, learners, learnersNext]) {
@@ -88,7 +91,7 @@ export function encodeMembership(membership: Membership): Uint8Array {
   return encoder.encode(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
 }
 
-/** Undefined when these bytes are no valid configuration. */
+/** Returns undefined if these bytes are no valid configuration. */
 export function decodeMembership(data: Uint8Array): Membership | undefined {
   let parsed: unknown
   try {

@@ -9,38 +9,38 @@ export interface RaftOptions {
   readonly id: MemberId
   readonly group: GroupId
   /**
-   * In ms. A voter that hears from no leader for this long starts an election. The wait before each attempt
-   * is up to twice as long, by chance.
+   * In ms. A voter that hears from no leader for this long starts an election. The wait before each election
+   * is random: between this time and twice this time.
    */
   readonly electionTimeout: number
-  /** In ms, the time between two heartbeats; well below the election timeout. */
+  /** In ms, the time between two heartbeats. It must be well below the election timeout. */
   readonly heartbeat: number
   /**
-   * Must differ at each start of a process: the contexts of forwarded reads begin at a number drawn from this
-   * generator (R3).
+   * Must give other numbers at each start of a process, because the contexts of forwarded reads begin at a
+   * number that is drawn here (R3).
    */
   readonly random: Random
   /** Whether a pre-vote comes before each campaign. Only tests turn this off. */
   readonly preVote?: boolean
   /** The most unanswered appends to one follower. */
   readonly maxInflight?: number
-  /** The most bytes of data in one append message; one entry may be larger alone. */
+  /** The most bytes of data in one append message. A single entry that is larger is sent alone. */
   readonly maxAppendBytes?: number
-  /** The most bytes of data in one entry; a larger proposal is refused as 'too-large'. */
+  /** The most bytes of data in one entry. A larger proposal is refused as 'too-large'. */
   readonly maxEntryBytes?: number
   /**
-   * The most bytes that are proposed and not committed. Beyond them a proposal is refused as 'busy', except
-   * when nothing else is uncommitted.
+   * The most bytes that may be proposed and not yet committed. Beyond that a proposal is refused as 'busy',
+   * unless it is the only uncommitted one.
    */
   readonly maxUncommittedBytes?: number
-  /** In ms, the most that one reading of the clock adds to cluster time (CT2). */
+  /** In ms, the most that one reading of the clock can add to cluster time (CT2). */
   readonly clamp?: number
   /**
-   * In ms, the length of a slot. After `leaderGone`, and after `allowVoting` in a new cluster, the voters start
-   * their pre-votes one slot after the other, in the order of their ids.
+   * In ms, the length of a slot in a fast election. After `leaderGone`, and after `allowVoting` in a new
+   * cluster, the voters start their pre-votes one slot after the other, in the order of their ids.
    */
   readonly fastDelay?: number
-  /** The most snapshot transfers to followers at one time. */
+  /** To how many followers a snapshot may be sent at the same time. */
   readonly maxSnapshots?: number
 }
 
@@ -54,18 +54,18 @@ export interface RaftBoot {
   /** The configuration in force at `start`. */
   readonly membership: Membership
   /**
-   * The index up to which the state machine has applied the log. An index before `start` means that the state
-   * is lost, and a snapshot is requested.
+   * The index up to which the state machine has applied the log. If it is before `start`, entries are
+   * missing: the state counts as lost, and a snapshot is requested.
    */
   readonly applied: number
   /**
-   * The state machine's data is damaged and must be replaced by a snapshot, though the log reaches back to
-   * `applied`.
+   * True if the state machine's data is damaged and must be replaced by a snapshot, even if the log has all
+   * entries after `applied`.
    */
   readonly rebuild?: boolean
   /**
-   * False: this member neither votes nor campaigns until `allowVoting()` is called. A fresh directory may be
-   * that of a member which lost its disk, and may have voted before.
+   * False: this member neither votes nor campaigns until `allowVoting()` is called. A fresh directory may
+   * belong to a member that lost its disk, and that may have voted before.
    */
   readonly mayVote?: boolean
 }

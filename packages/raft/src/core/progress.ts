@@ -1,16 +1,15 @@
 // Rule: what a leader knows of one other member, and how the leader sends entries to it.
 //
-//   probe      the leader does not know where the two logs agree, or a message was lost:
-//              one append at a time, the next one after its answer
-//   replicate  appends are sent before earlier ones are answered, as far as the window allows
+//   probe      the leader does not know up to where the two logs agree, or a message was lost:
+//              it sends one append at a time, and the next one after the answer
+//   replicate  appends are sent before earlier ones are answered, as many as the window allows
 //   snapshot   the member's next entry is no longer in the log: a snapshot is sent, and no appends
-//              (a snapshot that a member asks for because its state is lost is sent beside appends, in any
-//              state)
+//              (a member that has lost its state asks for a snapshot: that one is sent beside appends)
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //
 // Laws
-//   - match only grows (L9); next > match
+//   - match only grows (L9), and next > match
 //   - the window holds at most `maxInflight` appends (L18), and is empty in every state but replicate
 
 import { assert } from '@latchkey/base'
@@ -57,23 +56,23 @@ export class Window {
 }
 
 /**
- * waiting: for a free transfer. reading: the driver was asked for bytes. sent: the piece is under way.
- * installing: the member has all pieces.
+ * waiting: for a free transfer. reading: the driver was asked for bytes. sent: the piece was sent and is not
+ * answered yet. installing: the member has all pieces.
  */
 export type SnapshotPhase = 'waiting' | 'reading' | 'sent' | 'installing'
 
 export interface SnapshotTransfer {
   phase: SnapshotPhase
   position: LogPosition | undefined
-  /** The offset of the piece that is wanted or under way. */
+  /** The offset of the piece that is needed next or was sent last. */
   offset: number
-  /** The offset after that piece, once it was sent. */
+  /** The offset after that piece, if it was sent. */
   end: number
   done: boolean
   /** True when the piece was sent more than once. */
   again: boolean
   since: number
-  /** True when the member asked for the snapshot itself: its state is lost, its log is not. */
+  /** True if the member asked for the snapshot itself, because it has lost its state but not its log. */
   readonly asked: boolean
 }
 
@@ -85,9 +84,12 @@ export class Progress {
   /** True while a probe is not answered. */
   probing = false
   readonly window: Window
-  /** Timer time of the member's last answer in this term. */
+  /** When the member last answered in this term, on the clock of the election timers. */
   heardAt: number
-  /** Timer time at which `match` last grew, or at which the leader last looked for a lost append. */
+  /**
+   * When `match` last grew, or when the leader last looked for a lost append, on the clock of the
+   * election timers.
+   */
   movedAt: number
   /** The highest read round that the member has answered. */
   round = 0
@@ -95,13 +97,13 @@ export class Progress {
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
   /**
-   * Set when the member was removed. The leader still sends it the log up to `index`, the entry that removed
-   * it, until the timer time `until` at most.
+   * Set when the member was removed. The leader still sends the log to it up to `index`, the entry that
+   * removed it, but no longer than until `until`.
    */
   leaving: { readonly index: number; readonly until: number } | undefined
   /**
-   * The member may have lost acknowledged entries. An answer to a message of this read round or a later one
-   * decides whether its disk was rolled back.
+   * Set if the member may have lost acknowledged entries. The next answer to a message of this read round, or
+   * of a later one, decides whether its disk was rolled back.
    */
   suspectRound: number | undefined
 
@@ -136,7 +138,7 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** The caller has ended an earlier transfer before. */
+  /** The caller has already ended the transfer before this one. */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

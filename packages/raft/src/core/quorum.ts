@@ -1,4 +1,4 @@
-// Rule: quorums. A majority of n voters is more than half of n; a joint configuration needs a majority of
+// Rule: quorums. A majority of n voters is more than half of n. A joint configuration needs a majority of
 // both halves (M4). Learners are in neither half, so they never count (M9).
 
 import type { MemberId, Membership } from './types.js'
@@ -8,12 +8,10 @@ type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1
 
-/** A reused array for one sort; no call keeps it. */
+/** An array that each call uses again for sorting, so that no call allocates one. No call keeps it. */
 const scratch: number[] = []
 
-/**
- * The largest value that a majority of `voters` has reached; 0 for an empty half, which can agree on nothing.
- */
+/** The largest value that a majority of `voters` has reached. It is 0 if there are no voters. */
 export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberId) => number): number {
   const size = voters.length
   if (size === 0) return 0
@@ -29,7 +27,10 @@ export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberI
   return scratch[majority(size) - 1] as number
 }
 
-/** The largest value that a quorum has reached: in a joint configuration a majority of both halves. */
+/**
+ * The largest value that a quorum has reached. In a joint configuration a majority of both halves must
+ * have reached it.
+ */
 export function quorumValue({ voters, outgoing }: Halves, valueOf: (id: MemberId) => number): number {
   const value = majorityValue(voters, valueOf)
   return outgoing.length === 0 ? value : Math.min(value, majorityValue(outgoing, valueOf))
@@ -45,13 +46,13 @@ function hasMajority(voters: readonly MemberId[], agrees: (id: MemberId) => bool
   return count >= majority(voters.length)
 }
 
-/** 'lost': the candidate can reach no quorum any more, whatever the missing voters answer. */
+/** The result 'lost' means that no answers of the missing voters can give the candidate a quorum any more. */
 export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Tally {
   if (isQuorum(halves, (id) => votes.get(id) === true)) return 'won'
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'
 }
 
-/** Draws a quorum value as text: one line for each voter, as long as its value is large. */
+/** Draws a quorum as text for test output: one line for each voter, as long as its value is large. */
 export function describeQuorum(halves: Halves, valueOf: (id: MemberId) => number): string {
   const lines: string[] = []
   const half = (name: string, voters: readonly MemberId[]) => {

@@ -1,29 +1,29 @@
-// Rule: one member of one Raft group. Each public method calls the rule that decides, and returns a list of
-// effects.
+// Rule: one member of one Raft group. Each public method calls the rule that decides, and returns a
+// list of effects.
 //
 // Laws
-//   - synchronous, deterministic, without a clock: the same calls give the same effects, to the byte
-//   - the caller reads `now` after the message or event of the call had arrived (CT2, K41)
-//   - nothing is sent that promises what is not durable (durable-before-send.ts)
+//   - synchronous, deterministic, without a clock: the same calls give the same effects, byte for byte
+//   - the caller reads `now` after the message or event of the call has arrived (CT2, K41)
+//   - nothing is sent that promises something that is not durable (durable-before-send.ts)
 
 import { assert } from '@latchkey/base'
 import { type ChangeRefusal, planChange } from './membership-change.js'
-import { describe } from './describe.js'
-import { receive, refuse, sendKept } from './dispatch.js'
+import { describe } from './state-as-text.js'
+import { receive, refuse, sendKept } from './message-dispatch.js'
 import { whyRefused } from './message-checks.js'
 import { electionTick, onLeaderGone, onVotingAllowed, ownVoteDurable } from './election.js'
-import { finish } from './end-of-call.js'
+import { finish } from './collect-effects.js'
 import { announce } from './heartbeat.js'
 import { leaderTick } from './leader.js'
 import { decodeMembership, encodeMembership, votersBut } from './membership.js'
 import { type RaftBoot, type RaftOptions, settle } from './options.js'
-import { untilTick } from './next-tick.js'
+import { untilTick } from './time-until-tick.js'
 import type { Progress } from './progress.js'
 import { expireForwarded, read } from './read-index.js'
 import { appendOwn, onUnreachable } from './replication.js'
-import { adjustRole, resetElectionTimer } from './roles.js'
-import { onInstallFailed, onInstalled } from './snapshot-in.js'
-import { type SnapshotPiece, giveUp, onPiece, pinned } from './snapshot-out.js'
+import { adjustRole, resetElectionTimer } from './role-changes.js'
+import { onInstallFailed, onInstalled } from './receive-snapshot.js'
+import { type SnapshotPiece, giveUp, onPiece, pinned } from './send-snapshot.js'
 import { type ElectionReason, type LostCampaign, State } from './state.js'
 import { transfer } from './leadership-transfer.js'
 import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
@@ -68,13 +68,13 @@ export class Raft {
     state.told.configIndex = state.configs.index
     state.told.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
-    // A single voter campaigns at once: no other voter's leader could be disturbed.
+    // A single voter campaigns at once, because it cannot disturb the leader of another voter.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
-  // ---- events and requests
+  // ---- Events and requests
 
-  /** `incarnation` is the sender's, as the handshake of its connection proved it. */
+  /** `incarnation` is the sender's. The handshake of the connection has proved it. */
   step(message: Message, now: number, incarnation?: string): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -84,7 +84,7 @@ export class Raft {
     return finish(state)
   }
 
-  /** To be called at the time that `untilTick` names, and besides a few times in each election timeout. */
+  /** Must be called at the time that `untilTick` names, and at least a few times in each election timeout. */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -117,8 +117,8 @@ export class Raft {
   }
 
   /**
-   * `to` undefined: the member whose log is the most advanced. Nothing happens on a member that does not
-   * lead, or when `to` cannot lead.
+   * If `to` is undefined, the member with the most advanced log is the target. Nothing happens if this member
+   * does not lead, or if `to` cannot lead.
    */
   transfer(to: MemberId | undefined, now: number): readonly Effect[] {
     this.#begin(now)
@@ -126,7 +126,10 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** A 'read' effect with this context is the answer, in any role. */
+  /**
+   * Asks for a linearizable read. The answer is a 'read' effect with this context, whatever role
+   * this member has.
+   */
   read(context: number, now: number): readonly Effect[] {
     this.#begin(now)
     read(this.state, context)
@@ -154,7 +157,7 @@ export class Raft {
 
   /**
    * Removes entries up to `index` from the log, except those that a snapshot transfer still needs. The caller
-   * has a durable snapshot of them (S15).
+   * has a durable snapshot of these entries (S15).
    */
   compact(index: number): readonly Effect[] {
     const { state } = this
@@ -172,8 +175,8 @@ export class Raft {
   }
 
   /**
-   * On a leader: the snapshot for `id` cannot be read. With this member's own id: the received snapshot could
-   * not be installed.
+   * With the id of another member: this leader cannot read the snapshot for that member. With this member's
+   * own id: the received snapshot could not be installed.
    */
   snapshotFailed(id: MemberId, now: number): readonly Effect[] {
     const { state } = this
@@ -184,14 +187,14 @@ export class Raft {
     return finish(state)
   }
 
-  /** The received snapshot is complete, durable, and is now the state machine's state. */
+  /** The received snapshot is complete and durable, and the state machine now has its state. */
   snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
     this.#begin(now)
     onInstalled(this.state, position, membership)
     return finish(this.state)
   }
 
-  /** Sends the commit index `index` to those members that were sent no message since the commit. */
+  /** Sends the commit index `index` to the members to which no message was sent since the commit. */
   announce(index: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -236,7 +239,7 @@ export class Raft {
     return full && leading.uncommittedBytes > 0 ? 'busy' : undefined
   }
 
-  // ---- the current state
+  // ---- The current state
 
   get term(): number {
     return this.state.term
@@ -250,12 +253,12 @@ export class Raft {
     return this.state.leader
   }
 
-  /** Why this member asks for votes; undefined: it does not. */
+  /** Why this member asks for votes. Undefined if it does not. */
   get electionReason(): ElectionReason | undefined {
     return this.state.campaign?.why
   }
 
-  /** Changes nothing that is decided here: for the log. */
+  /** The last campaign that this member lost. It is only written to the log and decides nothing. */
   get lostCampaign(): LostCampaign | undefined {
     return this.state.lostCampaign
   }
@@ -291,7 +294,9 @@ export class Raft {
     return this.state.leading?.transfer !== undefined
   }
 
-  /** True when some member was asked to campaign in this term, and may still do so. */
+  /**
+   * True if this leader has asked another member to campaign in its term, and that member may still do so.
+   */
   get toldHeir(): boolean {
     return this.state.leading?.toldHeir ?? false
   }
@@ -302,8 +307,8 @@ export class Raft {
   }
 
   /**
-   * The cluster time of an entry that would be stamped now; on a member that does not lead, the last known
-   * one.
+   * The cluster time that an entry would be stamped with now. On a member that does not lead: the
+   * last known one.
    */
   clusterTime(now: number): number {
     const { leading, log } = this.state
@@ -319,7 +324,7 @@ export class Raft {
     return this.state.log.slice(from, to)
   }
 
-  /** Undefined for an index outside the log. */
+  /** Returns undefined for an index outside the log. */
   termAt(index: number): number | undefined {
     return this.state.log.termAt(index)
   }

@@ -1,13 +1,13 @@
 // Rule: linearizable reads without a log entry (ReadIndex in Raft's thesis).
 //
 // Laws
-//   - the index of a read is the commit index when its round began; before that, the leader has committed an
+//   - the index of a read is the commit index when its round began. Before that, the leader has committed an
 //     entry of its own term (R1)
 //   - a round is confirmed when a quorum has answered messages that were sent after the round began. Each
-//     message carries the number of the round that was current when it was sent; a read that comes later
-//     waits for a later round (R3, R5)
-//   - a forwarded read gets a context that this core has never used before; answers of another term do not
-//     count (R7)
+//     message carries the number of the round that was current when the message was sent. A read that arrives
+//     after a round has begun waits for a later round (R3, R5)
+//   - a forwarded read gets a context that this core has never used before. Answers of another term do
+//     not count (R7)
 //   - once the target of a transfer was asked to campaign, the old leader confirms no new reads (E18)
 
 import { sendHeartbeat } from './heartbeat.js'
@@ -18,7 +18,7 @@ import type { MemberId, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** The most rounds under way at one time; further reads share the next round. */
+/** How many rounds may be under way at the same time. Further reads share the next round. */
 const MAX_ROUNDS = 4
 
 export function read(state: State, context: number): void {
@@ -84,13 +84,13 @@ export function onReadIndexReply(state: State, m: Of<'readIndexReply'>): void {
   answerSelf(state, forwarded.context, m.index, m.time)
 }
 
-/** The leader of these forwarded reads is not the leader any more, as far as this member knows. */
+/** This member knows another leader, or none, since these reads were forwarded. So the reads fail. */
 export function failForwarded(state: State): void {
   for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
   state.forwarded.clear()
 }
 
-/** The request or its answer was lost. */
+/** Forwarded reads whose request or answer was lost fail after a time. */
 export function expireForwarded(state: State): void {
   for (const [wire, { context, until }] of state.forwarded) {
     if (state.clock < until) return

@@ -1,12 +1,12 @@
 // Rule: how a leader replicates its log, and when an entry is committed.
 //
 // Laws
-//   - a leader never changes or cuts its own entries; only the leader stamps entries, when it appends them
-//     (CT2)
-//   - counting commits only entries of the leader's own term (Figure 8 of Raft's paper, L1). An entry needs a
-//     quorum of durable logs; the leader's own log counts only as far as its disk holds it (L6)
-//   - a lost append is found: a rejected append leads to probing, and so does a heartbeat's answer that shows
-//     no progress (L11)
+//   - a leader never changes or removes its own entries. Only the leader gives entries their cluster time,
+//     when it appends them (CT2)
+//   - only entries of the leader's own term are committed by counting (Figure 8 of Raft's paper, L1). An
+//     entry needs a quorum of durable logs. The leader's own log counts only as far as its disk holds it (L6)
+//   - a lost append is found: after a rejected append the leader probes, and so it does after the answer to a
+//     heartbeat that shows no progress (L11)
 
 import { assert } from '@latchkey/base'
 import { announce } from './heartbeat.js'
@@ -14,15 +14,15 @@ import { membersOf } from './membership.js'
 import { Progress } from './progress.js'
 import { quorumValue } from './quorum.js'
 import { confirmReads } from './read-index.js'
-import { endTransferOf, needSnapshot, pumpSnapshot } from './snapshot-out.js'
+import { endTransferOf, needSnapshot, pumpSnapshot } from './send-snapshot.js'
 import { type Leading, type State, appendEntry } from './state.js'
 import type { EntryKind, Membership, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
 /**
- * A removed member is sent the log for at most this many election timeouts, so that it learns of its removal
- * (M12).
+ * A removed member is sent the log for at most this many election timeouts, so that it learns of its
+ * removal (M12).
  */
 const REMOVED_TIMEOUTS = 10
 
@@ -40,8 +40,8 @@ export function appendOwn(state: State, kind: EntryKind, data: Uint8Array, membe
 }
 
 /**
- * Keeps one Progress for each other member. A removed member is sent its removal for ten election timeouts at
- * most, then its Progress is deleted.
+ * Keeps one Progress for each other member. A removed member is sent the entry that removes it for ten
+ * election timeouts at most. Then its Progress is deleted.
  */
 export function trackMembers(state: State): void {
   const leading = state.leading as Leading
@@ -78,8 +78,8 @@ export function moveCommit(state: State, leading: Leading): boolean {
 }
 
 /**
- * Sends all messages that this peer may be sent now. A removed member is sent the commit index at once: it
- * stops when it knows of its removal.
+ * Sends all messages that this peer may be sent now. A removed member is sent the commit index at once,
+ * because it stops when it knows that its removal is committed.
  */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
@@ -135,17 +135,20 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
   if (m.rejected <= peer.match) return suspect(state, peer, m)
-  // While the leader probes, only the answer to the current probe counts; all other answers are late (L9).
+  // While the leader probes, only the answer to the current probe counts. All other answers are old ones that
+  // arrive late (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
-  // The rejected index was never sent in this term, so this is no answer to a message of this term.
+  // The leader has not sent the rejected index in this term, so the answer belongs to a message
+  // of another term.
   if (m.rejected >= peer.next) return
   const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index
   peer.toProbe(Math.min(m.rejected, common + 1))
 }
 
 /**
- * The member rejects an index that it had acknowledged. Usually this answer is only late (L9). If a message
- * that is sent from now on is rejected like this too, the member's disk has been rolled back (D12).
+ * The member rejects an index that it had acknowledged. Usually this is an old answer that arrives late (L9).
+ * But if the member also rejects such an index in an answer to a message that is sent from now on, its disk
+ * has been rolled back (D12).
  */
 function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
   if (m.hintIndex >= peer.match) return
@@ -165,15 +168,15 @@ export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatR
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // An append was lost; or the member has restarted, and no longer knows how far its log agrees with the
-  // leader's.
+  // An append was lost, or the member has restarted and no longer knows up to where its log agrees
+  // with the leader's.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)
   }
 }
 
-/** Messages to this member are lost: it gets only heartbeats until it answers one. */
+/** Messages to this member are lost. It gets only heartbeats until it answers one. */
 export function onUnreachable(peer: Progress): void {
   if (peer.state !== 'replicate') return
   peer.toProbe(peer.match + 1)

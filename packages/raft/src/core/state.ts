@@ -1,14 +1,14 @@
-// Rule: the whole state of a core as one plain object. The rules are functions over this state, one file for
-// each subject; raft.ts calls them.
+// Rule: the whole state of a core as one plain object. The rules are functions of this state, one file for
+// each subject. raft.ts calls them.
 
 import type { Random } from '@latchkey/base'
 import type { ClusterClock } from './cluster-time.js'
 import { Disk } from './durable-before-send.js'
-import { Log } from './log.js'
+import { Log } from './log-in-memory.js'
 import { Configurations, isVoter } from './membership.js'
 import type { RaftBoot, Settings } from './options.js'
 import type { Progress } from './progress.js'
-import { Timers } from './stall-clock.js'
+import { Timers } from './election-timer-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 /**
@@ -19,26 +19,26 @@ export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_clus
 
 export interface Campaign {
   readonly why: ElectionReason
-  /** 'pre' is a pre-vote, which asks whether this member would win; it does not enter the new term yet. */
+  /** 'pre' is a pre-vote: it asks whether this member would win, and does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
-  /** The term of this campaign; for a pre-vote the term in which the member would campaign. */
+  /** The term of this campaign. For a pre-vote: the term in which the member would campaign. */
   readonly term: number
   readonly votes: Map<MemberId, boolean>
 }
 
-/** The last campaign of this member that failed, for its log. */
+/** The last campaign of this member that failed. It is written to the log. */
 export interface LostCampaign {
   readonly term: number
   readonly votes: ReadonlyMap<MemberId, boolean>
-  /** Another member had entered that term meanwhile; undefined: this member heard of none. */
+  /** The term that another member had entered meanwhile, or undefined if this member knows of none. */
   readonly higherTerm: number | undefined
 }
 
 export interface ReadRequest {
-  /** The member that asked; this member's own id for its own callers. */
+  /** The member that asked. For a caller of this member: its own id. */
   readonly from: MemberId
   readonly context: number
-  /** Cluster time, read after the request arrived (CT5). */
+  /** The cluster time, read after the request arrived (CT5). */
   readonly time: number
 }
 
@@ -50,19 +50,19 @@ export interface ReadRound {
 
 export interface Transfer {
   readonly to: MemberId
-  /** Timer time at which the transfer is given up (E17). */
+  /** When the transfer is given up, on the clock of the election timers (E17). */
   readonly until: number
   told: boolean
 }
 
 /** The state that only a leader has. It is deleted when the leadership ends. */
 export interface Leading {
-  /** Sorted by id, so that all peers are visited in the same order each time. */
+  /** Sorted by id, so that the peers are visited in the same order each time. */
   readonly peers: Progress[]
   readonly byId: Map<MemberId, Progress>
   /**
-   * For another member: how far its durable log is known to agree with the leader's. For the leader itself:
-   * how far its log is durable.
+   * For another member: up to where its durable log is known to agree with the leader's. For the leader
+   * itself: up to where its log is durable.
    */
   readonly matchOf: (id: MemberId) => number
   readonly roundOf: (id: MemberId) => number
@@ -73,22 +73,22 @@ export interface Leading {
    */
   readonly firstIndex: number
   heartbeatAt: number
-  /** True when an acknowledgement, a sync or a configuration may have moved the commit index. */
+  /** True if an acknowledgement, a sync or a configuration may have moved the commit index. */
   dirty: boolean
   uncommittedBytes: number
-  /** The number of the last read round that was begun. The rounds that are not confirmed yet follow. */
+  /** The number of the read round that was begun last. `rounds` has the rounds that are not confirmed yet. */
   round: number
   readonly rounds: ReadRound[]
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
   /**
-   * True when some member was asked to campaign in this term. It may still campaign after the transfer was
-   * given up.
+   * True if another member was asked to campaign in this term. It may still campaign after the
+   * transfer was given up.
    */
   toldHeir: boolean
   /**
-   * The commit index of one and of two election timeouts ago: a learner must have reached it to become a
-   * voter (M10).
+   * The commit indexes of one and of two election timeouts ago. A learner must have reached them to become
+   * a voter (M10).
    */
   readonly marks: { recent: number; older: number; at: number }
 }
@@ -98,10 +98,10 @@ export interface Staging {
   readonly position: LogPosition
   readonly membership: Membership
   offset: number
-  /** Timer time of the last piece. */
+  /** When the last piece came, on the clock of the election timers. */
   at: number
   /**
-   * True when all pieces are here and the driver installs the snapshot. No entry is handed out to apply
+   * True if all pieces have come and the driver installs the snapshot. No entry is given out to be applied
    * meanwhile (S3).
    */
   installing: boolean
@@ -116,8 +116,7 @@ export interface ForwardedRead {
 export class State {
   readonly options: Settings
   /**
-   * A generator of this member alone: members that were given the same seed still draw different timeouts
-   * (E20).
+   * A generator of this member alone, so that members with the same seed still draw different timeouts (E20).
    */
   readonly random: Random
   readonly id: MemberId
@@ -133,13 +132,13 @@ export class State {
   role: Role = 'follower'
   leader: MemberId | undefined
   commit: number
-  /** The last index that was handed out to apply; never beyond what is durable here. */
+  /** The last index that was given out to be applied. It is never beyond what is durable here. */
   handedOut: number
   applied: number
   mayVote: boolean
   /**
-   * True when the state machine's state is lost: a snapshot is requested, no entry is handed out, and the
-   * leadership is passed on.
+   * True if the state machine has lost its state. Then a snapshot is requested, no entry is given out to be
+   * applied, and the leadership is passed on.
    */
   rebuilding: boolean
 
@@ -149,18 +148,18 @@ export class State {
   electionAt = 0
   /** Why there will be an election at that time. */
   electionReason: ElectionReason = 'timeout'
-  /** Timer time of the leader's last message. */
+  /** When the leader's last message came, on the clock of the election timers. */
   leaderHeardAt = 0
   /**
-   * The last term in which a closed connection showed the end of the leader's process. This counts once in a
-   * term.
+   * The last term in which a closed connection showed that the leader's process had ended. It counts
+   * once in a term.
    */
   goneTerm = 0
-  /** The own log is known to agree with the log of this term's leader up to this index. */
+  /** This member's log is known to agree up to this index with the log of this term's leader. */
   matched = 0
   /**
-   * True when the leader waits for an acknowledgement; it covers at most `matched`, and carries the read
-   * round.
+   * True if the leader waits for an acknowledgement. The acknowledgement covers at most `matched`, and
+   * carries the read round.
    */
   ackOwed = false
   ackRound = 0
@@ -168,7 +167,7 @@ export class State {
   readonly forwarded = new Map<number, ForwardedRead>()
   nextContext: number
 
-  /** The effects of this call, except those that end-of-call.ts adds before and after them. */
+  /** The effects of this call, except those that collect-effects.ts adds before and after them. */
   out: Effect[] = []
   told: {
     role: Role
@@ -192,7 +191,7 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // A state machine that has lost its state proves nothing about what is committed in this log.
+    // If the state machine has lost its state, it does not prove which entries of this log are committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied
@@ -224,9 +223,9 @@ export class State {
   }
 
   /**
-   * True for a member that may campaign: a voter, or a member whose removal is in its log and not committed.
-   * Such a member may hold the only log that can win, so without it the removal might never be committed. It
-   * counts votes by the new configuration, in which it has no vote itself.
+   * Whether the member may campaign: it is a voter, or its removal is in its log but not committed. A member
+   * of the second kind may have the only log that can win, and without it the removal might never be
+   * committed. It counts votes by the new configuration, in which it has no vote itself.
    */
   get stands(): boolean {
     const { configs, id, commit } = this

@@ -1,5 +1,5 @@
-// Rule: the types of consensus: entries, messages, effects. Plain data; the laws about them are in
-// invariants.ts.
+// Rule: the types of consensus: entries, messages, effects. They are plain data. invariants.ts has the
+// laws about them.
 
 export type MemberId = string
 /** The id of a Raft group. Each message carries it, so that one process could hold several groups. */
@@ -16,14 +16,14 @@ export interface LogPosition {
 }
 
 /**
- * 'empty': a new leader's first entry, or an entry that only advances cluster time. 'members': `data` is an
- * encoded Membership.
+ * 'empty': the first entry of a new leader, or an entry that only advances cluster time. 'members': `data` is
+ * an encoded Membership.
  */
 export type EntryKind = 'empty' | 'commands' | 'members'
 
 export interface Entry extends LogPosition {
   readonly kind: EntryKind
-  /** Encoded once, by the proposer. These bytes are sent, stored and applied unchanged. */
+  /** The bytes are encoded once, by the proposer. They are sent, stored and applied unchanged. */
   readonly data: Uint8Array
 }
 
@@ -36,8 +36,8 @@ export interface HardState {
 export interface Peer {
   readonly url: string
   /**
-   * Drawn at a member's first start; '' until a leader has met the member. Votes and acknowledgements with
-   * another incarnation do not count.
+   * Drawn at a member's first start. It is '' until a leader has met the member. Votes and acknowledgements
+   * with another incarnation do not count.
    */
   readonly incarnation: string
 }
@@ -50,14 +50,14 @@ export interface Membership {
   /** Voters of the old half that become learners when the joint configuration is left. */
   readonly learnersNext: readonly MemberId[]
   readonly peers: Readonly<Record<MemberId, Peer>>
-  /** The cluster's id, drawn by its first leader and never changed; absent until then. */
+  /** The cluster's id, drawn by its first leader and never changed. It is absent before that. */
   readonly cluster?: string
 }
 
 export type MembershipChange =
   /**
-   * The first leader draws the cluster's id. Each leader records the incarnations of the members that it has
-   * met.
+   * A leader's own change: the first leader draws the cluster's id, and each leader records the incarnations
+   * of the members that it has met.
    */
   | {
       readonly type: 'found'
@@ -80,7 +80,7 @@ interface Envelope {
   readonly group: GroupId
   readonly from: MemberId
   readonly to: MemberId
-  /** The sender's term; of a preVote the term it would campaign in. */
+  /** The sender's term. In a preVote: the term in which the sender would campaign. */
   readonly term: number
 }
 
@@ -92,7 +92,10 @@ export type Message = Envelope &
         readonly type: 'vote'
         readonly lastIndex: number
         readonly lastTerm: number
-        /** True when the leader itself asked for this election; the receivers then skip stickiness. */
+        /**
+         * True if the leader itself asked for this election. The receivers then do not refuse the candidate
+         * because of stickiness.
+         */
         readonly transfer: boolean
       }
     | { readonly type: 'voteReply'; readonly granted: boolean }
@@ -109,7 +112,7 @@ export type Message = Envelope &
     | {
         readonly type: 'appendReply'
         readonly ok: false
-        /** The prevIndex that was refused. */
+        /** The prevIndex that was rejected. */
         readonly rejected: number
         /**
          * The index at which the leader should probe next: the follower's last index whose term is not above
@@ -137,7 +140,7 @@ export type Message = Envelope &
     | {
         readonly type: 'snapshotReply'
         readonly position: LogPosition
-        /** The bytes that the member holds so far; the next chunk starts there. */
+        /** How many bytes of the snapshot the member has. The next piece starts there. */
         readonly offset: number
         /** True when the snapshot is installed: the log continues after `position`. */
         readonly installed: boolean
@@ -147,7 +150,10 @@ export type Message = Envelope &
     | {
         readonly type: 'readIndexReply'
         readonly context: number
-        /** Undefined when the read cannot be confirmed here; the caller asks again. */
+        /**
+         * The index that the read must wait for. Undefined if the read cannot be confirmed here: the
+         * caller asks again.
+         */
         readonly index: number | undefined
         /** The leader's cluster time, read after the request arrived (CT5). */
         readonly time: number
@@ -158,11 +164,12 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One action that the core asks its driver for. The driver carries the effects out in order; end-of-call.ts
+ * One action that the core asks its driver for. The driver carries the effects out in
+ * order. collect-effects.ts
  * states the order and its reasons.
  * Law: a message that promises something durable (a vote, an acknowledgement, the leader's own match) is sent
- * after the disk has it. The core keeps the message until `persisted(batch.id)`, and drops it when a
- * truncation or a newer term has voided it meanwhile.
+ * after the disk has it. The core keeps the message until `persisted(batch.id)`. If a truncation or a newer
+ * term has made the message void meanwhile, the core drops it.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }
@@ -170,8 +177,8 @@ export type Effect =
   /** Entries from `from` to `to`, both included, are committed, and durable here: apply them in order. */
   | { readonly type: 'commit'; readonly from: number; readonly to: number }
   /**
-   * The read may be served once `index` is applied here. `time` is the leader's cluster time (CT5). `index`
-   * undefined: no leader confirmed the read; try again.
+   * The read may be served once `index` is applied here. `time` is the leader's cluster time (CT5). An
+   * undefined `index` means that no leader has confirmed the read, and that the caller must try again.
    */
   | {
       readonly type: 'read'
@@ -185,7 +192,9 @@ export type Effect =
       readonly term: number
       readonly leader: MemberId | undefined
     }
-  /** This configuration is now in force (from its append on), or the one in force is now committed. */
+  /**
+   * This configuration is now in force (from its append on), or the configuration in force is now committed.
+   */
   | {
       readonly type: 'membership'
       readonly membership: Membership
@@ -193,8 +202,8 @@ export type Effect =
       readonly committed: boolean
     }
   /**
-   * Leader: read the bytes from `offset` of a snapshot of at least `index` for `to`, and pass them to
-   * `snapshotChunk`.
+   * For a leader: read the bytes from `offset` of a snapshot of at least `index` for `to`, and pass them
+   * to `snapshotChunk`.
    */
   | {
       readonly type: 'readSnapshot'
@@ -203,14 +212,14 @@ export type Effect =
       readonly position: LogPosition | undefined
     }
   /**
-   * Leader: the transfer to `to` has ended, in success or failure. The driver may close the frozen view of
-   * the state from which it read the pieces.
+   * For a leader: the transfer to `to` has ended, in success or failure. The driver may close the view of the
+   * state from which it read the pieces.
    */
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
-   * Leader: `id` has acknowledged entries up to `acknowledged`, and now holds none after `holds`: its disk
-   * was rolled back. It gets no more entries and its acknowledgements do not count; an operator must rebuild
-   * it.
+   * For a leader: `id` has acknowledged entries up to `acknowledged`, but now has none after `holds`. So
+   * its disk was rolled back. It gets no more entries, its acknowledgements do not count, and an operator
+   * must rebuild it.
    */
   | {
       readonly type: 'rolledBack'
@@ -219,8 +228,8 @@ export type Effect =
       readonly holds: number
     }
   /**
-   * Follower: keep this chunk; when `done`, install the whole snapshot durably, then call
-   * `snapshotInstalled`.
+   * For a follower: keep this piece. If `done`, install the whole snapshot durably, then
+   * call `snapshotInstalled`.
    */
   | {
       readonly type: 'stageSnapshot'
@@ -232,14 +241,17 @@ export type Effect =
       readonly done: boolean
     }
 
-/** One write and one sync. The order inside is: truncation, entries, hard state. */
+/** One write and one sync. The parts take effect in this order: truncation, entries, hard state. */
 export interface PersistBatch {
-  /** Grows by one each batch; `persisted(id)` means that this batch and all before it are durable. */
+  /**
+   * The id is one higher in each batch. `persisted(id)` means that this batch and all batches before
+   * it are durable.
+   */
   readonly id: number
   readonly hardState: HardState | undefined
-  /** The log from this index on is void. */
+  /** The log is void from this index on. */
   readonly truncateFrom: number | undefined
   readonly entries: readonly Entry[]
-  /** The log restarts after an installed snapshot. */
+  /** The log restarts after a snapshot that was installed. */
   readonly restartAfter: { readonly position: LogPosition; readonly membership: Membership } | undefined
 }

@@ -1,5 +1,5 @@
-// Rule: what happens next in virtual time. Ordered by (time, number): no two events tie, so a run is the same
-// each time.
+// Rule: the order of events in simulated time. Events are ordered by (time, number), and no two have the same
+// number. So a run is the same each time.
 
 import { Heap } from '@latchkey/base'
 
@@ -18,7 +18,7 @@ export class EventHeap {
     return this.#events.size
   }
 
-  /** `at`: integer microseconds of virtual time. */
+  /** `at` is in whole microseconds of simulated time. */
   push<P>(at: number, run: (payload: P) => void, payload: P): void {
     this.#events.push({ at, number: this.#numbers++, run, payload })
   }

@@ -29,7 +29,7 @@ export class ManualClock implements Clock {
     return this.#alarms.length
   }
 
-  /** Advances the time by `ms`; timers that become due run in the order of their times. */
+  /** Advances the time by `ms`. Timers that become due run in the order of their times. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {

@@ -1,18 +1,18 @@
-// Rule: one member's clocks, as functions of real (virtual) time. Real time is integer microseconds, readings
-// are milliseconds.
+// Rule: the clocks of one simulated machine, as functions of real simulated time. Real time is in whole
+// microseconds, and what a clock shows is in milliseconds.
 
 import type { Instant } from '@latchkey/base'
 
 export class VirtualClock {
-  /** Local seconds a real second; 1 is a perfect clock. */
+  /** How many seconds the clock counts in one real second. 1 is a perfect clock. */
   #rate: number
   #realOrigin = 0
   #localOrigin: number
-  /** Goes on while the machine is suspended. */
+  /** The start of the uptime clock, which continues while the machine is suspended. */
   #bootOrigin: number
   #wallAhead: number
   #frozen = false
-  /** Every step forward of the monotonic clock, so that the law about cluster time knows what it may cost. */
+  /** Every forward step of the monotonic clock. The law about cluster time must allow for these steps. */
   readonly steps: { readonly at: number; readonly millis: number }[] = []
 
   constructor(rate: number, uptime: number, wallAhead: number) {
@@ -26,7 +26,7 @@ export class VirtualClock {
     return this.#rate
   }
 
-  /** The monotonic reading (process.hrtime): what a member's core is given. */
+  /** The monotonic time (process.hrtime), which the member's core gets. */
   read(real: number): number {
     return this.#frozen ? this.#localOrigin : this.#localOrigin + this.#since(real)
   }
@@ -43,8 +43,8 @@ export class VirtualClock {
   }
 
   /**
-   * A step of the monotonic clock. It is promised not to happen, so it may cost something, but never safety
-   * by more than the clamp.
+   * Moves the monotonic clock forward. Operating systems promise that this never happens. If it does, leases
+   * may end early, but never by more than the clamp.
    */
   step(real: number, millis: number): void {
     this.#anchor(real)
@@ -57,7 +57,9 @@ export class VirtualClock {
     this.#wallAhead += millis
   }
 
-  /** While the machine is suspended its monotonic clock stands still; its uptime and its wall clock go on. */
+  /**
+   * While the machine is suspended its monotonic clock stands still. Its uptime and its wall clock continue.
+   */
   suspend(real: number): void {
     this.#anchor(real)
     this.#frozen = true

@@ -20,7 +20,7 @@ export class Backoff {
     this.#random = random
   }
 
-  /** The connection has worked for some time: the next attempt counts as a first one. */
+  /** The connection has worked for some time, so the next attempt counts as a first one again. */
   reset(): void {
     this.#attempts = 0
   }

@@ -1,10 +1,10 @@
-// Rule: what the error of an outgoing socket means: a lasting refusal, or a peer that is only down.
+// Rule: what the error of an outgoing socket means: a refusal that lasts, or a peer that is only down.
 
 import type { Refusal } from './handshake.js'
 
 /**
- * The reason why there is no connection, where waiting does not help: a bad certificate, an HTTP answer that
- * is no upgrade, or an invalid address. Undefined for a member that is down, slow or just starting.
+ * Returns why the connection failed if waiting does not help: a bad certificate, an HTTP answer instead of an
+ * upgrade, or an invalid address. Returns undefined if the member is only down, slow or just starting.
  */
 export function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'them' }) | undefined {
   if (!(error instanceof Error)) return undefined
@@ -29,7 +29,7 @@ export function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'the
 const refusal = (by: 'us' | 'them', code: Refusal['code'], reason: string) =>
   ({ by, code, reason, trusted: false }) as const
 
-/** True when nothing listens there: every address of that name refused the connection. */
+/** Whether no process listens there: every address of that name has refused the connection. */
 export function isRefusedBySystem(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isRefusedBySystem)
   return (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'

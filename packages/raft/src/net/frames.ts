@@ -7,9 +7,10 @@
 //   head of a piece  [1, lane, last]      bytes: the next piece of a frame that was cut, itself a turn's
 //
 // Laws
-//   - a frame is used whole or not at all; it takes as much memory as has arrived, not as much as its header
-//     announces
-//   - entries' data and pieces of a snapshot are copied out: nothing that is kept shares memory with a frame
+//   - a frame is used whole or not at all. It takes as much memory as has arrived, not as much as its
+//     header announces
+//   - entries' data and pieces of a snapshot are copied out of the frame. So nothing that is kept shares
+//     memory with a frame
 
 import { elementAt, copyBytes, EMPTY } from '@latchkey/base'
 import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
@@ -24,7 +25,7 @@ export const MEMBERS_PATH = '/members'
 const TURN = 0
 const PIECE = 1
 const PREFIX_BYTES = 5
-/** Room for the heads, so that a piece of a snapshot of exactly frameBytes is sent in one frame. */
+/** Room for the heads, so that a piece of a snapshot of exactly frameBytes fits into one frame. */
 const SLACK_BYTES = 16 * 1024
 
 /** The most bytes of one frame on the wire. */
@@ -32,24 +33,28 @@ export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
 /** The most bytes of a frame that was cut, after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
 /**
- * Only the last piece of a frame may be shorter: many tiny pieces would take more memory than their bytes.
+ * Only the last piece of a frame may be shorter. Otherwise a sender could fill the memory with many tiny
+ * pieces, which take more memory than their bytes.
  */
 const LEAST_PIECE = 16 * 1024
-/** For the same reason the head of a frame and the number of its blobs are limited. */
+/**
+ * The most bytes of a frame's head, and the most blobs of a frame. The limits protect the memory
+ * in the same way.
+ */
 const HEAD_LIMIT = 2 * 1024 * 1024
 const BLOBS_LIMIT = 65_536
-/** The most values in a head: four for each entry, and those of small messages. */
+/** The most values in a head: four for each entry, and the values of small messages. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
 /** The most entries in one append. The leader sends further entries in the next append. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
-/** The number of cut frames whose pieces may be under way at the same time, one in each lane. */
+/** How many cut frames may be under way at the same time, one in each lane. */
 export const LANES = 2
 export type Lane = 0 | 1
 
-// ---- sending
+// ---- Sending
 
-/** The parts of the frame of one turn; `blobs` are not copied. */
+/** Returns the parts of the frame of one turn. The `blobs` are not copied. */
 export function turnParts(items: readonly unknown[], blobs: readonly Uint8Array[]): Uint8Array[] {
   return [...prefixed(pack([TURN, ...items])), ...blobs]
 }
@@ -114,7 +119,7 @@ export class Cutting {
   }
 }
 
-// ---- receiving
+// ---- Receiving
 
 interface Opened {
   readonly head: unknown[]
@@ -137,8 +142,8 @@ function open(frame: Uint8Array): Opened | string {
 }
 
 /**
- * Takes the frames of one connection and joins the pieces of cut frames. A returned text is the reason to
- * close the connection.
+ * Takes the frames of one connection and joins the pieces of cut frames. If a text is returned, it is the
+ * reason to close the connection.
  */
 export class Assembly {
   readonly #sendQueues: Array<{ pieces: Uint8Array[]; bytes: number }> = []
@@ -178,7 +183,10 @@ export class Assembly {
   }
 }
 
-/** `own`: no other code holds the frame's memory, so a blob that fills the frame need not be copied. */
+/**
+ * `own` means that no other code uses the frame's memory. Then a blob that fills the frame need
+ * not be copied.
+ */
 function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
   const list: Parcel[] = []
   let at = 0

@@ -6,8 +6,9 @@ import type { Duplex } from 'node:stream'
 export const GREETING_LIMIT = 16 * 1024
 
 /**
- * Closes a connection that sends more than GREETING_LIMIT bytes, so that no large frame is gathered for a
- * stranger. Returns a function that ends the limit; it is called at the greeting.
+ * Closes a connection that sends more than GREETING_LIMIT bytes before its greeting is complete, so that a
+ * stranger cannot make this member buffer a large frame. The returned function ends the limit. It is called
+ * when the greeting is complete.
  */
 export function watchStranger(socket: { terminate(): void }, raw: Duplex): () => void {
   let heard = 0
@@ -18,7 +19,7 @@ export function watchStranger(socket: { terminate(): void }, raw: Duplex): () =>
   raw.on('data', count)
   return () => {
     // A listener that is removed while an event is emitted is still called for that event. NEGATIVE_INFINITY
-    // makes the last call harmless.
+    // makes that last call harmless.
     heard = Number.NEGATIVE_INFINITY
     raw.off('data', count)
   }

@@ -1,4 +1,4 @@
-// Rule: both sides of the handshake, step by step: a received frame goes in, the next frame or the result
+// Rule: both sides of the handshake, step by step. A received frame goes in, and the next frame or the result
 // comes out. outgoing-connection.ts and incoming-connection.ts wait for the frames and limit the time.
 
 import {
@@ -29,28 +29,31 @@ import {
 } from './handshake.js'
 import type { MemberId } from '../core/types.js'
 import { WIRE } from './frames.js'
-import { type Meeting, proofOf, provenWith, type Side } from './proof.js'
-import type { PeerInfo } from './transport.js'
+import { type Meeting, proofOf, provenWith, type Side } from './token-proof.js'
+import type { PeerInfo } from './transport-interface.js'
 
 interface DiallingPorts {
-  /** A function, because the cluster's id may be drawn during a handshake; it is called at each step. */
+  /** A function, because the cluster's id may be drawn during a handshake. It is called at each step. */
   readonly self: () => Self
   readonly admit: Admit
   readonly newNonce: () => Uint8Array
-  /** Bytes that only the two ends of this TLS connection know; empty where members use no TLS. */
+  /** Bytes that only the two ends of this TLS connection know. They are empty if members use no TLS. */
   readonly channel: Uint8Array
 }
 
 export interface HandshakePorts extends DiallingPorts {
   readonly missing: Missing
-  /** The reason when the other side's certificate does not name the member that it claims to be. */
+  /** Returns why the other side's certificate does not name the member that the other side claims to be. */
   whyNotNamed(id: MemberId): string | undefined
 }
 
 export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
   | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
-  /** The other side only asked which member is here. `send` is the answer; the other side is not admitted. */
+  /**
+   * The other side only asked which member it has reached. `send` is the answer. The other side
+   * is not admitted.
+   */
   | { readonly next: 'told'; readonly send: Uint8Array }
   | {
       readonly next: 'refused'
@@ -58,7 +61,7 @@ export type Step =
       readonly refusal: Refusal
       /** The id that the other side claims. */
       readonly id: MemberId | undefined
-      /** The other side's own description, when it has proved itself. */
+      /** The other side's description of itself, if it has proved its identity. */
       readonly info: PeerInfo | undefined
     }
 
@@ -73,10 +76,10 @@ export class DiallingHandshake {
   readonly #asks: boolean
   #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
   #meeting: Meeting | undefined
-  /** The token with which this side has made its proof; the other side has to prove the same one. */
+  /** The token with which this side has made its proof. The other side must prove the same one. */
   #token: string | undefined
 
-  /** `asks`: this side only wants to know which member is there. */
+  /** `asks`: this side only wants to know which member it has reached. */
   constructor(ports: DiallingPorts, to: MemberId, asks = false) {
     const { cluster, id } = ports.self()
     this.#ports = ports
@@ -139,7 +142,7 @@ export class DiallingHandshake {
     return { next: 'refused', by: 'us', refusal, id: this.#greeting.to, info }
   }
 
-  /** Until the other side has proved itself, only the code and the reason of its refusal are used. */
+  /** Until the other side has proved its identity, only the code and the reason of its refusal are used. */
   #refused({ code, reason, info }: Refused): Step {
     const trusted = this.#at === 'told'
     this.#at = 'over'

@@ -1,5 +1,5 @@
 // Test: which handshakes succeed, and what a refused side learns. Both sides are in memory; tests over
-// sockets are in incoming-connections.test.ts and proof.test.ts.
+// sockets are in incoming-connections.test.ts and token-proof.test.ts.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { pack, unpack } from '@latchkey/protocol'

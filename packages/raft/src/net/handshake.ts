@@ -4,35 +4,35 @@
 //   the side that dials                                the side that was dialled
 //   greeting  versions, cluster name, ids, nonce   ->
 //                                                  <-  challenge  versions, nonce
-//   proof     (proof.ts)                           ->
+//   proof     (token-proof.ts)                      ->
 //                                                  <-  proof
 //   hello     its own description                  ->
-//                                                  <-  welcome  its own description; or, at any step, a
-//                                                  refusal
+//                                                  <-  welcome  its own description
+//                                                      (or, at any step, a refusal)
 //
 // Laws
 //   - a side that has not proved itself learns nothing of this cluster but its name and the two ids. Without
 //     this law: member b is down, and a stranger listens at b's address. The stranger learns the cluster's id
-//     and b's incarnation. Where no token is configured, the stranger can then pass for b, or set two
-//     clusters against each other.
+//     and b's incarnation. If no token is configured, the stranger can then pass for b, or connect two
+//     clusters that must stay apart.
 //   - what a side says before it has proved itself is not believed. Without this law: a stranger sends a
-//     refusal with another boot number, and a member takes its living leader for dead (TR3).
-//   - a side that only asks which member is here gets the answer if it would be admitted. Its connection
-//     never replaces the connection that it may have already: the address that it asks may be a second name
-//     of the same member.
+//     refusal with another boot number, and a member believes that its living leader is dead (TR3).
+//   - a side that only asks which member it has reached gets the answer if it would be admitted. Its
+//     connection never replaces a connection that it already has, because the address that it asks may be a
+//     second name of the same member.
 //   - secrets are compared in constant time, and no refusal's reason repeats a secret
-//   - fields may be added at the end; a build ignores fields that it does not know
+//   - fields may be added at the end, and a build ignores fields that it does not know
 
 import { copyBytes, NONCE_BYTES } from '@latchkey/base'
 import { ERROR_CODES, type ErrorCode, Malformed, pack, unpack } from '@latchkey/protocol'
 import type { GroupId, MemberId } from '../core/types.js'
 import { WIRE } from './frames.js'
-import { PROOF_BYTES, type Side } from './proof.js'
-import type { PeerInfo } from './transport.js'
+import { PROOF_BYTES, type Side } from './token-proof.js'
+import type { PeerInfo } from './transport-interface.js'
 
 /**
- * This member's description. It is read again for each handshake, because the cluster's id is drawn only
- * after the first election.
+ * This member's description of itself. It is read again for each handshake, because the cluster's id is drawn
+ * only after the first election.
  */
 export interface Self {
   readonly cluster: string
@@ -44,15 +44,15 @@ export interface Self {
   readonly group: GroupId
   readonly level: number
   /**
-   * The tokens that members share: the first one is proved to others, each of them is accepted. Empty: no
-   * token is used.
+   * The tokens that members share. This member proves the first one to others, and accepts each of them. An
+   * empty list means that no token is used.
    */
   readonly tokens: readonly string[]
 }
 
 export interface Greeting extends Side {
   readonly cluster: string
-  /** The id that the dialling side claims. */
+  /** The id that the dialling side claims to have. */
   readonly from: MemberId
   /** The id of the member that the dialling side wants to reach. */
   readonly to: MemberId
@@ -61,11 +61,11 @@ export interface Greeting extends Side {
 export interface Refusal {
   readonly code: ErrorCode
   readonly reason: string
-  /** True when the other side has proved itself; the refusal then says which member refuses. */
+  /** True if the other side has proved itself. Only then does the refusal say which member refuses. */
   readonly trusted: boolean
 }
 
-/** A received refusal. Its fields are believed only of a side that has proved itself. */
+/** A received refusal. Its fields are believed only if the sender has proved itself. */
 export interface Refused {
   readonly ok: false
   readonly code: ErrorCode
@@ -76,13 +76,14 @@ export interface Refused {
 export type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
 
 /**
- * The index of the entry up to which that id is known to be no member; undefined when it is one, or when no
- * members are known.
+ * Returns undefined if the id is a member, or if no members are known. Otherwise returns the index of the
+ * entry up to which the id is known to be no member.
  */
 export type Missing = (id: MemberId) => number | undefined
 
 /**
- * The last check, after cluster and credentials: undefined, or the reason why that member is not admitted.
+ * The last check, after the cluster and the credentials. Returns the reason why that member is not admitted,
+ * or undefined if it is admitted.
  */
 export type Admit = (info: PeerInfo) => string | undefined
 
@@ -97,7 +98,7 @@ const PROOF = 5
 export const HANDSHAKE_LIMIT = 8 * 1024
 const TEXT_LIMIT = 1024
 
-// ---- encoding
+// ---- Encoding
 
 const placesOf = (self: Self): unknown[] => [
   self.id,
@@ -117,7 +118,7 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-/** `asks`: the sender only wants to know which member is here, and must not be admitted. */
+/** `asks`: the sender only wants to know which member it has reached, and must not be admitted. */
 export const encodeHello = (self: Self, asks = false): Uint8Array =>
   pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
@@ -127,7 +128,7 @@ export const encodeWelcome = (self: Self, version: number, missing?: number): Ui
 export const encodeRefusal = ({ code, reason, trusted }: Refusal, self: Self): Uint8Array =>
   pack([HANDSHAKE, REFUSAL, ERROR_CODES.indexOf(code), reason, trusted ? placesOf(self) : null])
 
-// ---- decoding
+// ---- Decoding
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= TEXT_LIMIT
 const isName = (value: unknown): value is string => isText(value) && value.length > 0
@@ -218,12 +219,12 @@ function toRefusal([, , code, reason, who]: unknown[]): Refused | string {
   return { ok: false, code: ERROR_CODES[code] ?? 'ERR_PROTOCOL', reason, info: toInfo(who, 0) }
 }
 
-// ---- the checks
+// ---- The checks
 
 /** The highest version that both sides know. */
 export const versionOf = (dialled: Side, answered: Side): number => Math.min(dialled.most, answered.most)
 
-/** The refusal when the two sides have no version in common. */
+/** Returns the refusal if the two sides have no version in common. */
 export function noVersion(dialled: Side, answered: Side): Refusal | undefined {
   if (versionOf(dialled, answered) >= Math.max(dialled.least, answered.least)) return undefined
   return refuse(
@@ -243,20 +244,20 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * The dialling side wanted another member than this one. The refusal says no more than that: a stranger at
- * the other member's address may have passed the proof on.
+ * Refuses because the dialling side wanted another member than this one. The refusal says no more than that,
+ * because the proof may have been passed on by a stranger at the other member's address.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)
 
-/** Checks the dialling side's description against the id that it has proved. */
+/** Checks the dialling side's description. It must have the id that was proved. */
 export function judgeHello(self: Self, proven: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== proven)
     return refuse('ERR_UNAUTHORIZED', `one that has proved to be member ${proven} says that it is another`)
   return judgeInfo(self, info, admit)
 }
 
-/** Checks the dialled side's description against the member that was dialled. */
+/** Checks the dialled side's description. It must be the member that was dialled. */
 export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== to)
     return refuse(
@@ -267,7 +268,10 @@ export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Ad
   return judgeInfo(self, info, admit)
 }
 
-/** Also checked again for a connected member when this member's knowledge has changed. */
+/**
+ * Checks the description of the other side. This member also calls it again for its connected peers when its
+ * own knowledge has changed.
+ */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id === self.id)
     return refuse(

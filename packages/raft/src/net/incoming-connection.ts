@@ -1,5 +1,5 @@
-// Driver: owns one connection that another member has dialled. The other member proves its identity, then its
-// messages are received. Except for the handshake nothing is sent on this connection.
+// Driver: owns one connection that another member has dialled. The other member proves its identity, then
+// this side receives its messages. After the handshake this side sends nothing on the connection.
 
 import type { Timer } from '@latchkey/base'
 import type { Socket } from 'node:net'
@@ -11,11 +11,11 @@ import { encodeRefusal, isRefusal, judgeInfo, type Refusal } from './handshake.j
 import { DialledHandshake, type Step } from './handshake-steps.js'
 import { APP } from './message-encoder.js'
 import { PeerLiveness } from './peer-liveness.js'
-import type { NetSettings, NetStats } from './settings.js'
+import type { NetSettings, NetStats } from './network-settings.js'
 import { bytesOf, farewell } from './websocket-settings.js'
 import { watchStranger } from './greeting-limit.js'
 import { channelOf, whyNotNamed } from './tls.js'
-import type { PeerInfo, RefusedEvent } from './transport.js'
+import type { PeerInfo, RefusedEvent } from './transport-interface.js'
 
 export interface IncomingConnectionEvents {
   admitted(incoming: IncomingConnection, info: PeerInfo): void
@@ -38,8 +38,8 @@ type State =
   | { readonly at: 'out' }
 
 /**
- * The dialling side sends pings. This side only expects them, so it waits this many times longer before it
- * closes.
+ * The dialling side sends the pings, and this side only expects them. So this side waits this many times
+ * longer before it closes the connection.
  */
 const PATIENCE = 3
 
@@ -85,7 +85,7 @@ export class IncomingConnection {
     )
   }
 
-  /** An error in a handler ends this connection, and nothing else. */
+  /** Guards a handler: an error in it ends this connection, and nothing else. */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('member', handle, () => this.terminate())
   }
@@ -99,7 +99,7 @@ export class IncomingConnection {
     else if (this.#state.at === 'in') this.#hear(bytesOf(data), this.#state.info, this.#state.assembly)
   }
 
-  // ---- the handshake
+  // ---- The handshake
 
   #newHandshake(): DialledHandshake {
     const { self, admit, missing, newNonce, tls } = this.#settings
@@ -154,7 +154,7 @@ export class IncomingConnection {
     this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
   }
 
-  /** Decides again whether this member is admitted, after this member's knowledge has changed. */
+  /** Decides again whether the other member is admitted. Called when this member's knowledge has changed. */
   recheck(): void {
     if (this.#state.at !== 'in') return
     const { info } = this.#state
@@ -168,9 +168,9 @@ export class IncomingConnection {
     )
   }
 
-  // ---- received messages
+  // ---- Received messages
 
-  /** All items of a frame are checked before the first of them is delivered. */
+  /** Checks all items of a frame before it delivers the first of them. */
   #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
     this.#events.received(info.id, frame.length)
@@ -178,7 +178,7 @@ export class IncomingConnection {
     const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
     if (typeof said === 'string') return this.#malformed(said, info)
     for (const one of said) {
-      // A receiver of an earlier message may have closed this connection meanwhile.
+      // The receiver of an earlier message may have closed this connection meanwhile.
       if (this.#state.at !== 'in') return
       if (one instanceof Uint8Array) this.#events.app(info.id, one)
       else this.#events.message(one)
@@ -204,7 +204,7 @@ export class IncomingConnection {
     this.#events.refused({ id: info.id, by: 'us', code: 'ERR_PROTOCOL', reason, info }, this.#where)
   }
 
-  // ---- the end
+  // ---- The end of the connection
 
   #onClose(): void {
     this.#leave()
@@ -217,7 +217,7 @@ export class IncomingConnection {
     this.#state = { at: 'out' }
   }
 
-  /** A newer connection replaces this one, or the number of connections is at its limit. */
+  /** Closes the connection at once, because a newer one replaces it or there are too many connections. */
   terminate(): void {
     this.#leave()
     this.#socket.terminate()

@@ -1,4 +1,4 @@
-// Driver: owns all incoming connections: a limited number, and one for each member.
+// Driver: owns all incoming connections. Their number is limited, and each member has at most one.
 
 import { endRefused } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -6,18 +6,18 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { MemberId } from '../core/types.js'
-import type { NetSettings, NetStats } from './settings.js'
+import type { NetSettings, NetStats } from './network-settings.js'
 import { MEMBERS_PATH } from './frames.js'
 import { SOCKET_CAPS } from './websocket-settings.js'
 import { isTrusted, whyUntrusted } from './tls.js'
-import type { PeerInfo, RefusedEvent } from './transport.js'
+import type { PeerInfo, RefusedEvent } from './transport-interface.js'
 import { IncomingConnection, type IncomingConnectionEvents } from './incoming-connection.js'
 
-/** The most connections before their handshake is complete. Beyond them the oldest is closed. */
+/** How many connections may be in the handshake at the same time. If there are more, the oldest is closed. */
 const MOST_STRANGERS = 512
 
 export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app' | 'received'> & {
-  /** That member has just dialled this one. */
+  /** Called when that member has just dialled this one. */
   came(info: PeerInfo): void
   refused(event: RefusedEvent, where: string): void
 }
@@ -30,7 +30,7 @@ export class IncomingConnections {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
   readonly #members = new Map<MemberId, IncomingConnection>()
-  /** Called when that connection is admitted. */
+  /** For each connection, the function to call when it is admitted. */
   readonly #proven = new WeakMap<IncomingConnection, () => void>()
   #closed = false
 
@@ -52,10 +52,10 @@ export class IncomingConnections {
     return this.#members.get(id)?.info
   }
 
-  /** For the 'upgrade' event of a server. Returns false when the request is not for members. */
+  /** For the 'upgrade' event of a server. Returns false if the request does not come from a member. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void = () => {}): boolean {
     if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
-    // A browser sends `Origin`, and no member is a browser's page.
+    // Browsers send the header `Origin`, and no member runs in a browser.
     if (request.headers.origin !== undefined) this.#refuse(socket, '403 Forbidden')
     else if (this.#closed) this.#refuse(socket, '503 Service Unavailable')
     else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
@@ -63,7 +63,7 @@ export class IncomingConnections {
     return true
   }
 
-  /** An error in this handler ends the new connection, and nothing else. */
+  /** Guards the handler: an error in it ends the new connection, and nothing else. */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(
       'member',
@@ -97,7 +97,7 @@ export class IncomingConnections {
     this.#proven.set(incoming, proven)
   }
 
-  /** A member has one incoming connection: the one that it dialled last. */
+  /** A member keeps only one incoming connection: the one that it dialled last. */
   #admitted(incoming: IncomingConnection, info: PeerInfo): void {
     this.#strangers.delete(incoming)
     this.#proven.get(incoming)?.()
@@ -112,7 +112,7 @@ export class IncomingConnections {
   }
 
   /**
-   * Closes the member's connection if it came from another process than `boot`. Returns the description of
+   * Closes the member's connection if it comes from another process than `boot`. Returns the description of
    * that other process.
    */
   sendAway({ id, boot }: PeerInfo): PeerInfo | undefined {

@@ -1,8 +1,8 @@
 export type { Admit, Self } from './handshake.js'
 export { MEMBERS_PATH, WIRE } from './frames.js'
-export { MemberNetwork } from './network.js'
+export { MemberNetwork } from './member-network.js'
 export { attach, type Listener, listen } from './members-server.js'
-export { type NetOptions, type NetStats, type Timing, TIMING } from './settings.js'
+export { type NetOptions, type NetStats, type Timing, TIMING } from './network-settings.js'
 export { GREETING_LIMIT, watchStranger } from './greeting-limit.js'
 export { certifiedName, type MemberTls, serverTls, whyUntrusted } from './tls.js'
 export type {
@@ -13,4 +13,4 @@ export type {
   RefusedEvent,
   Transport,
   TransportEvents,
-} from './transport.js'
+} from './transport-interface.js'

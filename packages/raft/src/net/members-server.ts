@@ -1,25 +1,26 @@
-// Driver: owns a server for members alone. Tests use it, and programs that use raft without the rest.
+// Driver: owns a server that only members connect to. It is used by tests, and by programs that use this
+// package alone.
 
 import { uptime } from 'node:os'
 import { endRefused, systemClock } from '@latchkey/base'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { MemberNetwork } from './network.js'
+import type { MemberNetwork } from './member-network.js'
 import { type MemberTls, serverTls } from './tls.js'
 
 export interface Listener {
   readonly port: number
   readonly server: Server
-  /** Accepts no new connection from now on; resolves when all connections are closed. */
+  /** Accepts no new connection from now on. Resolves when all connections are closed. */
   close(): Promise<void>
 }
 
 type Upgradable = Pick<Server, 'on' | 'off'>
 
 /**
- * Accepts connections of members on a server with other uses. Requests for other paths are left to other
- * listeners.
+ * Accepts connections of members on a server that has other uses too. Requests for other paths are left to
+ * other listeners.
  */
 export function attach(server: Upgradable, network: MemberNetwork): () => void {
   const listener = network.upgrade.bind(network)

@@ -1,7 +1,7 @@
-// Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason why
-// the item is refused.
-// Law: no later code checks a message's shape again, and every term and index that is accepted here is a
-// valid number.
+// Door: decodes an item of a frame to a message, and checks every field. If a text is returned, it is the
+// reason why the item is refused.
+// Law: no later code checks the form of a message again, and every term and index that is accepted here is
+// a valid number.
 
 import { elementAt } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -26,12 +26,12 @@ type Fields = readonly unknown[]
 type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[]) => Message | string
 
 /**
- * Law: every later stage accepts each number that is accepted here. After 2^53 - 1 the next term could not be
- * read from the log again; and an index is also used as a session's id.
+ * Law: every later stage must accept each number that is accepted here. After 2^53 - 1 the next term could
+ * not be read from the log again. An index is also used as the id of a session, so it has the same limit.
  */
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber
-/** The number of a read request, which is only sent back. It may begin anywhere (core/state.ts). */
+/** The number of a read request, which is only sent back. It may begin at any number (core/state.ts). */
 const isContext = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const areCounts = (fields: Fields, from: number, to: number): boolean => {
   if (fields.length < to) return false
@@ -40,12 +40,12 @@ const areCounts = (fields: Fields, from: number, to: number): boolean => {
 }
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** Any number of blobs. */
+/** Means that any number of blobs is allowed. */
 const ANY = -1
-/** The places before the fields: type, lengths, group, term. */
+/** How many places come before the fields: type, lengths, group, term. */
 const HEAD = 4
 
-/** Undefined for a type that this build does not know; such a message is ignored (L22). */
+/** Returns undefined for a type that this build does not know. Such a message is ignored (L22). */
 export function toMessage(
   { item, blobs }: Parcel,
   from: MemberId,
@@ -55,7 +55,7 @@ export function toMessage(
   if (row === undefined) return undefined
   const [, , group, term] = item
   if (!isCount(group)) return 'a group is no number'
-  // Term 0 appears only in the answer of a member that has never taken part in an election (E19).
+  // Only a member that has never taken part in an election may use term 0, and only in this answer (E19).
   if (!isCount(term) || (term === 0 && row.type !== 'preVoteReply')) return 'a term is out of range'
   if (item.length !== HEAD + row.places && row.type !== 'appendReply')
     return `${row.type} has a wrong number of places`
@@ -118,8 +118,8 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   }),
 ])
 
-// The two answers that come with every commit list their fields one by one: a spread object costs V8 five
-// times as much.
+// These two answers come with every commit, so their fields are listed one by one. A spread object would take
+// V8 five times as long.
 function readAppendReply(envelope: Envelope, f: Fields): Message | string {
   const [ok, round, match, hintIndex, hintTerm] = f
   if (!isFlag(ok)) return 'appendReply: a field is wrong'
@@ -159,7 +159,7 @@ function readAppend(envelope: Envelope, f: Fields, blobs: readonly Uint8Array[])
   return { group, from, to, term, type: 'append', prevIndex, prevTerm, commit, entries, round }
 }
 
-/** Terms never go down along the log, and no entry's term is above the sender's (L17). */
+/** Terms never go down along the log, and no entry has a higher term than the sender (L17). */
 function readEntries(
   prevIndex: number,
   prevTerm: number,

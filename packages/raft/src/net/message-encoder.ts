@@ -1,14 +1,14 @@
 // Rule: encodes a message as an item of a frame: [type, lengths of its blobs, ...fields]. Blobs (entries'
-// data, pieces of a snapshot) follow after all items and are not packed. So a build can ignore a type that it
-// does not know.
+// data, pieces of a snapshot) follow after all items and are not packed. So a build can skip a message of a
+// type that it does not know.
 
 import { assert } from '@latchkey/base'
 import { encodeMembership } from '../core/membership.js'
 import type { Entry, EntryKind, MessageType, Message } from '../core/types.js'
 
 /**
- * The first place of an item is the message's type. New types are only added at the end. 0 is an opaque
- * message of the layer above.
+ * The first place of an item is the type of the message. New types are only added at the end. 0 is a message
+ * of the layer above, whose content this layer does not know.
  */
 export const APP = 0
 export const TYPE: Record<MessageType, number> = {
@@ -30,11 +30,13 @@ export const TYPE: Record<MessageType, number> = {
 /** New kinds are only added at the end. */
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
-/** The most bytes of an item without its blobs: a number has up to nine bytes, a blob's length five. */
+/**
+ * The most bytes of an item without its blobs. A number has up to nine bytes, and the length of a blob five.
+ */
 const ITEM_BYTES = 128
 const ENTRY_BYTES = 32
 
-/** At least the bytes that the message takes in a frame. */
+/** At least as many bytes as the message takes in a frame. */
 export function weight(message: Message): number {
   if (message.type === 'append') {
     let sum = ITEM_BYTES
@@ -52,7 +54,10 @@ export function appItem(bytes: Uint8Array, blobs: Uint8Array[]): unknown[] {
   return [APP, [bytes.length]]
 }
 
-/** `from` and `to` are not written: the receiver takes them from the connection, so they cannot be forged. */
+/**
+ * Encodes a message. `from` and `to` are not written: the receiver takes them from the connection, so that
+ * they cannot be forged.
+ */
 export function messageItem(message: Message, blobs: Uint8Array[]): unknown[] {
   const from = blobs.length
   const fields = fieldsOf(message, blobs)
@@ -97,8 +102,8 @@ function fieldsOf(m: Message, blobs: Uint8Array[]): unknown[] {
 }
 
 /**
- * Three places for each entry. An entry's index follows from its position, so the format allows no gap
- * between entries (L17).
+ * Returns three values for each entry. An entry's index follows from its place in the list, so the format
+ * cannot express a gap between entries (L17).
  */
 function entryFields(prevIndex: number, entries: readonly Entry[], blobs: Uint8Array[]): unknown[] {
   const fields: unknown[] = []

@@ -1,13 +1,14 @@
-// Driver: owns the connection that this member dials to one other member; all messages to that member are
-// sent on it.
+// Driver: owns the connection that this member dials to one other member. All messages to that member
+// are sent on it.
 // long: the states of one connection and the steps between them read together
 //
 // Laws
-//   - its events are up, gone, up, gone; after a 'gone' comes 'dead' at most once (TR4)
-//   - 'dead' only when, after a close, the system refuses a new connection or a process with another boot
+//   - its events alternate: up, gone, up, gone. After a 'gone', 'dead' comes at most once (TR4)
+//   - 'dead' comes only if, after a close, the system refuses a new connection or a process with another boot
 //     number answers (TR3)
 //   - the first attempt after a close is made at once, the next ones with growing pauses
-//   - messages that wait for a connection are dropped when it closes: the next connection starts empty (TR1)
+//   - messages that wait for a connection are dropped when it closes, so the next connection
+//     starts empty (TR1)
 
 import type { Timer } from '@latchkey/base'
 import { noMask } from '@latchkey/protocol'
@@ -21,11 +22,11 @@ import { isRefusal, judgeInfo, type Refusal } from './handshake.js'
 import { DiallingHandshake } from './handshake-steps.js'
 import { SendQueues } from './send-queues.js'
 import { PeerLiveness } from './peer-liveness.js'
-import type { NetSettings, NetStats } from './settings.js'
+import type { NetSettings, NetStats } from './network-settings.js'
 import { isRefusedBySystem, refusalIn } from './dial-errors.js'
 import { bytesOf, farewell, SOCKET_CAPS, SOCKET_FULL } from './websocket-settings.js'
 import { channelOf, clientTls, whyNotNamed } from './tls.js'
-import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
+import type { PeerEvent, PeerInfo, RefusedEvent } from './transport-interface.js'
 
 interface OutgoingConnectionEvents {
   peer(event: PeerEvent): void
@@ -35,7 +36,7 @@ interface OutgoingConnectionEvents {
 export interface LinkTo {
   readonly id: MemberId
   readonly url: string
-  /** True when this side only wants to know which member is there; the other side answers and closes. */
+  /** True if this side only wants to know which member is there. The other side answers and closes. */
   readonly asks?: boolean
 }
 
@@ -67,9 +68,11 @@ export class OutgoingConnection {
   readonly #sendQueues: SendQueues
   readonly #backoff: Backoff
   #state: State = { at: 'waiting', timer: undefined }
-  /** The process whose connection closed, while it is not known whether that process is still alive. */
+  /**
+   * The process whose connection has closed, as long as it is not known whether that process is still alive.
+   */
   #lost: PeerInfo | undefined
-  /** True when the last `pump` could not send all messages. */
+  /** True if the last `pump` could not send all messages. */
   #blocked = false
   /** Since this object was made. */
   bytesSent = 0
@@ -92,13 +95,17 @@ export class OutgoingConnection {
     this.pump = this.#guarded(() => this.#pump())
   }
 
-  /** An error in a handler ends this connection, and nothing else; it is dialled again as after any close. */
+  /**
+   * Guards a handler: an error in it ends this connection, and nothing else. The member is then dialled
+   * again, as after any close.
+   */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
   }
 
   /**
-   * When a socket is there, its 'close' event starts the retry. Without a socket the retry has to start here.
+   * Ends the attempt or the connection. A socket emits 'close', which starts the retry. Without a socket the
+   * retry must start here.
    */
   #broken(): void {
     const state = this.#state
@@ -118,7 +125,7 @@ export class OutgoingConnection {
     return this.#sendQueues.bytes
   }
 
-  /** The bytes that were written to the socket and not yet taken by the operating system. */
+  /** How many bytes were written to the socket and not yet taken by the operating system. */
   get heldBytes(): number {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
@@ -129,8 +136,6 @@ export class OutgoingConnection {
     const now = this.#settings.clock.now()
     return { connected: now - this.#state.since, roundTrip: this.#state.liveness.roundTrip.at(now) }
   }
-
-  // ---- sending
 
   send(message: Message): boolean {
     if (this.#state.at !== 'up') return false
@@ -151,15 +156,15 @@ export class OutgoingConnection {
     return this.#state.at === 'up' && this.#sendQueues.addApp(bytes)
   }
 
-  /** Sends the waiting messages, as far as the socket takes them. */
+  /** Sends the waiting messages, as many as the socket takes. */
   readonly pump: () => void
 
   #pump(): void {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
-    // A broken socket calls back for its unsent bytes before its 'close' event: no further piece is cut for
-    // such a socket.
+    // A broken socket calls back for its unsent bytes before its 'close' event. No further piece may be cut
+    // for such a socket.
     if (socket.readyState !== socket.OPEN) return
     for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
       const frame = this.#sendQueues.next(held === 0)
@@ -174,8 +179,6 @@ export class OutgoingConnection {
   readonly #onWritten = (): void => {
     if (this.#blocked) this.pump()
   }
-
-  // ---- dialling
 
   #retry(): void {
     if (this.#leaving !== undefined) return this.#leave()
@@ -215,7 +218,10 @@ export class OutgoingConnection {
     socket.on('close', close)
   }
 
-  /** This side proves nothing to a server whose certificate names another member. */
+  /**
+   * Greets the other side, unless its certificate names another member. To such a server this side
+   * proves nothing.
+   */
   #greet(socket: WebSocket, raw: Socket): void {
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return
     const { tls, self, admit, newNonce } = this.#settings
@@ -229,7 +235,7 @@ export class OutgoingConnection {
     socket.send(this.#state.handshake.greeting)
   }
 
-  /** Undefined when the address is invalid. */
+  /** Returns undefined if the address is invalid. */
   #open(): WebSocket | undefined {
     const { tls } = this.#settings
     try {
@@ -246,7 +252,10 @@ export class OutgoingConnection {
     }
   }
 
-  /** Always after a pause, even after a working connection: an attempt at once would end the same way. */
+  /**
+   * Tries again after a pause, even if the connection has worked before, because an attempt at once would end
+   * in the same way.
+   */
   #retryLater(): void {
     if (this.#state.at === 'closed') return
     const pause = this.#backoff.next() || this.#settings.timing.backoff.most
@@ -254,12 +263,12 @@ export class OutgoingConnection {
   }
 
   #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
-    // Only frames of a handshake arrive on this connection.
+    // On an outgoing connection only the frames of a handshake arrive.
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return socket.terminate()
     const step = this.#state.handshake?.hear(bytesOf(data))
     if (step === undefined) return socket.terminate()
     if (step.next === 'wait') return socket.send(step.send)
-    // Only the dialled side gives this answer, so the step is impossible here.
+    // Only the dialled side gives this result, so it cannot happen here.
     if (step.next === 'told') return socket.terminate()
     if (step.next === 'in') return this.#onUp(socket, raw, step.info)
     if (step.by === 'them') this.#judgeLost(step.info)
@@ -294,8 +303,6 @@ export class OutgoingConnection {
     this.#events.peer({ id: this.id, state: 'up', info })
   }
 
-  // ---- the end of a connection
-
   #onClose(socket: WebSocket): void {
     const state = this.#state
     if ((state.at !== 'up' && state.at !== 'dialling') || state.socket !== socket) return
@@ -322,7 +329,7 @@ export class OutgoingConnection {
 
   /**
    * A process answers at that member's address. If its boot number is another one, the process that was known
-   * has ended.
+   * before has ended.
    */
   #judgeLost(answered: PeerInfo | undefined): void {
     const lost = this.#lost
@@ -340,11 +347,9 @@ export class OutgoingConnection {
     this.#events.refused({ id: this.id, by, code, reason, info }, this.url)
   }
 
-  // ---- calls from the network
-
   /**
-   * That member has just dialled this one, with this boot number. So it is alive and is dialled without a
-   * pause; another boot number means that its old process has ended.
+   * That member has just dialled this one, with this boot number. So the member is alive, and is dialled
+   * without a pause. Another boot number than before means that its old process has ended.
    */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {
@@ -368,7 +373,7 @@ export class OutgoingConnection {
   }
 
   /**
-   * The peer is no member any more: it is not dialled again, and its connection is closed after a while; then
+   * The peer is no member any more. It is not dialled again, its connection is closed after a while, and then
    * `left` is called.
    */
   leave(left: () => void): void {

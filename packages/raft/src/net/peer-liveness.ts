@@ -1,12 +1,12 @@
-// Driver: finds out whether the other end of one socket is still there: a peer can vanish without closing its
+// Driver: finds out whether the other end of one socket is still alive. A peer can vanish without closing its
 // connection (C8).
 //
 // Laws
-//   - it counts intervals without any sign of life, not time: a pause of this process counts as one interval,
-//     however long it was
-//   - an interval is judged after the input of the current turn of the event loop: after a pause the socket
-//     is read first
-//   - a peer that takes or sends bytes is alive, also when its pong waits behind a long message
+//   - it counts intervals without any sign of life, and not time: a pause of this process counts as one
+//     interval, however long the pause was
+//   - an interval is judged after the input of the current turn of the event loop was read. So after a pause
+//     the socket is read first
+//   - a peer that takes or sends bytes is alive, even if its pong waits behind a long message
 
 import type { Clock, Timer } from '@latchkey/base'
 import { RoundTrip } from './round-trip.js'
@@ -14,11 +14,11 @@ import { RoundTrip } from './round-trip.js'
 interface PeerLivenessPorts {
   readonly clock: Clock
   readonly defer: (run: () => void) => void
-  /** The bytes received on the socket so far. */
+  /** How many bytes the socket has received so far. */
   received(): number
-  /** The bytes written to the socket and not yet taken by the operating system. */
+  /** How many bytes were written to the socket and not yet taken by the operating system. */
   waiting(): number
-  /** Sends a ping; undefined: this side only listens. */
+  /** Sends a ping. If it is undefined, this side only listens. */
   readonly ping: (() => void) | undefined
   silent(): void
 }

@@ -2,12 +2,12 @@
 // consensus, the log (appends and pieces of a snapshot), and messages of the layer above.
 //
 // Laws
-//   - all waiting messages go into one frame, as long as they fit; a frame is never longer than FRAME_LIMIT
-//   - small messages go first, also when the peer reads slowly: a heartbeat waits for one piece at most (A11)
-//   - the log and the layer above each keep their order, and alternate when both queues are long
-//   - each queue has a cap. A small message or a part of the log beyond its cap is dropped, as a network may
-//     do; a message that was begun is finished (L18). A message of the layer above beyond its cap is not
-//     taken. Queues hold messages, not bytes, so that entries are not in memory twice.
+//   - all waiting messages go into one frame, as long as they fit. A frame is never longer than FRAME_LIMIT
+//   - small messages go first, even if the peer reads slowly: a heartbeat waits for one piece at most (A11)
+//   - the log and the layer above each keep their order, and alternate if both queues are long
+//   - each queue has a cap. Beyond the cap a small message or a part of the log is dropped, as a network may
+//     do, but a message that was begun is finished (L18). Beyond its cap the queue of the layer above refuses
+//     messages. Queues hold messages, not bytes, so that entries are not in memory twice.
 
 import { CAPS } from '@latchkey/protocol'
 import type { Message } from '../core/types.js'
@@ -35,8 +35,8 @@ interface Weighed<T> {
 }
 
 /**
- * A first-in first-out queue with the sum of its weights. It releases a message as soon as the message is
- * taken.
+ * A first-in first-out queue with the sum of the weights of its messages. It keeps no reference to a message
+ * that was taken.
  */
 class Queue<T> {
   #waiting: (Weighed<T> | undefined)[] = []
@@ -86,9 +86,9 @@ export class SendQueues {
   readonly #log = new Queue<Message>()
   readonly #app = new Queue<Uint8Array>()
   readonly #cutting: [Cutting | undefined, Cutting | undefined] = [undefined, undefined]
-  /** The queue whose piece is sent next when both long queues have one. */
+  /** If both long queues have a piece to send, this one sends its piece next. */
   #turn: Lane = LOG
-  /** The number of messages that were dropped because the peer was too slow. */
+  /** How many messages were dropped because the peer was too slow. */
   dropped = 0
 
   constructor(caps: LaneCaps = LANE_CAPS) {
@@ -99,7 +99,7 @@ export class SendQueues {
     return this.#small.length + this.#log.length + this.#app.length === 0 && !this.#cuts()
   }
 
-  /** About how many bytes wait; messages that were begun are not counted. */
+  /** About how many bytes wait. Messages of which a part was sent are not counted. */
   get bytes(): number {
     return this.#small.bytes + this.#log.bytes + this.#app.bytes
   }
@@ -133,7 +133,10 @@ export class SendQueues {
     this.#cutting[ABOVE] = undefined
   }
 
-  /** The next frame. `free`: the peer has taken all frames before; otherwise only small messages are sent. */
+  /**
+   * Returns the next frame. `free` means that the peer has taken all frames before. If it is false, only
+   * small messages are sent.
+   */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []
     const blobs: Uint8Array[] = []
@@ -155,7 +158,7 @@ export class SendQueues {
     return free && this.#isLong(others) ? this.#piece(others) : undefined
   }
 
-  /** True when the next message of that queue does not fit into one frame. */
+  /** Whether the next message of that queue is too long for one frame. */
   #isLong(lane: Lane): boolean {
     if (this.#cutting[lane] !== undefined) return true
     return (this.#queue(lane).first?.bytes ?? 0) > FRAME_BYTES
@@ -165,7 +168,7 @@ export class SendQueues {
     return lane === LOG ? this.#log : this.#app
   }
 
-  /** Adds whole messages as far as they fit. Returns the room that is left. */
+  /** Adds whole messages as long as they fit. Returns the room that is left. */
   #fill(lane: Lane, free: number, items: unknown[], blobs: Uint8Array[]): number {
     let room = free
     while (this.#cutting[lane] === undefined) {
@@ -194,8 +197,8 @@ export class SendQueues {
 const other = (lane: Lane): Lane => (lane === LOG ? ABOVE : LOG)
 
 /**
- * The receiver accepts no more entries in one append. The core sends the others again when it sees that they
- * did not arrive.
+ * Limits the number of entries in an append. When the core sees that the other entries did not arrive, it
+ * sends them again.
  */
 function capped(message: Message): Message {
   if (message.type !== 'append' || message.entries.length <= MOST_ENTRIES) return message

@@ -1,5 +1,5 @@
-// Rule: TLS between members: Node's options that make both sides show a certificate of the members'
-// authority.
+// Rule: TLS between members: the options for Node that make both sides show a certificate, signed by the
+// authority of the members.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { constants } from 'node:crypto'
@@ -14,7 +14,7 @@ export interface MemberTls {
   /** The authority that must have signed the certificates of members. */
   readonly ca?: string | Uint8Array | undefined
   /**
-   * The name that a member's certificate must have, such as '{id}.members.example'. Then a certificate is
+   * The name that a member's certificate must have, such as '{id}.members.example'. With it a certificate is
    * valid for one member only.
    */
   readonly memberName?: string | undefined
@@ -39,7 +39,7 @@ const pems = ({ cert, key, ca }: MemberTls): Pems => ({
 
 /**
  * For a port that serves clients too. The server asks for a certificate but does not require one, because
- * clients may have none; `isTrusted` checks the certificates of members.
+ * clients may have none. `isTrusted` checks the certificates of members.
  */
 export const serverTls = (tls: MemberTls): ServerOptions => ({
   ...pems(tls),
@@ -47,7 +47,7 @@ export const serverTls = (tls: MemberTls): ServerOptions => ({
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
   // TLS sessions are never resumed. Without this: a client without a certificate resumes its session, and
-  // Node reports the new connection as authorized. Besides, a certificate of an authority that was replaced
+  // Node reports the new connection as authorized. Also, a certificate of an authority that was replaced
   // would not be checked again.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
@@ -59,30 +59,30 @@ export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
 })
 
 /**
- * True when the connection uses TLS with a certificate of the configured authority. The certificate must be
- * valid for servers, as each member's is. Otherwise a client with a certificate of the same authority for
- * clients could connect as a member where no token is used.
+ * True if the connection uses TLS with a certificate of the configured authority. The certificate must be
+ * valid for servers, as each member's is. Otherwise, if no token is used, a client with a client certificate
+ * of the same authority could connect as a member.
  */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
   return socket instanceof TLSSocket && socket.authorized && showsCertificate(socket) && isForServers(socket)
 }
 
-/** Node reports `authorized` also when the other side shows no certificate; so its presence is checked. */
+/** Node reports `authorized` even if the other side shows no certificate, so this must be checked too. */
 const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
 
 const SERVERS = '1.3.6.1.5.5.7.3.1'
 const ANY_USE = '2.5.29.37.0'
 
-/** A certificate without any stated use is valid for all uses. */
+/** A certificate that states no use is valid for all uses. */
 function isForServers(socket: TLSSocket): boolean {
   const { ext_key_usage: uses } = socket.getPeerCertificate()
   return uses === undefined || uses.includes(SERVERS) || uses.includes(ANY_USE)
 }
 
 /**
- * The name (CN) in the other side's certificate, where the authority has signed it and it is valid now.
- * Undefined when there is no such certificate, or when it does not have exactly one name.
+ * Returns the name (CN) in the other side's certificate if the authority has signed it and it is valid now.
+ * Returns undefined if there is no such certificate, or if it does not have exactly one name.
  */
 export function certifiedName(socket: Socket): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized || !showsCertificate(socket)) return undefined
@@ -94,8 +94,8 @@ const CHANNEL_LABEL = 'EXPORTER-latchkey-members'
 const CHANNEL_BYTES = 32
 
 /**
- * Bytes that only the two ends of this connection can compute (RFC 5705). They are part of both proofs. Where
- * TLS is required and the socket has none, the bytes are random, so that no proof matches.
+ * Returns bytes that only the two ends of this connection can compute (RFC 5705). They are part of both
+ * proofs. If TLS is required and the socket has none, the bytes are random, so that no proof fits.
  */
 export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Array {
   if (tls === undefined) return EMPTY
@@ -103,7 +103,7 @@ export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Arra
   return socket.exportKeyingMaterial(CHANNEL_BYTES, CHANNEL_LABEL, Buffer.alloc(0))
 }
 
-/** The reason when the other side's certificate must name a member and does not name this one. */
+/** Returns the reason if the other side's certificate must name this member and does not. */
 export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: MemberId): string | undefined {
   if (tls?.memberName === undefined) return undefined
   const name = tls.memberName.replaceAll('{id}', id)
@@ -112,7 +112,7 @@ export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: Memb
   return names ? undefined : `the certificate of member ${id} does not name ${name}`
 }
 
-/** Why a certificate is not trusted, in words that help an operator, such as CERT_HAS_EXPIRED. */
+/** Returns why a certificate is not trusted, in words that help an operator, such as CERT_HAS_EXPIRED. */
 export function whyUntrusted(socket: Socket): string {
   const shown = socket instanceof TLSSocket && showsCertificate(socket)
   if (shown && socket.authorized) return 'its certificate is for clients alone, not for a server'

@@ -5,22 +5,22 @@ import { type Clock, REFUSED_MS } from '@latchkey/base'
 import type { RawData, WebSocket } from 'ws'
 import { FRAME_LIMIT } from './frames.js'
 
-/** A frame beyond these limits is refused by the WebSocket before it is in memory. */
+/** A WebSocket refuses a frame beyond these limits before the frame is in memory. */
 export const SOCKET_CAPS = {
   perMessageDeflate: false,
   maxPayload: FRAME_LIMIT,
-  // Members never split their frames into fragments. The chunks of one frame arrive in network packets of 500
-  // bytes and more.
+  // Members never split their frames into fragments. One frame arrives in network packets of 500 bytes and
+  // more, which limits the number of its chunks.
   maxFragments: 8,
   maxBufferedChunks: 2048,
   skipUTF8Validation: true,
-  // The time for the other side to answer the close handshake.
+  // How long the other side has to answer the close handshake.
   closeTimeout: REFUSED_MS,
 } as const
 
 /**
- * Bytes that the operating system or the socket holds. Beyond this the peer counts as slow, and not even
- * small messages are sent.
+ * How many bytes the operating system or the socket may hold. Beyond this the peer counts as slow, and not
+ * even small messages are sent.
  */
 export const SOCKET_FULL = 4 * CAPS.frameBytes
 
@@ -28,8 +28,8 @@ export const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data
 
 /**
- * Closes with a code, and destroys the socket when the other side does not answer in time. Resolves when the
- * socket is closed.
+ * Closes a WebSocket with a code. If the other side does not answer in time, destroys the socket. Resolves
+ * when the socket is closed.
  */
 export function farewell(socket: WebSocket, clock: Clock, ms: number, code: number): Promise<void> {
   return new Promise((resolve) => {

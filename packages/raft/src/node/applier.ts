@@ -1,6 +1,6 @@
-// Driver: owns the order in which committed entries reach the state machine. One call is under way at a time.
-// Entries that the core hands out are durable in the own log. While a snapshot is installed nothing is
-// applied, and afterwards no entry from before it (S3).
+// Driver: passes committed entries to the state machine in order. One call of the state machine is under way
+// at a time. Entries that the core gives out are durable in this member's log. While a snapshot is installed
+// nothing is applied, and afterwards no entry from before the snapshot is applied (S3).
 
 import { lastOf, assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
@@ -13,9 +13,9 @@ const SLICE_BYTES = 4 * 1024 * 1024
 
 interface ApplierPorts {
   readonly machine: StateMachine
-  /** An entry by its index, while the core keeps that entry. */
+  /** Returns the entry with that index. The core still has it. */
   entry(index: number): Entry
-  /** Called after each call of the machine, in order; `entries` are the applied ones. */
+  /** Called after each call of the state machine, in order. `entries` are the applied ones. */
   applied(entries: readonly Entry[], results: readonly Applied[]): void
   failed(error: unknown): void
 }
@@ -28,7 +28,7 @@ export class Applier {
   #paused = false
   #stopped = false
   #whenIdle: (() => void)[] = []
-  /** Grows with each installed snapshot: the result of a call that began before the snapshot is dropped. */
+  /** Grows with each installed snapshot. The result of a call that began before the snapshot is dropped. */
   #epoch = 0
 
   constructor(ports: ApplierPorts, state: AppliedState) {
@@ -57,19 +57,22 @@ export class Applier {
     this.#committed = Math.max(this.#committed, index)
   }
 
-  /** `then` is called once no call is under way; nothing is applied until `restart` or `resume`. */
+  /**
+   * Calls `then` once no call of the state machine is under way. Nothing is applied until
+   * `restart` or `resume`.
+   */
   pause(then: () => void): void {
     this.#paused = true
     this.whenIdle(then)
   }
 
-  /** Calls `then` once no call is under way, whether the last one succeeded or failed. */
+  /** Calls `then` once no call is under way, even if the last call failed. */
   whenIdle(then: () => void): void {
     if (this.#busy) this.#whenIdle.push(then)
     else then()
   }
 
-  /** A snapshot was installed: this is the machine's state now. */
+  /** A snapshot was installed, and the state machine now has this state. */
   restart(state: AppliedState): void {
     this.#epoch++
     this.#busy = false
@@ -87,7 +90,7 @@ export class Applier {
     this.#stopped = true
   }
 
-  /** Applies one slice; the owner calls again after `applied`. */
+  /** Applies one slice of entries. The owner calls again after `applied`. */
   pump(): void {
     if (this.#busy || this.#paused || this.#stopped) return
     try {
@@ -105,7 +108,8 @@ export class Applier {
       const entry = this.#ports.entry(index)
       slice.push(entry)
       bytes += entry.data.length
-      // A membership change ends a slice, so that one membership is valid for a whole slice.
+      // An entry that changes the membership ends a slice, so that one membership is valid for
+      // the whole slice.
       if (entry.kind === 'members' || slice.length === SLICE_ENTRIES || bytes >= SLICE_BYTES) break
     }
     return slice

@@ -1,6 +1,5 @@
-// Rule: an entry carries a batch of commands as self-delimiting records: u32le length, then the bytes. The
-// node only concatenates records. A machine may use another format, as long as it can split the
-// concatenation.
+// Rule: an entry carries a batch of commands as records: for each a length (u32le), then its bytes. The node
+// only joins records. A state machine may use another format, if it can split the joined bytes.
 
 import { assert } from '@latchkey/base'
 
@@ -11,7 +10,7 @@ export function frameRecord(bytes: Uint8Array): Buffer {
   return record
 }
 
-/** Views into `data`: copy the parts to keep. */
+/** Returns views of `data`. Copy the parts that must be kept. */
 export function splitRecords(data: Uint8Array): Uint8Array[] {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const records: Uint8Array[] = []

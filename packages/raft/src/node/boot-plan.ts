@@ -1,17 +1,15 @@
-// Rule: what a member does at its start, decided from the contents of its log and of its state machine. A
-// truth table.
+// Rule: what a member does at its start, decided from the contents of its log and of its state machine, as
+// a truth table.
 //
-//   machine         against the log [start, last]          then
-//   none            start is 0                              start with an empty machine
-//   none            start beyond 0                          rebuild: entries that it would need are gone
-//   applied         before start                            rebuild: the same
-//   applied         inside, with the same term              continue after applied
-//   applied         inside, with another term               rebuild: the two are of different histories (a
-//   disk was rolled back)
-//   applied         beyond last                             restart the log there: the crash came after an
-//   installed snapshot was
-//                                                           swapped in and before the log recorded it; the
-//                                                           vote stays
+//   state machine   against the log [start, last]    then
+//   none            start is 0                       start with an empty state machine
+//   none            start beyond 0                   rebuild: entries that it would need are gone
+//   applied         before start                     rebuild, for the same reason
+//   applied         inside, with the same term       continue after applied
+//   applied         inside, with another term        rebuild: the two have different histories, because a
+//                                                    disk was rolled back
+//   applied         beyond last                      restart the log there. A snapshot was installed, and the
+//                                                    crash came before the log recorded that. The vote stays
 
 import type { LogPosition } from '../core/types.js'
 import type { AppliedState } from './state-machine.js'

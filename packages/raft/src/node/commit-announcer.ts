@@ -1,6 +1,6 @@
-// Driver: sends the commit index to followers when no append carries it. The next append carries it without
-// cost. Where none comes within a moment, the announcer sends it, so that watchers and stale readers on
-// followers need not wait for the next tick.
+// Driver: sends the commit index to followers if no append carries it. The next append would carry it without
+// cost. If no append comes within a moment, the announcer sends the index, so that watchers and stale readers
+// on followers need not wait for the next tick.
 
 import type { Clock, Timer } from '@latchkey/base'
 

@@ -1,7 +1,7 @@
-// Driver: carries out effects in the order in which the core returned them, also when one effect leads to the
+// Driver: carries out effects in the order in which the core returned them, even if an effect leads to the
 // next call of the core.
-// Law: after a stop no effect is carried out any more, not even the other effects of the call that led to the
-// stop (A5).
+// Law: after a stop no effect is carried out any more, not even the other effects of the call that led to
+// the stop (A5).
 
 import type { Effect } from '../core/index.js'
 

@@ -1,9 +1,9 @@
 // Rule: linearizable reads. Reads that arrive together share one round of the core. Each is served once the
-// index of the round is applied here (R4). A read that arrives while a round is under way waits for the next
-// one (R5).
+// index of the round is applied here (R4). A read that arrives while a round is under way waits for the
+// next round (R5).
 
 export type ReadOutcome =
-  /** `time`: the leader's cluster time (CT5). */
+  /** `time` is the leader's cluster time (CT5). */
   { readonly ok: true; readonly time: number } | { readonly ok: false }
 export type ReadDone = (outcome: ReadOutcome) => void
 
@@ -42,7 +42,7 @@ export class Reads {
     return this.#lastContext
   }
 
-  /** `index` undefined: the round cannot be confirmed; its callers ask again. */
+  /** An undefined `index` means that the round cannot be confirmed. Its callers ask again. */
   confirm(context: number, index: number | undefined, time: number): void {
     const callers = this.#rounds.get(context)?.callers
     if (callers === undefined) return
@@ -60,7 +60,7 @@ export class Reads {
     for (const { callers, time } of ready) for (const done of callers) done({ ok: true, time })
   }
 
-  /** Drops rounds that started before `deadline`: their message was lost, and their callers ask again. */
+  /** Drops rounds that started before `deadline`. Their message was lost, so their callers ask again. */
   dropOlder(deadline: number): void {
     for (const [context, { callers, since }] of this.#rounds) {
       if (since >= deadline) return

@@ -1,13 +1,13 @@
-// Driver: writes batches to the member's log on disk. The core knows how far the log is durable. This file
-// only knows whether a write is under way, because commands that arrive during a write go into the next entry
-// together.
+// Driver: writes batches to the member's log on disk. The core knows up to where the log is durable. This
+// file only knows whether a write is under way, because commands that arrive during a write go into the next
+// entry together.
 
 import type { PersistBatch } from '../core/types.js'
 
 export interface LogPort {
   /**
-   * One write and one sync; `done` is called in the order of the calls. After an error every later append
-   * fails too.
+   * Writes and syncs once. `done` is called in the order of the calls. After an error every later
+   * append fails too.
    */
   append(batch: PersistBatch, done: (error?: Error) => void): void
   /** Removes entries up to `index`, as far as whole segments allow it. */

@@ -1,10 +1,10 @@
-// Rule: what a node counts from its start on, for metrics. Nothing decides by these numbers.
+// Rule: what a node counts since its start, for metrics. No decision depends on these numbers.
 
 import { Histogram } from '@latchkey/base'
 import type { ElectionReason, MemberId, Role } from '../core/index.js'
 
 export class NodeCounters {
-  /** How often another leader was heard of, or the same one in another term. */
+  /** How often this member has heard of another leader, or of the same leader in another term. */
   leaderChanges = 0
   /** By their reason, one for each try. */
   readonly electionsStarted: Record<ElectionReason, number> = {
@@ -14,22 +14,22 @@ export class NodeCounters {
     new_cluster: 0,
   }
   electionsWon = 0
-  /** Commands of callers of this member, while it led. */
+  /** Commands of callers of this member, which it got while it led. */
   committed = 0
   refused = 0
   unknown = 0
   snapshotsSent = 0
   snapshotsReceived = 0
-  /** Seconds of each write to the log with its sync. */
+  /** How many seconds each write to the log took, with its sync. */
   readonly logSync = new Histogram()
-  /** Seconds from the proposal of an entry to its being applied here. */
+  /** How many seconds passed from the proposal of each entry until it was applied here. */
   readonly commit = new Histogram()
   /** Seconds by which a tick came too late: so long the event loop, or the whole process, stood still. */
   readonly tickDelay = new Histogram()
   /** The last term whose leader is known. */
   #ledTerm = 0
 
-  /** The node has another role, or knows another leader. */
+  /** Called when the node has another role, or knows another leader. */
   role(role: Role, term: number, leader: MemberId | undefined, why: ElectionReason | undefined): void {
     if (role === 'candidate' && why !== undefined) this.electionsStarted[why]++
     if (leader === undefined || this.#ledTerm === term) return

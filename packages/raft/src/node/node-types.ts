@@ -31,8 +31,8 @@ export interface NodeBoot {
   readonly raft: RaftBoot
   readonly applied: AppliedState
   /**
-   * The machine's state is lost (boot-plan.ts): nothing is applied until a snapshot of another member is
-   * installed.
+   * True if the state machine has lost its state (boot-plan.ts). Then nothing is applied until a snapshot of
+   * another member is installed.
    */
   readonly rebuilding: boolean
 }
@@ -41,11 +41,15 @@ export type NodeEvents = {
   role: { role: Role; term: number; leader: MemberId | undefined }
   /** The membership is committed and applied. */
   membership: Membership
-  /** The members to connect to: this configuration is in force from its append on. */
+  /**
+   * The members to connect to, according to the configuration in force. A configuration is in force from
+   * its append on.
+   */
   peers: Membership
   applied: { index: number; time: number }
   /**
-   * After each tick: at least ten in an election timeout, and after the messages that came before it (N2).
+   * Emitted after each tick: at least ten times in an election timeout, and after the messages that came
+   * before the tick (N2).
    */
   ticked: undefined
   failed: LatchkeyError

@@ -2,11 +2,11 @@
 // core, whose effects are carried out in order. The loop never waits and decides nothing.
 //
 // Laws
-//   N1  One event is one call of the core, and its effects follow at once: no state is kept across a wait.
+//   N1  One event is one call of the core, and its effects follow at once, so no state is kept across a wait.
 //   N2  A tick comes after the messages that arrived before it: after a pause sockets are read first (T2).
 //   N3  Commands that arrive while the log is being written go into the next entry together (proposer.ts).
 //   N4  Results of apply are answered in the order of the log, to the callers of that entry (L16).
-//   N5  A fault of the disk or the machine stops the whole member; no part of it goes on.
+//   N5  A fault of the disk or the state machine stops the whole member. No part of it continues.
 // long: one loop; each event and each effect of the core is one short method
 
 import { lastOf, Emitter } from '@latchkey/base'
@@ -15,16 +15,16 @@ import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '.
 import { type Proposal, Raft } from '../core/index.js'
 import { Announcer } from './commit-announcer.js'
 import { Applier } from './applier.js'
-import { Compaction } from './compaction.js'
+import { Compaction } from './log-compaction.js'
 import { EffectQueue } from './effect-queue.js'
 import { LogWriter } from './log-writer.js'
 import type { Applied, AppliedState } from './state-machine.js'
 import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
-import type { Done, LogRecord } from './proposals.js'
+import type { Done, LogRecord } from './callers-of-entries.js'
 import { NodeCounters } from './node-counters.js'
 import { Proposer } from './proposer.js'
 import { type ReadDone, Reads } from './linearizable-reads.js'
-import { Snapshots } from './snapshots.js'
+import { Snapshots } from './snapshot-effects.js'
 import { Ticker } from './tick-timer.js'
 
 export class RaftNode extends Emitter<NodeEvents> {
@@ -40,7 +40,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #compaction: Compaction
   readonly #announcer: Announcer
   readonly #ticker: Ticker
-  /** In ms. A tick comes at least this often, also when nothing is due, for work that is not urgent. */
+  /** In ms. A tick comes at least this often, even if nothing is due, for work that is not urgent. */
   readonly #longestTick: number
   #turnDue = false
   readonly #effects = new EffectQueue((effect) => this.#perform(effect))
@@ -157,9 +157,9 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.emit('peers', this.raft.membership)
   }
 
-  // ---- events and requests
+  // ---- Events and requests
 
-  /** `incarnation`: the sender's, from its handshake. */
+  /** `incarnation` is the sender's, from its handshake. */
   receive(message: Message, incarnation?: string): void {
     if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
@@ -174,7 +174,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.unreachable(id, now))
   }
 
-  /** A command for the log, one record. `alone`: in an entry of its own. `done` is called with `ticket`. */
+  /**
+   * Submits a command for the log, as one record. With `alone` it gets an entry of its own. `done` is called
+   * with `ticket`.
+   */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
     if (reason !== undefined) {
@@ -191,7 +194,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#soon()
   }
 
-  /** The fresh directory is known not to be a wiped member's (first-boot.ts). */
+  /** This member is known not to have lost its disk (wiped-member-check.ts), so it may vote. */
   allowVoting(): void {
     this.#step((raft, now) => raft.allowVoting(now))
     this.#ticker.within(this.raft.untilTick)
@@ -208,13 +211,15 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.transfer(to, now))
   }
 
-  /** Compacts the log up to what the machine holds durably, except the last entries within these limits. */
+  /**
+   * Compacts the log up to what the state machine holds durably, except the last entries within these limits.
+   */
   compact(keepEntries: number, keepBytes: number): void {
     if (this.#closed !== undefined) return
     this.#compaction.run(keepEntries, keepBytes)
   }
 
-  // ---- the current state
+  // ---- The current state
 
   /** The reason why the node has stopped: ERR_CLOSED, or a fault. */
   get failure(): LatchkeyError | undefined {
@@ -225,7 +230,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.raft.role
   }
 
-  /** Entries that wait to be proposed, or to be applied. */
+  /** How many entries wait to be proposed, or to be applied. */
   get pending(): number {
     return this.#proposer.pending
   }
@@ -242,7 +247,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.raft.clusterTime(this.#now())
   }
 
-  // ---- the loop
+  // ---- The loop
 
   #now(): number {
     return this.#ports.clock.now()
@@ -258,7 +263,10 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   readonly #nextDeadline = (): number | undefined => this.#ports.machine.nextDeadline()
 
-  /** No error of the loop becomes an uncaught exception of the process (N5). */
+  /**
+   * Runs a part of the loop. An error in it stops the member, and does not become an uncaught exception of
+   * the process (N5).
+   */
   #guarded(part: () => void): void {
     if (this.#closed !== undefined) return
     try {
@@ -276,8 +284,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
-    // A tick ends a transfer of leadership that has failed. The commands that gathered meanwhile are proposed
-    // now.
+    // A tick may end a transfer of leadership that has failed. Commands that waited for its end
+    // are proposed now.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
     this.emit('ticked', undefined)
@@ -292,7 +300,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     })
   }
 
-  /** Once in a turn of the event loop: one entry, one round of all waiting reads, one slice of apply. */
+  /** Runs once in a turn of the event loop: one entry, one round of all waiting reads, one slice of apply. */
   readonly #turn = (): void => {
     this.#proposer.pump()
     if (this.#reads.gathered > 0) {
@@ -304,7 +312,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#reads.serve(this.#applier.position.index)
   }
 
-  // ---- effects
+  // ---- Effects
 
   #run(effects: readonly Effect[]): void {
     try {
@@ -314,7 +322,9 @@ export class RaftNode extends Emitter<NodeEvents> {
     }
   }
 
-  /** One event, one call of the core (N1). A broken law stops the member like any other fault (N5). */
+  /**
+   * Makes one call of the core for one event (N1). A broken law stops the member like any other fault (N5).
+   */
   #step(event: (raft: Raft, now: number) => readonly Effect[]): void {
     if (this.#closed !== undefined) return
     try {
@@ -387,7 +397,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#soon()
   }
 
-  // ---- the stop
+  // ---- The stop
 
   /** Stops the member because of a fault (N5). */
   fail(what: string, cause: unknown): void {
@@ -412,7 +422,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#snapshots.stop()
   }
 
-  /** Stops the loop and closes its parts. Call `handOver` (hand-over.ts) before, to transfer leadership. */
+  /**
+   * Stops the loop and closes its parts. To transfer leadership first, call `handOver`
+   * (leadership-hand-over.ts) before.
+   */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))
     await this.#snapshots.idle()

@@ -1,10 +1,10 @@
-// Driver: makes a leader's proposals: the gathered commands as one entry, and an empty entry where only
-// cluster time must advance.
+// Driver: makes a leader's proposals: the gathered commands as one entry, or an empty entry if only cluster
+// time must advance.
 //
 // Laws
 //   - commands that arrive while the log is being written go into the next entry together
-//   - during a leadership transfer they wait: afterwards they are proposed, or refused as never proposed
-//     (E17)
+//   - during a leadership transfer commands wait. Afterwards they are proposed, or refused as never
+//     proposed (E17)
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
 import type { NodeCounters } from './node-counters.js'
@@ -17,14 +17,14 @@ import {
   type ProposalCaps,
   type Refusal,
   tell,
-} from './proposals.js'
+} from './callers-of-entries.js'
 
-/** At most one tick entry in this many ms (CT4), ... */
+/** In ms, the least time between two entries that only advance cluster time (CT4). */
 const TICK_ENTRY_MS = 50
 /**
- * ... unless the deadline has been over for longer than that, so that the entry before was one for it too:
- * there was more to do than one entry may (a million keys whose life is over). Then the next one follows as
- * soon as that one is applied.
+ * In ms, the same for a deadline that has been over for longer than TICK_ENTRY_MS. Then the entry before was
+ * for that deadline too, and there was more to do than one entry may do (such as a million keys that expire).
+ * The next entry follows as soon as that one is applied.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -32,7 +32,7 @@ const NOTHING = new Uint8Array(0)
 interface ProposerPorts {
   readonly raft: Raft
   readonly caps: ProposalCaps
-  /** True when the log is not being written. */
+  /** True if the log is not being written. */
   readonly idle: () => boolean
   readonly now: () => number
   readonly run: (effects: readonly Effect[]) => void
@@ -91,8 +91,8 @@ export class Proposer {
   }
 
   /**
-   * Proposes an entry that only advances the time; what expires at that time is decided at apply (CT4).
-   * Nothing is proposed while entries wait to be applied.
+   * Proposes an entry that only advances the time. What expires at that time is decided when it is applied
+   * (CT4). While entries wait to be applied, nothing is proposed.
    */
   tick(now: number, applied: number, nextDeadline: () => number | undefined): void {
     const { raft } = this.#ports
@@ -101,7 +101,7 @@ export class Proposer {
     const deadline = nextDeadline()
     if (deadline === undefined || raft.clusterTime(now) <= deadline) return
     if (now - this.#lastAppendAt < this.#pause(now, deadline)) return
-    // A proposal that is refused during a leadership transfer is not tried again sooner either.
+    // A proposal that is refused during a leadership transfer is not tried again earlier either.
     this.#lastAppendAt = now
     const proposal = raft.propose('empty', NOTHING, now)
     if (!proposal.ok) return
@@ -109,8 +109,8 @@ export class Proposer {
   }
 
   /**
-   * The time in ms until `tick` has an entry to propose, as far as is known now. Entries that are applied
-   * later may make it shorter.
+   * The time in ms until `tick` has an entry to propose, as far as is known now. An entry that is applied
+   * later may shorten it.
    */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports

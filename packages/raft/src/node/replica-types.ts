@@ -5,17 +5,17 @@ import type { MemberId } from '../core/types.js'
 import type { PeerInfo, Transport } from '../net/index.js'
 import type { FileSystem } from '../wal/index.js'
 import type { StateMachine } from './state-machine.js'
-import type { DirectoryNote } from './one-cluster.js'
+import type { DirectoryNote } from './wrong-cluster-check.js'
 
 export interface ReplicaOptions {
   readonly id: MemberId
   readonly group?: number
   /**
-   * The addresses of all voters of a new cluster, this member's included; used at the first start. Undefined:
-   * a cluster of one.
+   * The addresses of all voters of a new cluster, with this member's. They are used at the first start.
+   * Undefined means a cluster of one member.
    */
   readonly members: Readonly<Record<MemberId, string>> | undefined
-  /** This member belongs to that cluster or to none, and founds no other one. */
+  /** If given, this member belongs to that cluster or to none, and founds no other cluster. */
   readonly clusterId?: string | undefined
   /** True for a new, empty member that waits to be added. */
   readonly join: boolean
@@ -34,29 +34,32 @@ export interface ReplicaPorts {
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly machine: StateMachine
-  /** What the directory knows besides its log; undefined: nothing, as for a member in memory. */
+  /** What the directory knows in addition to its log. Undefined for a member without a directory. */
   readonly note?: DirectoryNote | undefined
-  /** Given members that the log does not know have answered with their cluster: clients may be served. */
+  /**
+   * Called when given members that the log does not know have answered with their cluster, so that clients
+   * may be served.
+   */
   asked?(): void
   transport(self: TransportOwner): Transport
   /** 128 random bits as text. */
   readonly newId: () => string
-  /** A message of the layer above, from another member. */
+  /** Called for a message of the layer above, from another member. */
   app?(from: MemberId, bytes: Uint8Array): void
-  /** The connection to a member is gone: requests that were sent there have an unknown result. */
+  /** Called when the connection to a member is gone. Requests that were sent on it have an unknown result. */
   gone?(id: MemberId): void
-  /** The connection to a member is there. */
+  /** Called when the connection to a member works. */
   met?(id: MemberId): void
 }
 
-/** The questions of a transport to its member. */
+/** What a transport asks its member. */
 export interface TransportOwner {
-  /** Undefined, or the reason why that member is refused. */
+  /** Returns why that member is refused, or undefined if it is admitted. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
    * For a connected peer that is not in this member's configuration: the index of the last applied entry. The
-   * peer compares it with its own log, to find out whether it was removed or is only being added. It is sent
-   * in the handshake.
+   * peer compares it with its own log, to find out whether it was removed or is only being added. The index
+   * is sent in the handshake.
    */
   missing(id: MemberId): number | undefined
   /** What this member sends about itself in a handshake. */

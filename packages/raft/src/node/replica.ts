@@ -1,9 +1,9 @@
-// Driver: one member on its directory: log, machine, network and the loop, opened and closed in the right
-// order.
+// Driver: one member on its directory: log, state machine, network and the loop, opened and closed in
+// the right order.
 //
-// A start opens the machine first: it holds what was applied, and its own lock is a second guard of the
-// directory. Next come the log (what was promised), the plan (boot-plan.ts), the loop and the network. No
-// message is sent before the log is open, and none is received before the loop is there.
+// A start opens the state machine first: it holds what was applied, and its own lock is a second guard of the
+// directory. Then come the log (what was promised), the plan (boot-plan.ts), the loop and the network. No
+// message is sent before the log is open, and none is received before the loop exists.
 
 import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -11,13 +11,20 @@ import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
 import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import type { Identity, Wal } from '../wal/index.js'
-import { Addresses } from './addresses.js'
-import { FirstBootGate } from './first-boot-gate.js'
-import { type HandOver, handOver } from './hand-over.js'
+import { Addresses } from './member-addresses.js'
+import { FirstBootGate } from './wiped-member-gate.js'
+import { type HandOver, handOver } from './leadership-hand-over.js'
 import { RaftNode } from './node.js'
-import { type DirectoryNote, noteInMemory, OneCluster } from './one-cluster.js'
-import { type Booted, firstMembers, isOneOfMany, isUnborn, openLog, settle } from './recovery.js'
-import { ClusterFounder } from './cluster-founder.js'
+import { type DirectoryNote, noteInMemory, OneCluster } from './wrong-cluster-check.js'
+import {
+  type Booted,
+  firstMembers,
+  isOneOfMany,
+  isUnborn,
+  openLog,
+  settle,
+} from './recover-log-and-machine.js'
+import { ClusterFounder } from './automatic-membership-changes.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /** In ms. Longer than the longest attempt to connect. */
@@ -160,19 +167,19 @@ export class Replica {
   }
 
   /**
-   * True while no client is served yet: given members that the log does not know at their addresses are being
-   * asked for their cluster.
+   * True while no client is served yet, because given members that the log does not know at their addresses
+   * are being asked for their cluster.
    */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
   }
 
-  /** The id of this member's cluster; '' until it is known. */
+  /** The id of this member's cluster, or '' as long as it is not known. */
   get clusterId(): string {
     return this.#identity.clusterId
   }
 
-  /** The members of a new cluster that this new one has not met yet; undefined: it waits for nobody. */
+  /** The members of a new cluster that this new member has not met yet. Undefined if it waits for none. */
   get firstStartWaitsFor(): readonly MemberId[] | undefined {
     return this.#firstBoot.waitsFor
   }
@@ -229,16 +236,16 @@ export class Replica {
   }
 
   /**
-   * The members in the log count; an operator may be surprised when the options name others, so the
-   * difference is logged. Whether members have moved is decided in addresses.ts.
+   * The members in the log count. If the options name others, an operator may be surprised, so the difference
+   * is logged. member-addresses.ts decides whether members have moved.
    */
   #compareMembers(): void {
     const { members, id, join } = this.#options
     const { membership } = this.node.raft
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
-    // A store that was opened alone has no address in its log. The leader adds that address later, so this is
-    // no difference.
+    // A store that was opened alone has no address in its log. The leader adds that address later, so a
+    // missing one is no difference.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
     if (others.length > 0)
@@ -246,8 +253,8 @@ export class Replica {
   }
 
   /**
-   * The cluster's id is committed, so it never changes. It is written to disk beside the vote, and is sent in
-   * every handshake from now on.
+   * The cluster's id is committed, so it never changes. It is written to the disk together with the vote, and
+   * is sent in every handshake from now on.
    */
   #noteCluster({ cluster }: Membership): void {
     if (cluster === undefined || this.#identity.clusterId === cluster) return
@@ -268,10 +275,10 @@ export class Replica {
   }
 
   /**
-   * A peer of this cluster that this member does not know is admitted: it may be the next leader, because a
-   * member that lags does not know all that have joined. The core then decides about its messages. A peer
-   * whose removal is not committed yet is needed until the commit (M11), also when it connected before the
-   * cluster had an id.
+   * Decides whether a peer is admitted. A peer of this cluster that this member does not know is admitted: it
+   * may be the next leader, because a member that lags does not know all that have joined. The core then
+   * decides about its messages. A peer whose removal is not committed yet is needed until the commit (M11),
+   * even if it connected before the cluster had an id.
    */
   #admit({
     id,
@@ -287,7 +294,9 @@ export class Replica {
     return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
   }
 
-  /** The index up to which this member does not list that one as a member; undefined: it does. */
+  /**
+   * The index up to which this member does not list that one as a member. Undefined if it lists that member.
+   */
   missing(id: MemberId): number | undefined {
     const { membership, position } = this.node.applied
     const members = membersOf(membership)
@@ -296,7 +305,7 @@ export class Replica {
 
   /**
    * A connected member whose membership does not list this member, and which has committed at least as much
-   * as this member. If there is one, this member was removed, or it is just being added.
+   * as this member. If one exists, this member was removed, or it is just being added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft
@@ -304,7 +313,7 @@ export class Replica {
     return others.find(({ missing }) => missing !== undefined && missing >= commit)?.id
   }
 
-  /** That member says so over a connection that is older than the removal. */
+  /** That member reports it over a connection that is older than the removal. */
   heardNotMember(by: MemberId, index: number): void {
     const info = this.#met.get(by)
     if (info !== undefined) this.#met.set(by, { ...info, missing: index })
@@ -319,12 +328,12 @@ export class Replica {
     this.#ports.met?.(info.id)
   }
 
-  /** Transfers the leadership, when this member leads. */
+  /** If this member leads, transfers the leadership. */
   handOver(timeout: number, to?: MemberId): Promise<HandOver> {
     return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }
 
-  /** Closes all parts, also when one of them fails to close; that error is thrown afterwards. */
+  /** Closes all parts, even if one of them fails to close. That error is thrown afterwards. */
   async close(): Promise<void> {
     this.#oneCluster.close()
     for (const timer of this.#proving) timer.cancel()

@@ -1,5 +1,5 @@
 // Rule: the laws of every state machine, as test cases for its author. No test runner is needed: a case
-// throws when the machine breaks a law.
+// throws if the state machine breaks a law.
 //
 //   for (const { name, run } of MACHINE_CASES) test(name, () => run(harness))
 
@@ -8,16 +8,16 @@ import type { Entry, Membership } from '../core/types.js'
 import type { StateMachine } from './state-machine.js'
 
 export interface MachineHarness {
-  /** A machine on an empty disk; not opened yet. */
+  /** Returns a state machine on an empty disk. It is not opened yet. */
   make(): StateMachine
   /**
-   * A machine on the same disk after a crash: what was not durable is lost. The old machine is not used any
-   * more.
+   * Returns a state machine on the same disk after a crash, without what was not durable. The old state
+   * machine is not used any more.
    */
   crash(machine: StateMachine): Promise<StateMachine>
-  /** The data of an entry with `commands` commands; another `number` gives other commands. */
+  /** Returns the data of an entry with `commands` commands. Another `number` gives other commands. */
   data(number: number, commands: number): Uint8Array
-  /** The state as text; equal states give equal text. */
+  /** Returns the state as text. Equal states give equal text. */
   show(machine: StateMachine): string | Promise<string>
 }
 

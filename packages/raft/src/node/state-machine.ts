@@ -1,8 +1,8 @@
-// Rule: the port for state machines. Its conformance suite is state-machine-suite.ts.
+// Rule: the port for state machines. state-machine-suite.ts has the tests that every state machine must pass.
 
 import type { Entry, LogPosition, Membership } from '../core/types.js'
 
-/** The position and membership of a frozen view or of a durable batch. */
+/** The position and membership of a view or of a durable batch. */
 export interface AppliedState {
   readonly position: LogPosition
   readonly membership: Membership
@@ -11,8 +11,8 @@ export interface AppliedState {
 export interface SnapshotReader {
   readonly state: AppliedState
   /**
-   * The next piece, at most `max` bytes; undefined when all has been read. One reader gives the same bytes
-   * each time.
+   * Returns the next piece, at most `max` bytes, or undefined after the last one. One reader gives the same
+   * bytes each time.
    */
   read(max: number): Promise<Uint8Array | undefined>
   close(): void
@@ -21,8 +21,8 @@ export interface SnapshotReader {
 export interface SnapshotWriter {
   write(chunk: Uint8Array): Promise<void>
   /**
-   * Resolves when the snapshot is complete, checked, durable, and is the machine's state. Rejects on any
-   * fault, and changes nothing then.
+   * Resolves when the snapshot is complete, checked, durable, and is the state machine's state. If it
+   * rejects, nothing has changed.
    */
   install(): Promise<void>
   abort(): Promise<void>
@@ -30,25 +30,26 @@ export interface SnapshotWriter {
 
 export interface StateMachine {
   /**
-   * Opens the state on disk. Returns the position of the last durable batch, or undefined for a new machine.
+   * Opens the state on disk. Returns the position of the last durable batch, or undefined for a new
+   * state machine.
    */
   open(): Promise<AppliedState | undefined>
   /**
-   * Applies entries in order; one call at a time. Returns for each entry of kind 'commands' an array with one
-   * answer for each command, in order; for other entries undefined. `membership` is the committed one at each
-   * entry. The call is synchronous where nothing has to be waited for. An error stops the member: never skip
-   * an entry and never retry.
+   * Applies entries in order. One call is made at a time. For each entry of kind 'commands' it returns an
+   * array with one answer for each command, in order. For other entries it returns undefined. `membership` is
+   * the committed one at each entry. The call is synchronous if it has to wait for nothing. An error stops
+   * the member: never skip an entry and never retry.
    */
   apply(
     entries: readonly Entry[],
     membershipAt: (index: number) => Membership,
   ): readonly Applied[] | Promise<readonly Applied[]>
-  /** The last position whose batch is synced: the log may be compacted up to this position. */
+  /** The last position whose batch is synced. The log may be compacted up to this position. */
   durable(): LogPosition
-  /** Resolves when everything applied so far is durable. */
+  /** Resolves when everything that is applied now is durable. */
   flush(): Promise<void>
   /**
-   * The earliest cluster time at which a lease or another deadline ends; undefined when there is none (CT4).
+   * The earliest cluster time at which a lease or another deadline ends. Undefined if none will end (CT4).
    */
   nextDeadline(): number | undefined
   snapshot(): Promise<SnapshotReader>
@@ -63,8 +64,11 @@ export interface Applied {
 }
 
 export interface MachineAnswer {
-  /** The encoded answer. Read only when a caller waits for it, so it may be encoded then. */
+  /** The encoded answer. It is read only if a caller waits for it, so it may be encoded at that moment. */
   readonly bytes: Uint8Array
-  /** True for a stored answer of an earlier attempt. Such an answer proves no leadership now (CT5). */
+  /**
+   * True for a stored answer of an earlier attempt. Such an answer does not prove that this member
+   * leads now (CT5).
+   */
   readonly fromTable: boolean
 }

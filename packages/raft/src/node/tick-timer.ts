@@ -1,4 +1,4 @@
-// Driver: owns the timer of the loop's next tick. A tick wakes the process, and an idle member does little
+// Driver: owns the timer of the loop's next tick. Each tick wakes the process, and an idle member does little
 // else. So the timer is set to the next deadline, and not to a short fixed interval.
 
 import type { Clock, Timer } from '@latchkey/base'
@@ -18,8 +18,8 @@ export class Ticker {
   }
 
   /**
-   * A tick comes within this many ms, rounded up: a timer that fired a little too early would have to be set
-   * again.
+   * Makes a tick come within this many ms, rounded up. A timer that fired a little too early would have
+   * to be set again.
    */
   within(ms: number): void {
     const wait = Math.max(1, Math.ceil(ms))

@@ -1,5 +1,5 @@
-// Rule: the numbers and names of the format on disk. docs/disk.md shows the format byte by byte; a change
-// needs a change there and a new VERSION.
+// Rule: the numbers and names of the format on disk. docs/disk.md shows the format byte by byte. A change of
+// the format needs a change of that page and a new VERSION.
 
 import { checksum, utf8 } from '@latchkey/base'
 import type { EntryKind, GroupId, MemberId } from '../core/types.js'
@@ -13,16 +13,18 @@ export const RECORD_HEADER_BYTES = 32
 export const ENTRY_HEADER_BYTES = 24
 
 /**
- * Each slot has its own sector and its own page, so that a torn write of one slot leaves the other one
- * intact.
+ * Each slot has its own sector and its own page, so that a torn write of one slot does not damage the other.
  */
 export const MARK_SLOT_BYTES = 64
 export const MARK_SLOT_AT = [0, 4096] as const
 export const MARK_FILE_BYTES = 8192
 
-/** The kind of a segment's first record: the state of the log at that place. */
+/** The kind of a segment's first record, which has the state of the log at that place. */
 export const HEAD = 1
-/** The kind of all other records: the changes of one turn, which are on disk together or not at all. */
+/**
+ * The kind of all other records. A record has the changes of one turn, which are on disk together
+ * or not at all.
+ */
 export const TURN = 2
 export type RecordKind = typeof HEAD | typeof TURN
 
@@ -31,7 +33,7 @@ export const PART = { void: 1, start: 2, entries: 4, hardState: 8, identity: 16 
 export const ALL_PARTS = 31
 export const NO_VOTE = 0xffffffff
 
-/** 0 is no kind, so that zeros are never an entry. */
+/** Kind 0 does not exist, so that zeros are never taken for an entry. */
 export const ENTRY_KINDS: readonly (EntryKind | undefined)[] = [undefined, 'empty', 'commands', 'members']
 export const entryKindCode = (kind: EntryKind): number => (kind === 'empty' ? 1 : kind === 'commands' ? 2 : 3)
 
@@ -41,7 +43,7 @@ const SEGMENT_NAME = /^log-(\d{10,16})\.wal$/
 
 export const segmentName = (number: number): string => `log-${String(number).padStart(10, '0')}.wal`
 
-/** The number in a segment's file name; undefined for another file's name. */
+/** Returns the number in a segment's file name, or undefined for the name of another file. */
 export function segmentNumber(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1]
   if (digits === undefined) return undefined
@@ -50,8 +52,8 @@ export function segmentNumber(name: string): number | undefined {
 }
 
 /**
- * The number of the member and incarnation that write a file. Another member, or another incarnation of this
- * one, has almost surely another number.
+ * A number for the member and incarnation that write a file. Another member, or another incarnation of this
+ * member, almost certainly has another number.
  */
 export const ownerNumber = (memberId: MemberId, incarnation: string): number =>
   checksum(utf8(`${memberId}\0${incarnation}`))

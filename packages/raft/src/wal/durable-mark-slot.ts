@@ -1,16 +1,16 @@
-// Door: encodes and decodes the two slots of the durable mark. The slot with the higher sequence number
-// counts. One bad slot is allowed, two are not (D3).
+// Door: encodes and decodes the two slots of the durable mark. The slot with the higher sequence number is
+// valid. One damaged slot is allowed, two are not (D3).
 
 import { asBuffer, checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './disk-format.js'
 
-/** The promise of the mark: before `reach` no byte of the log is missing or damaged. */
+/** The promise of the durable mark: before `reach` no byte of the log is missing or damaged. */
 export interface Mark extends Origin {
   readonly sequence: number
-  /** The number of the first segment of the log; files of lower numbers are leftovers of a removal. */
+  /** The number of the first segment of the log. A file with a lower number was left behind by a removal. */
   readonly first: number
-  /** The offset up to which the log is durable; 0: nothing is promised yet. */
+  /** The offset up to which the log is durable. 0 means that nothing is promised yet. */
   readonly reach: number
   /** The checksum of the last record before `reach`. */
   readonly checksum: number
@@ -21,9 +21,9 @@ export type MarkRead =
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
   /**
-   * `slot` is the slot to write next. It is the newer of two good slots: its last write may never have been
-   * synced, while the older slot was synced before that write. A bad slot is written first: a crash has left
-   * it half written.
+   * `slot` is the slot to write next. If both slots are good, it is the newer one: its last write may never
+   * have been synced, while the older slot was synced before that write. A damaged slot is written first,
+   * because a crash has left it half written.
    */
   | { readonly type: 'mark'; readonly mark: Mark; readonly slot: 0 | 1 }
 

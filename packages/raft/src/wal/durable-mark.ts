@@ -1,17 +1,17 @@
-// Driver: owns the durable mark, a file with two slots that says up to which offset the log is promised to be
-// durable.
+// Driver: owns the durable mark, a file with two slots that says up to which offset the log is promised
+// to be durable.
 //
 // Laws:
-//   MK1  The mark is never ahead of the log: `advance` is called only for what a sync of the log has made
-//        durable.
-//   MK2  Between two syncs of this file all writes go to one slot; the other one is durable. So a crash
+//   MK1  The mark is never ahead of the log: `advance` is called only for what a sync of the log
+//        has made durable.
+//   MK2  Between two syncs of this file all writes go to one slot, and the other slot is durable. So a crash
 //        damages one slot at most.
 //   MK3  The mark may be behind the log. Its writes are not synced one by one, and advances during a write
-//        are joined into one later write. A mark that is behind makes recovery take real damage for a torn
-//        tail; it never makes recovery take whole records for damaged ones. So the mark is synced when there
-//        is time: at a roll, at close, and after 100 ms without an advance. An advance is written within 10
-//        ms and not at once, because a write for each commit would be a second trip to the thread pool. No
-//        promise depends on the mark before its sync.
+//        are joined into one later write. If the mark is behind, recovery may believe that real damage is a
+//        torn tail, but it never believes that whole records are damaged. So the mark is synced when there is
+//        time: when a new segment begins, at close, and after 100 ms without an advance. An advance is
+//        written within 10 ms and not at once, because a write for each commit would need the thread pool a
+//        second time. No promise depends on the mark before its sync.
 //   MK4  What the slot already says is not written again before a sync.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'
@@ -29,7 +29,7 @@ interface MarkPorts {
 }
 
 interface Waiting {
-  /** The number of syncs that this caller still waits for, each of another slot. */
+  /** How many syncs this caller still waits for. Each sync is of another slot. */
   rounds: number
   readonly done: Done
 }
@@ -39,9 +39,9 @@ export class DurableMark {
   readonly #bytes = Buffer.alloc(MARK_SLOT_BYTES)
   readonly #mark: { -readonly [K in keyof Mark]: Mark[K] }
   #slot: 0 | 1
-  /** True when the slot has to be written before a sync. */
+  /** True if the slot has to be written before a sync. */
   #behind = false
-  /** True when the last write put #mark as it is into the slot. */
+  /** True if the last write has put #mark into the slot as it is now. */
   #isWritten = false
   #busy = false
   #failure: Error | undefined
@@ -97,13 +97,13 @@ export class DurableMark {
     this.settle((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /** A descriptor must not be closed during a call that still uses it. */
+  /** A file descriptor must not be closed during a call that still uses it. */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)
   }
 
-  /** The log has failed: the mark promises nothing more. */
+  /** The log has failed, so the mark promises nothing more. */
   abandon(error: Error): void {
     this.#failure ??= error
     this.#cancelTimers()
@@ -154,7 +154,7 @@ export class DurableMark {
 
   #sync(): void {
     this.#busy = true
-    // A caller that comes during this sync waits for a later one.
+    // A caller that comes during this sync waits for a later sync.
     const asked = this.#waiting.length
     this.#ports.file.sync((error) => {
       this.#busy = false
@@ -177,8 +177,8 @@ export class DurableMark {
   }
 
   /**
-   * There is one timer at a time. An advance does not set it again; the timer itself does, when it fires too
-   * early.
+   * Only one timer is set at a time. An advance does not set the timer again. If the timer fires too early,
+   * it sets itself again.
    */
   #arm(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, this.#ring, { ref: false })

@@ -1,4 +1,4 @@
-// Rule: test cases for every implementation of the file-system port. They need no test framework.
+// Rule: test cases that every implementation of the file-system port must pass. They need no test framework.
 
 import { assert } from '@latchkey/base'
 import { wait } from './open-log.js'
@@ -6,7 +6,7 @@ import { type File, type FileSystem, joinPath } from './file-system.js'
 
 export interface FileSystemCase {
   readonly name: string
-  /** `dir` is a folder that does not exist yet; its parent may not exist either. */
+  /** `dir` is a folder that does not exist yet. Its parent may not exist either. */
   run(fs: FileSystem, dir: string): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// Rule: reads and writes little-endian numbers; a writer has made sure of the room, a reader checks every
-// bound.
+// Rule: reads and writes little-endian numbers. A caller that writes has made sure of the room. The reader
+// checks every bound.
 
 import { asBuffer } from '@latchkey/base'
 
@@ -11,13 +11,16 @@ export function putU64(buffer: Buffer, at: number, value: number): void {
   buffer.writeUInt32LE(Math.floor(value / WORD), at + 4)
 }
 
-/** NaN when the number is no safe integer: every comparison with NaN is false. */
+/** Returns NaN if the number is no safe integer. Every comparison with NaN is false. */
 export function getU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
   return Number.isSafeInteger(value) ? value : Number.NaN
 }
 
-/** Reads one value after the other, and remembers when there were too few bytes: check `ok` at the end. */
+/**
+ * Reads one value after the other, and remembers if there were too few bytes. The caller checks
+ * `ok` at the end.
+ */
 export class Reader {
   readonly #buffer: Buffer
   readonly #end: number
@@ -51,7 +54,7 @@ export class Reader {
     return this.ok ? this.#buffer.readDoubleLE(at) : 0
   }
 
-  /** A view: it keeps the whole buffer in memory. */
+  /** Returns a view, which keeps the whole buffer in memory. */
   bytes(length: number): Uint8Array {
     const at = this.#take(length)
     return this.ok ? this.#buffer.subarray(at, at + length) : this.#buffer.subarray(0, 0)

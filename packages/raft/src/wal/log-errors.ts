@@ -1,7 +1,8 @@
-// Rule: the errors of a log that cannot be opened or has failed: where the fault is, and what to do next.
+// Rule: the errors of a log that cannot be opened or has failed. They say where the fault is and
+// what to do next.
 
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Verdict } from './recovery.js'
+import type { Verdict } from './recovery-table.js'
 
 export interface Finding {
   readonly file: string

@@ -10,48 +10,46 @@ export interface Identity {
   /** '' until the first leader has drawn the id and `setCluster` was called. */
   readonly clusterId: string
   readonly memberId: MemberId
-  /** Drawn when the directory was made; a wiped directory gets another one. */
+  /** Drawn when the directory was made. A directory that was wiped gets another one. */
   readonly incarnation: string
 }
 
 export interface MembershipCodec {
   encode(membership: Membership): Uint8Array
-  /** Throws when the bytes are no membership. */
+  /** Throws if the bytes are no membership. */
   decode(bytes: Uint8Array): Membership
 }
 
 export interface WalOptions {
   readonly fs: FileSystem
   /**
-   * A folder for the log alone; it is created when it does not exist. The caller holds the lock of the
-   * directory (dir-lock.ts).
+   * A folder for the log alone. It is created if it does not exist. The caller holds the lock of the
+   * directory (directory-lock.ts).
    */
   readonly dir: string
   readonly group?: GroupId
   readonly memberId: MemberId
-  /** Used only for a fresh folder; otherwise the incarnation on disk counts. */
+  /** Used only for a new folder. Otherwise the incarnation on disk is used. */
   readonly incarnation: string
-  /** The encoding that the data of 'members' entries has too. */
+  /** The codec with which 'members' entries are encoded too. */
   readonly membership: MembershipCodec
   readonly clock: Clock
   readonly logger?: Logger
-  /** A segment of this size or more is full. */
+  /** When a segment has this many bytes, a new one is begun. */
   readonly segmentBytes?: number
   /** Files grow by chunks of this size. */
   readonly growBytes?: number
-  /** Called once, when the log fails for good, also when no append was waiting. */
+  /** Called once, when the log has failed for good, even if no append was waiting. */
   readonly onFailed?: (error: LatchkeyError) => void
 }
 
 export interface Recovered {
-  /**
-   * True when the folder was just created: no vote and no acknowledgement was ever given from what it holds.
-   */
+  /** True if the folder was just created: no vote and no acknowledgement was ever given from its contents. */
   readonly fresh: boolean
   readonly identity: Identity
   readonly hardState: HardState
   /** The position of the last entry before `entries`, and the membership there. */
   readonly start: { readonly position: LogPosition; readonly membership: Membership }
-  /** All durable, without a gap, from start.position.index + 1 on. */
+  /** All of them are durable, without a gap, from start.position.index + 1 on. */
   readonly entries: readonly Entry[]
 }

@@ -1,5 +1,5 @@
-// Rule: one record of the log, in memory. A head record holds start, hard state and identity; a turn record
-// holds the changes of one turn.
+// Rule: one record of the log, in memory. A head record has the start, the hard state and the identity. A
+// turn record has the changes of one turn.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
@@ -27,7 +27,7 @@ export const NOTHING: Turn = {
   identity: undefined,
 }
 
-/** The log's last index when `turn` comes after `last`. */
+/** Returns the log's last index after `turn`, if `last` was the last index before it. */
 export function lastIndexAfter(turn: Turn, last: number): number {
   const { entries } = turn
   const newest = entries.at(-1)
@@ -37,8 +37,8 @@ export function lastIndexAfter(turn: Turn, last: number): number {
 }
 
 /**
- * Null, or the reason why `turn` cannot follow a log from `first` to `last`. `first` is the start position,
- * before the first entry.
+ * Returns null, or the reason why `turn` cannot follow a log from `first` to `last`. `first` is the start
+ * position, before the first entry.
  */
 export function cannotFollow(turn: Turn, first: number, last: number): string | null {
   const { voidFrom, start, entries } = turn

@@ -1,11 +1,11 @@
-// Rule: the state of the log at one place: everything that a new segment's head must contain, so that earlier
-// segments may be removed.
+// Rule: the state of the log at one place: everything that the head of a new segment must contain, so that
+// earlier segments may be removed.
 //
 // Laws:
-//   LS1  `last` is known when the log's last entry was written after the latest truncation. After a
-//        truncation it is unknown until an entry is written.
-//   LS2  Memberships are in order of index; the first one is in force at the start, the last one at the end
-//        of the log.
+//   LS1  `last` is known if the log's last entry was written after the latest truncation. After a truncation
+//        it is unknown until an entry is written.
+//   LS2  Memberships are in the order of their indexes. The first one is in force at the start of the log,
+//        the last one at its end.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
@@ -37,7 +37,8 @@ export class LogState {
   }
 
   /**
-   * The content of a head record here; undefined while the last entry's term and time are not known (LS1).
+   * Returns the content of a head record at this place, or undefined while the last entry's term and time are
+   * not known (LS1).
    */
   head(): Turn | undefined {
     if (this.last === undefined) return undefined
@@ -47,7 +48,7 @@ export class LogState {
     return { voidFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
   }
 
-  /** The log starts later now: earlier segments were removed. */
+  /** The log starts later now, because earlier segments were removed. */
   startAt(index: number): void {
     this.startIndex = index
     const later = this.#memberships.findIndex((one) => one.index > index)
@@ -55,7 +56,7 @@ export class LogState {
     this.#memberships.splice(0, holds)
   }
 
-  /** A copy, because a view would keep a whole segment or frame in memory. */
+  /** Copies the bytes, because a view would keep a whole segment or frame in memory. */
   #members({ index, data }: Entry): void {
     this.#memberships.push({ index, bytes: data.slice() })
   }

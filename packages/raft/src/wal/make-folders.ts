@@ -1,15 +1,15 @@
-// Driver: makes a folder and those above it that are missing.
+// Driver: makes a folder and the missing folders above it.
 //
-// `mkdir` of node:fs with `recursive` does not end where the folder above exists but takes no new names, as
-// /proc does: the system answers ENOENT for a folder whose parent is there, and Node tries again for ever. So
-// each folder is made by a call of its own here, at most twice.
+// `mkdir` of node:fs with `recursive` does not end if the parent folder exists but takes no new names, as in
+// /proc. The system answers ENOENT for a folder whose parent exists, and Node tries again for ever. So each
+// folder is made by a call of its own here, at most twice.
 
 import * as fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 type Mkdir = (path: string, options: { mode: number }) => Promise<unknown>
 
-/** The topmost folder that was made; undefined where all were there. */
+/** Returns the topmost folder that was made, or undefined if all of them existed. */
 export async function makeFolders(
   path: string,
   mkdir: Mkdir = fs.promises.mkdir,

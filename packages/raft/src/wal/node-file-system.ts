@@ -1,8 +1,8 @@
 // Driver: the real file system, over node:fs.
 //
-// On Linux a commit is one write to a descriptor that was opened with O_DSYNC, which is as safe there as
-// write and fdatasync. It needs one trip to the thread pool instead of two (docs/disk.md has the figures). On
-// other systems a commit is write, then fdatasync.
+// On Linux a commit is one write to a file descriptor that was opened with O_DSYNC, which is as safe there as
+// write and fdatasync. It needs the thread pool once instead of twice (docs/disk.md has the figures). On
+// other systems a commit is a write, then fdatasync.
 
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { microtask } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from './file-system.js'
 import { makeFolders } from './make-folders.js'
 
-/** The calls of node:fs that this driver needs; a test passes versions that fail. */
+/** The calls of node:fs that this file needs. A test passes versions that fail. */
 export type NodeCalls = Pick<
   typeof nodeFs,
   'open' | 'write' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
@@ -19,8 +19,8 @@ export type NodeCalls = Pick<
 const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_DSYNC } = nodeFs.constants
 const MODE = 0o600
 /**
- * O_DSYNC of macOS does not reach the disk itself, but fdatasync as libuv calls it does. Windows has no such
- * flag.
+ * On macOS O_DSYNC does not reach the disk itself, but fdatasync as libuv calls it does. Windows
+ * has no such flag.
  */
 const ONE_TRIP = process.platform === 'linux' && O_DSYNC !== undefined
 
@@ -28,7 +28,7 @@ class NodeFile implements File {
   readonly #calls: NodeCalls
   readonly #path: string
   readonly #fd: number
-  /** The descriptor for commits; opened at the first commit. */
+  /** The file descriptor for commits, opened at the first commit. */
   #commitFd: number | undefined
 
   constructor(calls: NodeCalls, path: string, fd: number) {
@@ -67,7 +67,7 @@ class NodeFile implements File {
     })
   }
 
-  /** A write may be short: another write continues it (D5). */
+  /** The system may write only a part of the bytes. Then another write continues (D5). */
   #writeAll(fd: number, offset: number, bytes: Uint8Array, from: number, done: Done): void {
     this.#calls.write(fd, bytes, from, bytes.length - from, offset + from, (error, written) => {
       if (error) return done(error)

@@ -1,5 +1,5 @@
-// Driver: opens a log. It reads the files, looks up the decision in the table of recovery.ts, carries the
-// decision out, and makes the result durable before any caller uses it.
+// Driver: opens a log. It reads the files, looks up the decision in the table of recovery-table.ts, carries
+// the decision out, and makes the result durable before any caller uses it.
 //
 // Law: the records after the mark are written again and synced before `openLog` returns them. Without this
 // law: a sync fails, and the process restarts. The records after the mark are read from the page cache, which
@@ -25,7 +25,7 @@ import {
 } from './disk-format.js'
 import { type Mark, type MarkRead, putMark, readMark } from './durable-mark-slot.js'
 import { Reading, type Tail } from './segments-reader.js'
-import { decide, type Facts } from './recovery.js'
+import { decide, type Facts } from './recovery-table.js'
 import { createSegment, growBytesOf, type Position } from './segment-writer.js'
 import type { Turn } from './log-record.js'
 
@@ -37,7 +37,7 @@ export interface Opened {
   readonly slot: 0 | 1
   readonly at: Position
   /**
-   * Segments before the beginning of the log that the mark names; they are removed when the mark is durable.
+   * Segments before the beginning of the log that the mark names. They are removed when the mark is durable.
    */
   readonly leftovers: readonly number[]
   /** The result of reading the files as they are now. */
@@ -84,7 +84,7 @@ class Boot {
     return this.#without(read, numbers)
   }
 
-  /** There is no readable mark. */
+  /** Decides if there is no readable mark. */
   async #without(read: MarkRead, numbers: readonly number[]): Promise<Opened> {
     const log = numbers.length === 0 ? 'none' : 'some'
     const mark = read.type === 'mark' ? 'foreign' : read.type
@@ -138,7 +138,10 @@ class Boot {
     })
   }
 
-  /** Removes what follows the valid log, writes the tail again, syncs the file and the folder. */
+  /**
+   * Removes what follows the valid log, writes the records after the mark again, and syncs the file
+   * and the folder.
+   */
   async #goOn(mark: Mark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail
     await this.#removeAll(all.filter((number) => number > tail.number))
@@ -163,8 +166,8 @@ class Boot {
   }
 
   /**
-   * The mark is created first, so that a log without a mark is known to have lost it; then the first segment
-   * with its head.
+   * Creates a new log: first the mark, then the first segment with its head. So a log without a mark is known
+   * to have lost its mark.
    */
   async #create(leftovers: readonly number[]): Promise<Opened> {
     const { memberId, incarnation, membership } = this.#options

@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '@latchkey/base'
 import { build } from 'vite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { lockDirectory, type ProcessName, type Processes, refuseLocked, systemProcesses } from './dir-lock.js'
+import {
+  lockDirectory,
+  type ProcessName,
+  type Processes,
+  refuseLocked,
+  systemProcesses,
+} from './directory-lock.js'
 import { nodeFileSystem } from './node-file-system.js'
 import { openWal } from './testing/wal-fixture.js'
 

@@ -1,5 +1,5 @@
-// Door: decodes the bytes of a record. Every fault is returned as a reason; nothing is thrown and nothing is
-// guessed.
+// Door: decodes the bytes of a record. Every fault is returned as a reason. Nothing is thrown and
+// nothing is guessed.
 
 import { checksum } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
@@ -30,7 +30,7 @@ export interface RecordRead {
 
 export type Read =
   | RecordRead
-  /** The file has only zeros from here on, or ends here. */
+  /** The file ends here, or has only zeros from here on. */
   | { readonly type: 'end' }
   | { readonly type: 'damaged'; readonly reason: string }
 
@@ -48,15 +48,15 @@ export function readRecord(buffer: Buffer, at: number, expected: Expected): Read
     return allZeros(buffer, at) ? { type: 'end' } : damaged('a record that is cut short')
   }
   const length = buffer.readUInt32LE(at + 4)
-  // Preallocated zeros are no record (D15). But zeros that are followed by other bytes are damage, not the
-  // end.
+  // Preallocated zeros are no record (D15). But zeros that are followed by other bytes are
+  // damage, not the end.
   if (length === 0) return allZeros(buffer, at) ? { type: 'end' } : damaged('no record where one belongs')
   if (length < RECORD_HEADER_BYTES) return damaged('a record with an impossible length')
   const end = at + length
   if (end > buffer.length) return damaged('a record that is cut short')
   const sum = checksum(buffer.subarray(at + 4, end), expected.previous)
   if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match')
-  // The checksum is right, so the record is whole; but it may be a whole record from another place (D10).
+  // The checksum is right, so the record is whole. But it may be a record from another place (D10).
   if (buffer.readUInt32LE(at + 8) !== expected.group) return damaged('a record of another group')
   if (getU64(buffer, at + 16) !== expected.offset) return damaged('a record of another place')
   return readParts(buffer, at, end, sum)

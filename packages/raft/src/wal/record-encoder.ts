@@ -14,12 +14,12 @@ import {
 } from './disk-format.js'
 import { lastIndexAfter, type Start, type Turn } from './log-record.js'
 
-/** The place of a record. All of it goes into the record's checksum. */
+/** The place of a record. The record's checksum covers all of it. */
 export interface Place {
   readonly group: GroupId
-  /** The offset in the log, counted through all segments. */
+  /** The offset in the log, counted over all segments. */
   readonly offset: number
-  /** The checksum of the record before; for a segment's first record that of the preamble. */
+  /** The checksum of the record before. For a segment's first record: the checksum of the preamble. */
   readonly previous: number
   /** The log's last index before the record. */
   readonly lastIndex: number
@@ -42,8 +42,8 @@ const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =
   12 + textBytes(clusterId) + textBytes(memberId) + textBytes(incarnation)
 
 /**
- * Writes the record at `at` of a buffer that has room; returns its end. The record's first word is its
- * checksum.
+ * Writes the record at `at` into a buffer that has room, and returns the end of the record. The first word of
+ * a record is its checksum.
  */
 export function putRecord(buffer: Buffer, at: number, kind: RecordKind, turn: Turn, place: Place): number {
   const end = putParts(buffer, at + RECORD_HEADER_BYTES, turn)

@@ -14,7 +14,7 @@ import { PREAMBLE_BYTES, segmentName } from './disk-format.js'
 import { type Mark, readMark } from './durable-mark-slot.js'
 import { readPreamble } from './segment-preamble.js'
 import { Reading } from './segments-reader.js'
-import { decide, type Verdict } from './recovery.js'
+import { decide, type Verdict } from './recovery-table.js'
 import { appended, entry, openWal } from './testing/wal-fixture.js'
 
 const SIZE = 64 * 1024

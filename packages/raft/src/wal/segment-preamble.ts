@@ -1,5 +1,5 @@
-// Door: encodes and decodes the first bytes of a segment: whose log it belongs to, its number, and the
-// checksum that it continues.
+// Door: encodes and decodes the first bytes of a segment, called its preamble: whose log the segment belongs
+// to, its number, and the checksum that it continues.
 
 import { checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
@@ -9,14 +9,16 @@ export interface Preamble extends Origin {
   readonly number: number
   /** The offset in the log of the segment's first byte. */
   readonly base: number
-  /** The checksum of the last record of the segment before; for the first segment the owner's number. */
+  /**
+   * The checksum of the last record of the segment before. For the first segment: the number of the owner.
+   */
   readonly previous: number
 }
 
 export type PreambleRead =
   | { readonly type: 'preamble'; readonly preamble: Preamble; readonly checksum: number }
   | { readonly type: 'damaged' }
-  /** A valid preamble that a later version of this software wrote. */
+  /** A valid preamble that a later version of this software has written. */
   | { readonly type: 'newer'; readonly version: number }
 
 /**

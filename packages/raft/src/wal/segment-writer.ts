@@ -3,11 +3,11 @@
 //
 // Laws:
 //   SW1  One write is under way at a time, and it is durable when `done` is called without an error.
-//   SW2  A new segment is created only when all before it is durable; its name is durable before any record
-//        in it counts.
-//   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the room. Then
-//        most writes do not change the file's length, and cost one flush instead of a commit of the file
-//        system's journal (docs/disk.md has the figures).
+//   SW2  A new segment is created only when everything before it is durable. Its name is durable before any
+//        record in it is used.
+//   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the room. So most
+//        writes do not change the file's length, and cost one flush instead of a commit of the file system's
+//        journal (docs/disk.md has the figures).
 
 import type { WalOptions } from './log-interface.js'
 import { putRecord, recordBytes } from './record-encoder.js'
@@ -27,7 +27,7 @@ interface WriterPorts {
   readonly dir: string
   readonly origin: Origin
   readonly growBytes: number
-  /** Updated with each turn as the turn is encoded. */
+  /** Each turn is added to this state when the turn is encoded. */
   readonly state: LogState
 }
 
@@ -38,7 +38,7 @@ export interface Position {
   readonly base: number
   /** The offset in the file. */
   readonly end: number
-  /** The length of the file; after `end` it has zeros. */
+  /** The length of the file. After `end` it has zeros. */
   readonly length: number
   readonly checksum: number
 }
@@ -61,7 +61,7 @@ export class SegmentWriter {
     return this.#at.end
   }
 
-  /** The offset in the log up to which it is durable; valid when no write is under way. */
+  /** The offset up to which the log is durable. It is valid while no write is under way. */
   get reach(): number {
     return this.#at.base + this.#at.end
   }
@@ -70,7 +70,7 @@ export class SegmentWriter {
     return this.#at.checksum
   }
 
-  /** Writes all of `turns` with one write and one sync; `size` is the length of their records in bytes. */
+  /** Writes all of `turns` with one write and one sync. `size` is the length of their records in bytes. */
   write(turns: readonly Turn[], size: number, done: Done): void {
     const { file, end, length } = this.#at
     const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
@@ -106,7 +106,7 @@ export class SegmentWriter {
       this.#buffer = Buffer.allocUnsafe(Math.max(bytes, this.#buffer.length * 2))
   }
 
-  /** Continues in a new segment whose head record is `head`. */
+  /** Continues in a new segment, whose head record is `head`. */
   roll(head: Turn, done: Done): void {
     const old = this.#at
     const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }
@@ -137,7 +137,7 @@ interface SegmentOrigin {
   readonly previous: number
 }
 
-/** Creates a segment with its head; both the content and the name are durable at `done`. */
+/** Creates a segment with its head. At `done` both its content and its name are durable. */
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,
   { number, base, previous }: SegmentOrigin,

@@ -1,13 +1,13 @@
-// Rule: reads the segments in order, and returns the facts for the recovery table and the log itself.
+// Rule: reads the segments in order. Returns the facts that the recovery table needs, and the log itself.
 
 import { asBuffer, assert } from '@latchkey/base'
 import { readRecord } from './record-decoder.js'
 import { PREAMBLE_BYTES, segmentName } from './disk-format.js'
 import type { Mark } from './durable-mark-slot.js'
 import { type Preamble, readPreamble } from './segment-preamble.js'
-import type { Promised, Stop } from './recovery.js'
-import { Replay } from './replay.js'
-import { Segments } from './segments.js'
+import type { Promised, Stop } from './recovery-table.js'
+import { Replay } from './log-from-records.js'
+import { Segments } from './removable-segments.js'
 
 /** Where reading ended, and why. */
 export interface Stopped {
@@ -43,7 +43,7 @@ export class Reading {
     this.#mark = mark
   }
 
-  /** The offset in the log up to which it is valid. */
+  /** The offset up to which the log is valid. */
   get reach(): number {
     return this.tail === undefined ? 0 : this.tail.base + this.tail.end
   }
@@ -53,7 +53,7 @@ export class Reading {
     return this.#agreed ? 'kept' : 'broken'
   }
 
-  /** Reads one more segment; true when the next one may follow. */
+  /** Reads one more segment. Returns true if the next segment may follow. */
   feed(number: number, bytes: Uint8Array): boolean {
     assert(this.stopped === undefined, 'nothing is read behind the place where reading ended')
     this.#fed++

@@ -1,11 +1,11 @@
-// Driver: the log on disk. It owns the folder, gathers batches while a write is under way, and calls back in
-// order.
+// Driver: the log on disk. It owns the folder, gathers batches while a write is under way, and calls
+// back in order.
 //
 // Laws:
 //   W1  `done` is called in the order of the appends, never before the append has returned, and without an
-//       error only when the batch and all batches before it are durable.
-//   W2  A batch is one record: after a crash all of it is there or nothing of it.
-//   W3  After the first failure the log stops: writes under way and all later ones get ERR_STORAGE_FAILED,
+//       error only if the batch and all batches before it are durable.
+//   W2  A batch is one record: after a crash all of it exists or nothing of it.
+//   W3  After the first failure the log stops. Writes under way and all later ones get ERR_STORAGE_FAILED,
 //       and nothing is tried again (F6). Whether the failed write is on disk is unknown.
 //   W4  The mark advances only to what is durable (MK1).
 //   W5  `done` must not throw.
@@ -15,16 +15,16 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition, Membership, PersistBatch } from '../core/types.js'
 import type { Identity, Recovered, WalOptions } from './log-interface.js'
 import { type Opened, openLog, removeSegments, wait } from './open-log.js'
-import { Compaction } from './compaction.js'
+import { Compaction } from './segment-removal.js'
 import { storageFailed } from './log-errors.js'
 import type { LogState } from './log-state.js'
 import { DurableMark } from './durable-mark.js'
 import { recordBytes } from './record-encoder.js'
-import type { Segments } from './segments.js'
+import type { Segments } from './removable-segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './log-record.js'
 
-/** The most bytes that are gathered into one write; a single batch may be larger. */
+/** How many bytes are gathered into one write. A single batch may be larger. */
 const WRITE_BYTES = 8 * 1024 * 1024
 
 type Appended = (error?: LatchkeyError) => void
@@ -43,7 +43,7 @@ export class Wal {
   readonly #compaction: Compaction
   #life: Life = { type: 'open' }
   /**
-   * #turns: the appended records, one group for each turn of the event loop, that wait for the next write.
+   * #turns: the appended records that wait for the next write, one group for each turn of the event loop.
    * #dones: the callbacks of those appends.
    */
   #turns: Turn[] = []
@@ -51,9 +51,9 @@ export class Wal {
   /** The callbacks of the write under way. */
   #flying: Appended[] = []
   #busy = false
-  /** Set when the write under way restarts the log after this index. */
+  /** Set if the write that is under way restarts the log after this index. */
   #restarting: number | undefined
-  /** The first and last index of the log once all waiting turns are written. */
+  /** The first and the last index that the log will have when all waiting turns are written. */
   #first: number
   #last: number
   #drained: (() => void)[] = []
@@ -99,7 +99,7 @@ export class Wal {
     this.#enqueue({ voidFrom, start, entries, hardState, identity: undefined }, done)
   }
 
-  /** The log restarts after `position`, without its earlier entries; hard state and identity stay. */
+  /** Restarts the log after `position`, without its earlier entries. Hard state and identity stay. */
   restart(position: LogPosition, membership: Membership, done: Appended): void {
     this.#enqueue({ ...NOTHING, start: this.#start(position, membership) }, done)
   }
@@ -109,7 +109,7 @@ export class Wal {
   }
 
   /**
-   * Removes segments that hold no needed entry after `index`. Law: the caller has everything up to `index`
+   * Removes segments that have no needed entry after `index`. Law: the caller has everything up to `index`
    * durable elsewhere, so these entries are committed, and no truncation reaches them any more (S15).
    */
   compact(index: number): void {
@@ -120,7 +120,8 @@ export class Wal {
     const before = this.#life.type
     if (before === 'closed') return
     if (before === 'open') this.#life = { type: 'closed' }
-    // Waits also after a failure: a descriptor must not be closed during a call that still uses it.
+    // The log waits even after a failure, because a file descriptor must not be closed during a call that
+    // still uses it.
     await this.#drain()
     await wait((done) => this.#compaction.whenIdle(done))
     await closeAll([(done) => this.#mark.close(done), (done) => this.#writer.close(done)])
@@ -194,7 +195,7 @@ export class Wal {
     this.#restarting = undefined
     const flying = this.#flying
     this.#flying = []
-    // A batch that is appended inside `done` goes into the next write: #busy is still set.
+    // A batch that is appended inside `done` goes into the next write, because #busy is still true.
     for (const done of flying) done()
     this.#next()
   }
@@ -211,8 +212,8 @@ export class Wal {
   }
 
   /**
-   * Makes the mark state, durably and in both slots, where the recovered log begins and how far it reaches.
-   * Then the files before it are removed.
+   * Makes the mark say, durably and in both slots, where the recovered log begins and up to where it reaches.
+   * Then the files before that are removed.
    */
   async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
@@ -256,7 +257,9 @@ export class Wal {
   }
 }
 
-/** A file that cannot be closed is ignored: its content was synced, or its sync has failed, before. */
+/**
+ * A file that cannot be closed is ignored, because its content was already synced, or its sync has failed.
+ */
 async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
   for (const close of closes) await wait(close).catch(() => {})
 }

@@ -1,6 +1,6 @@
 // Rule: known bugs of elections.
 
-import type * as log from '../../../../packages/raft/dist/core/log.js'
+import type * as log from '../../../../packages/raft/dist/core/log-in-memory.js'
 import { replaced } from '../run/changed-packages.js'
 import { type Bug, patch } from './bug.js'
 
@@ -57,7 +57,7 @@ export const electionBugs: readonly Bug[] = [
     ids: ['E5'],
     changes: [
       replaced<typeof log, 'Log'>(
-        'raft/core/log',
+        'raft/core/log-in-memory',
         'Log',
         (Real) =>
           class extends Real {
@@ -74,7 +74,7 @@ export const electionBugs: readonly Bug[] = [
     ids: ['E5'],
     changes: [
       replaced<typeof log, 'Log'>(
-        'raft/core/log',
+        'raft/core/log-in-memory',
         'Log',
         (Real) =>
           class extends Real {

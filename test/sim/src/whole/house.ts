@@ -73,7 +73,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'kv/dist/testing/event-log-on-disk.js': ['eventLogOnDisk'],
   'kv/dist/rules/lock-transaction.js': ['StateLockTransaction'],
   'kv/dist/commands/entry-records.js': ['BatchReader'],
-  'raft/dist/memory/disk.js': ['MemoryDisk'],
+  'raft/dist/memory/simulated-disk.js': ['MemoryDisk'],
   'raft/dist/wal/wal.js': ['Wal'],
   'raft/dist/net/message-encoder.js': ['messageItem'],
   'raft/dist/net/message-decoder.js': ['toMessage'],

@@ -4,7 +4,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { runTrace } from './trace.js'
+import { runTrace } from './run-trace.js'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(folder)

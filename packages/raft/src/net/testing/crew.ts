@@ -5,10 +5,10 @@ import type { Socket } from 'node:net'
 import { uptime } from 'node:os'
 import type { Message } from '../../core/types.js'
 import type { Self } from '../handshake.js'
-import { MemberNetwork } from '../network.js'
+import { MemberNetwork } from '../member-network.js'
 import { type Listener, listen } from '../members-server.js'
-import type { NetOptions, Timing } from '../settings.js'
-import type { PeerEvent, RefusedEvent } from '../transport.js'
+import type { NetOptions, Timing } from '../network-settings.js'
+import type { PeerEvent, RefusedEvent } from '../transport-interface.js'
 import { freePort } from './ports.js'
 
 export const clock = systemClock(uptime)

@@ -7,7 +7,7 @@ import { ManualClock, MemoryDisk } from '../../memory/index.js'
 import type { PeerInfo, Transport, TransportEvents } from '../../net/index.js'
 import { Counter } from './counter.js'
 import { frameRecord } from '../batch-records.js'
-import type { Outcome } from '../proposals.js'
+import type { Outcome } from '../callers-of-entries.js'
 import { Replica } from '../replica.js'
 import type { ReplicaOptions, TransportOwner } from '../replica-types.js'
 

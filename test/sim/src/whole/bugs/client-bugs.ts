@@ -113,7 +113,7 @@ export const clientBugs: readonly WholeBug[] = [
     ids: ['C4', 'C1'],
     changes: [
       edit(
-        'raft/node/proposals',
+        'raft/node/callers-of-entries',
         "tell(callers, { type: 'unknown' }); } const gathered",
         "tell(callers, { type: 'refused', reason }); } const gathered",
       ),

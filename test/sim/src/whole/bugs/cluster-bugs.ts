@@ -1,7 +1,7 @@
 // Rule: known bugs by which a member of another cluster serves the clients of this one, or one that was removed
 // does not hear of it.
 
-import type * as oneCluster from '../../../../../packages/raft/dist/node/one-cluster.js'
+import type * as oneCluster from '../../../../../packages/raft/dist/node/wrong-cluster-check.js'
 import { replaced } from '../../run/changed-packages.js'
 import type { WholeFault } from '../faults.js'
 import { edit, type WholeBug } from './bug.js'
@@ -11,7 +11,7 @@ const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
   { at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 },
 ]
 const SERVES_AT_ONCE = replaced<typeof oneCluster, 'OneCluster'>(
-  'raft/node/one-cluster',
+  'raft/node/wrong-cluster-check',
   'OneCluster',
   (Real) =>
     class extends Real {
@@ -21,7 +21,7 @@ const SERVES_AT_ONCE = replaced<typeof oneCluster, 'OneCluster'>(
     },
 )
 const STAYS = edit(
-  'raft/node/one-cluster',
+  'raft/node/wrong-cluster-check',
   'if (others.length > 0) return this.#ports.stop(this.#error(own, others));',
   '',
 )

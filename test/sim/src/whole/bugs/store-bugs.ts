@@ -186,7 +186,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a leader without a state looks for one to send, for ever',
     ids: ['D12', 'S8'],
-    changes: [edit('raft/core/snapshot-out', 'if (state.rebuilding) return;', '')],
+    changes: [edit('raft/core/send-snapshot', 'if (state.rebuilding) return;', '')],
     profile: 'kv',
     seeds: 20,
     scene: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },

@@ -1,0 +1,72 @@
+// Rule: the end of each call of the core: what has changed becomes a list of effects, which the driver
+// carries out in order.
+//
+// The order and its reasons
+//   1. role: who leads. A caller whose command waits here is told that this member no longer leads before
+//      anything of another leader's log is applied (L16).
+//   2. persist: the batch for the disk. The write is under way while the messages travel. This order
+//      promises nothing: a message that promises something durable is kept in durable-before-send.ts until
+//      the write is done.
+//   3. membership: who the members are. If messages came first, the first message to a new member would find
+//      no connection and be lost.
+//   4. send, read, stage: other members and waiting readers need these soon.
+//   5. commit: the entries to apply. Commit is last, because applying may take long and calls the core again.
+
+import { acknowledge } from './follower.js'
+import { finishLeading } from './leader.js'
+import type { State } from './state.js'
+import type { Effect } from './types.js'
+
+const NOTHING: readonly Effect[] = []
+
+export function finish(state: State, synced = false): readonly Effect[] {
+  finishLeading(state)
+  const batch = state.disk.flush(state.log, state)
+  acknowledge(state, synced)
+  const before: Effect[] = []
+  const role = roleEffect(state)
+  if (role !== undefined) before.push(role)
+  if (batch !== undefined) before.push({ type: 'persist', batch })
+  const members = membershipEffect(state)
+  if (members !== undefined) before.push(members)
+  const { out } = state
+  const commit = commitEffect(state)
+  if (commit !== undefined) out.push(commit)
+  if (before.length === 0 && out.length === 0) return NOTHING
+  state.out = []
+  if (before.length === 0) return out
+  for (const effect of out) before.push(effect)
+  return before
+}
+
+function roleEffect(state: State): Effect | undefined {
+  const { told, role, term, leader } = state
+  if (told.role === role && told.term === term && told.leader === leader) return undefined
+  told.role = role
+  told.term = term
+  told.leader = leader
+  return { type: 'role', role, term, leader }
+}
+
+/** A configuration is reported twice: when it comes into force, and when it is committed. */
+function membershipEffect(state: State): Effect | undefined {
+  const { told, configs } = state
+  const committed = configs.index <= state.commit
+  if (told.configIndex === configs.index && told.configCommitted === committed) return undefined
+  told.configIndex = configs.index
+  told.configCommitted = committed
+  return { type: 'membership', membership: configs.current, index: configs.index, committed }
+}
+
+/**
+ * Gives out only entries that are durable here. While a snapshot replaces the state machine, gives
+ * out none (S3).
+ */
+function commitEffect(state: State): Effect | undefined {
+  if (state.rebuilding || state.staging?.installing) return undefined
+  const from = state.handedOut + 1
+  const to = Math.min(state.commit, state.disk.durable)
+  if (to < from) return undefined
+  state.handedOut = to
+  return { type: 'commit', from, to }
+}

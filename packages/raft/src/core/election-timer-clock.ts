@@ -1,0 +1,41 @@
+// Rule: the clock of the election timers. It counts milliseconds since boot, but a pause of this process
+// counts only in part (T2).
+//
+// Laws
+//   - the time between two readings counts for at most `stall`. If it is longer, this process was paused, and
+//     then the silence of the other members proves nothing
+//   - for one heartbeat after a pause this member neither campaigns nor steps down, so that it first reads
+//     the messages that wait in the sockets
+
+import type { RaftOptions } from './options.js'
+
+export class Timers {
+  clock = 0
+  /** No deadline is over before this time. */
+  calmAt = 0
+  #reading: number
+  readonly #stall: number
+  readonly #heartbeat: number
+
+  constructor(options: Pick<RaftOptions, 'electionTimeout' | 'heartbeat'>, now: number) {
+    this.#reading = now
+    this.#stall = Math.max(options.electionTimeout / 4, 1)
+    this.#heartbeat = options.heartbeat
+  }
+
+  advance(now: number): void {
+    const gap = now - this.#reading
+    if (gap <= 0) return
+    this.#reading = now
+    if (gap <= this.#stall) {
+      this.clock += gap
+      return
+    }
+    this.clock += this.#stall
+    this.calmAt = this.clock + this.#heartbeat
+  }
+
+  due(deadline: number): boolean {
+    return this.clock >= deadline && this.clock >= this.calmAt
+  }
+}

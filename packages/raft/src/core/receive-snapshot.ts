@@ -1,0 +1,149 @@
+// Rule: how a follower receives a snapshot.
+//
+// Laws
+//   - a snapshot that brings nothing new changes nothing. The answer says up to where this log reaches (S1)
+//   - a snapshot that contradicts a committed entry is a broken law (S2)
+//   - pieces are taken in order, of one snapshot and one sender. The answer to any other piece says how many
+//     bytes this member has
+//   - while a snapshot is installed, no entry is given out to be applied, and no other snapshot
+//     begins (S3, S16)
+//   - if the log agrees with the snapshot at its position, the entries after that position are kept.
+//     Otherwise the log restarts there, with the snapshot's configuration (M14)
+
+import { AssertionError, assert } from '@latchkey/base'
+import { acknowledge, follow } from './follower.js'
+import { adjustRole } from './role-changes.js'
+import type { State } from './state.js'
+import type { LogPosition, Membership, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+export function onSnapshot(state: State, m: Of<'snapshot'>): void {
+  follow(state, m.from)
+  const { position } = m
+  checkAgainstCommitted(state, position)
+  if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
+  // The snapshot ends before the first entry that is kept here, so the entries in between would be missing.
+  // The next heartbeat asks for a newer snapshot.
+  if (position.index < state.log.start.index) return
+  const staging = stagingFor(state, m)
+  if (staging === undefined) return reply(state, m.from, position, 0, false)
+  if (staging.installing || m.offset !== staging.offset) {
+    return reply(state, m.from, staging.position, staging.offset, false)
+  }
+  const { from, membership, offset, chunk, done } = m
+  state.out.push({ type: 'stageSnapshot', from, position, membership, offset, chunk, done })
+  staging.offset += chunk.length
+  staging.at = state.clock
+  staging.installing = done
+  reply(state, m.from, position, staging.offset, false)
+}
+
+function checkAgainstCommitted(state: State, { index, term }: LogPosition): void {
+  if (index > state.commit) return
+  const here = state.log.termAt(index)
+  if (here !== undefined && here !== term) {
+    throw new AssertionError('a snapshot contradicts a committed entry (S2)')
+  }
+}
+
+/**
+ * Whether the log itself has the snapshot's position. Then the snapshot only proves that this
+ * position is committed.
+ */
+function isHere(state: State, { index, term }: LogPosition): boolean {
+  if (index > state.commit && !state.log.matches(index, term)) return false
+  if (index > state.commit) state.commit = index
+  state.matched = Math.max(state.matched, state.commit)
+  state.ackOwed = true
+  return true
+}
+
+/**
+ * Sends two answers. The first says up to where the log reaches, so that the leader continues there. The
+ * second says that this snapshot is not needed.
+ */
+function tellHere(state: State, to: string, position: LogPosition): void {
+  acknowledge(state, true)
+  if (state.disk.hardStateDurable && state.disk.durable >= position.index) reply(state, to, position, 0, true)
+}
+
+/**
+ * Returns the transfer that is under way if the piece belongs to it, or a new transfer if the piece is a
+ * first one, else undefined.
+ */
+function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
+  const { staging } = state
+  if (staging?.installing) return staging
+  const { index, term } = m.position
+  const same = staging?.from === m.from && staging.position.index === index && staging.position.term === term
+  if (same && (m.offset > 0 || staging.offset === 0)) return staging
+  if (m.offset !== 0) return same ? staging : undefined
+  state.staging = {
+    from: m.from,
+    position: m.position,
+    membership: m.membership,
+    offset: 0,
+    at: state.clock,
+    installing: false,
+  }
+  return state.staging
+}
+
+function reply(state: State, to: string, position: LogPosition, offset: number, installed: boolean): void {
+  const { id: from, term, options } = state
+  const { group } = options
+  state.send({ type: 'snapshotReply', group, from, to, term, position, offset, installed })
+}
+
+/** The driver has installed the snapshot durably, and the state machine has its state. */
+export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
+  state.staging = undefined
+  checkAgainstCommitted(state, position)
+  assert(position.index >= state.log.start.index, 'an installed snapshot lies before the log')
+  state.rebuilding = false
+  if (state.log.matches(position.index, position.term)) {
+    state.commit = Math.max(state.commit, position.index)
+    state.disk.noteSnapshot(position.index)
+  } else restartBehind(state, position, membership)
+  state.handedOut = position.index
+  state.applied = position.index
+  // A snapshot holds committed state only, so every leader from now on agrees up to its position.
+  state.matched = Math.max(state.matched, Math.min(position.index, state.log.lastIndex))
+  tellInstalled(state, position)
+}
+
+function restartBehind(state: State, position: LogPosition, membership: Membership): void {
+  assert(position.index > state.commit, 'an installed snapshot would take back what is committed (S2)')
+  state.log.restart(position)
+  state.disk.noteRestart(position, membership)
+  state.configs.restart(position.index, membership)
+  state.commit = position.index
+  state.matched = 0
+  state.ackOwed = false
+  adjustRole(state)
+}
+
+function tellInstalled(state: State, position: LogPosition): void {
+  const { id: from, term, options, leader: to } = state
+  if (to === undefined || state.role === 'leader') return
+  const { group } = options
+  const message = {
+    type: 'snapshotReply',
+    group,
+    from,
+    to,
+    term,
+    position,
+    offset: 0,
+    installed: true,
+  } as const
+  state.disk.promiseAll(message)
+}
+
+/** The snapshot could not be installed. The next attempt starts from the first byte (S14). */
+export function onInstallFailed(state: State): void {
+  const { staging, leader } = state
+  state.staging = undefined
+  if (staging !== undefined && leader !== undefined) reply(state, leader, staging.position, 0, false)
+}

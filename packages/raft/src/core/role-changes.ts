@@ -1,0 +1,108 @@
+// Rule: the four roles of a member and the changes between them.
+//
+// Laws
+//   - a member enters a new term without a vote; the term and a vote are durable before any message depends
+//     on them
+//   - the data that only a leader has (progress, reads, transfer, cluster time) ends with its leadership
+
+import { assert } from '@latchkey/base'
+import { ClusterClock } from './cluster-time.js'
+import { endLeadershipReads, failForwarded } from './read-index.js'
+import { appendOwn, trackMembers } from './replication.js'
+import type { Progress } from './progress.js'
+import type { State } from './state.js'
+import type { MemberId } from './types.js'
+
+/**
+ * Draws the time of this member's next campaign. A member that has lost its state waits longer than others:
+ * it may have the only log that can win, so it must campaign at last, but as a leader it can only transfer
+ * the leadership (leader.ts).
+ */
+export function resetElectionTimer(state: State): void {
+  const { electionTimeout } = state.options
+  const wait = state.rebuilding ? 2 * electionTimeout : electionTimeout
+  state.electionAt = state.clock + wait + state.random.between(0, electionTimeout)
+  state.electionReason = 'timeout'
+}
+
+const restingRole = (state: State) => (state.votes ? 'follower' : 'learner')
+
+export function becomeFollower(state: State, term: number, leader: MemberId | undefined): void {
+  assert(term >= state.term, 'the term goes back')
+  if (state.leading !== undefined) stopLeading(state)
+  if (state.campaign?.kind === 'real') {
+    const higherTerm = term > state.term ? term : undefined
+    state.lostCampaign = { term: state.term, votes: state.campaign.votes, higherTerm }
+  }
+  if (term > state.term) newTerm(state, term)
+  if (leader !== state.leader) newLeader(state)
+  state.campaign = undefined
+  state.leader = leader
+  state.role = restingRole(state)
+}
+
+/**
+ * Begins a new term. What was known to agree with the log of the last leader need not agree with the log of
+ * the next leader.
+ */
+function newTerm(state: State, term: number): void {
+  state.term = term
+  state.vote = undefined
+  state.disk.noteHardState()
+  state.matched = 0
+  state.ackOwed = false
+  state.ackRound = 0
+}
+
+function newLeader(state: State): void {
+  failForwarded(state)
+  if (state.staging !== undefined && !state.staging.installing) state.staging = undefined
+}
+
+function stopLeading(state: State): void {
+  endLeadershipReads(state)
+  for (const { id, snapshot } of state.leading?.peers ?? []) {
+    if (snapshot !== undefined) state.out.push({ type: 'endSnapshot', to: id })
+  }
+  state.leading = undefined
+  resetElectionTimer(state)
+}
+
+/** If a member neither leads nor campaigns, the configuration gives its role: follower or learner. */
+export function adjustRole(state: State): void {
+  if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
+  if (state.campaign !== undefined && !state.stands) becomeFollower(state, state.term, undefined)
+}
+
+export function becomeLeader(state: State): void {
+  assert(state.role === 'candidate', 'only a candidate becomes leader')
+  const { log, options, clock } = state
+  const byId = new Map<MemberId, Progress>()
+  newLeader(state)
+  state.campaign = undefined
+  state.role = 'leader'
+  state.leader = state.id
+  state.leading = {
+    peers: [],
+    byId,
+    matchOf: (id) => (id === state.id ? state.disk.durable : counted(byId.get(id))),
+    roundOf: (id) => (id === state.id ? Number.MAX_SAFE_INTEGER : (byId.get(id)?.round ?? 0)),
+    clock: new ClusterClock(log.last.time, state.now, options.clamp),
+    firstIndex: log.lastIndex + 1,
+    heartbeatAt: clock + options.heartbeat,
+    dirty: true,
+    uncommittedBytes: log.bytesAfter(state.commit),
+    round: 0,
+    rounds: [],
+    readsWaiting: [],
+    transfer: undefined,
+    toldHeir: false,
+    marks: { recent: log.lastIndex + 1, older: log.lastIndex + 1, at: clock + options.electionTimeout },
+  }
+  trackMembers(state)
+  appendOwn(state, 'empty', new Uint8Array(0))
+}
+
+/** The acknowledgements of a member that has lost acknowledged entries count as 0. */
+const counted = (peer: Progress | undefined): number =>
+  peer === undefined || peer.state === 'refused' ? 0 : peer.match

@@ -1,0 +1,163 @@
+// Rule: how a leader sends a snapshot to a member whose next entry is no longer in the log.
+//
+// Laws
+//   - a member is sent one piece at a time, and at most `maxSnapshots` members are sent a snapshot
+//     at the same time
+//   - if a piece or its answer is lost, the piece is sent again after an election timeout, from the offset
+//     that the member reports
+//   - a member that does not answer for an election timeout loses its transfer, and the log is not kept for
+//     it any longer (S9)
+
+import type { Progress, SnapshotTransfer } from './progress.js'
+import type { Leading, State } from './state.js'
+import type { LogPosition, MemberId, Membership, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+export interface SnapshotPiece {
+  readonly to: MemberId
+  readonly position: LogPosition
+  readonly membership: Membership
+  readonly offset: number
+  readonly chunk: Uint8Array
+  readonly done: boolean
+}
+
+const isSilent = (state: State, peer: Progress): boolean =>
+  state.clock - peer.heardAt >= state.options.electionTimeout
+
+/** Begins a snapshot for the member, because its next entry is no longer in the log. */
+export function needSnapshot(state: State, peer: Progress): void {
+  endTransferOf(state, peer)
+  peer.toSnapshot(state.clock)
+}
+
+export function pumpSnapshot(state: State, peer: Progress): void {
+  const { snapshot } = peer
+  if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
+  // A leader that has lost its own state has no snapshot to send. It transfers the leadership, and the next
+  // leader sends a snapshot.
+  if (state.rebuilding) return
+  const { peers } = state.leading as Leading
+  const busy = peers.filter((other) => other.snapshot !== undefined && other.snapshot.phase !== 'waiting')
+  if (busy.length < state.options.maxSnapshots) ask(state, peer.id, snapshot)
+}
+
+function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
+  snapshot.phase = 'reading'
+  snapshot.since = state.clock
+  const { offset, position } = snapshot
+  state.out.push({ type: 'readSnapshot', to, offset, position })
+}
+
+/**
+ * The driver has read the bytes. If the member or the offset has changed since the request, the
+ * piece is dropped.
+ */
+export function onPiece(state: State, piece: SnapshotPiece): void {
+  const peer = state.leading?.byId.get(piece.to)
+  const snapshot = peer?.snapshot
+  if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
+  const { position } = piece
+  // The log has been compacted beyond this snapshot. A member that installed it would need another
+  // snapshot at once (S9).
+  if (position.index < state.log.start.index) return startAgain(state, peer)
+  if (snapshot.position?.index !== position.index) {
+    if (piece.offset !== 0 || snapshot.phase !== 'reading') return
+    snapshot.position = position
+    snapshot.offset = 0
+  }
+  if (piece.offset !== snapshot.offset) return
+  snapshot.phase = 'sent'
+  snapshot.end = piece.offset + piece.chunk.length
+  snapshot.done = piece.done
+  snapshot.since = state.clock
+  const { id: from, term, options } = state
+  state.send({ ...piece, type: 'snapshot', group: options.group, from, term })
+}
+
+export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotReply'>): void {
+  peer.heardAt = state.clock
+  const { snapshot } = peer
+  if (m.position.index === 0) return asked(state, peer)
+  if (snapshot?.position === undefined || snapshot.position.index !== m.position.index) return
+  if (m.installed) return installed(state, peer, m.position.index)
+  if (m.offset === snapshot.end && snapshot.phase === 'sent') return next(state, peer.id, snapshot)
+  // The piece was sent twice, and the member reports an offset that is neither the start nor the end of this
+  // piece. So the member has lost the bytes that it had.
+  if (snapshot.again && m.offset !== snapshot.end && m.offset !== snapshot.offset) startAgain(state, peer)
+}
+
+/**
+ * The member has lost its state, or the snapshot that it was sent is of no use. It gets any snapshot that
+ * is new enough.
+ */
+function asked(state: State, peer: Progress): void {
+  if (peer.snapshot?.again) startAgain(state, peer)
+  else if (peer.snapshot === undefined) peer.wantSnapshot(state.clock, true)
+}
+
+function next(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
+  if (snapshot.done) {
+    snapshot.phase = 'installing'
+    snapshot.since = state.clock
+    return
+  }
+  snapshot.offset = snapshot.end
+  snapshot.again = false
+  ask(state, to, snapshot)
+}
+
+function installed(state: State, peer: Progress, index: number): void {
+  endTransferOf(state, peer)
+  if (peer.acknowledge(index, state.clock)) (state.leading as Leading).dirty = true
+  if (peer.state === 'snapshot') peer.toReplicate()
+}
+
+function startAgain(state: State, peer: Progress): void {
+  const asked = peer.snapshot?.asked ?? false
+  endTransferOf(state, peer)
+  peer.wantSnapshot(state.clock, asked)
+}
+
+export function snapshotTick(state: State, peer: Progress): void {
+  const { snapshot } = peer
+  if (snapshot === undefined || snapshot.phase === 'waiting') return
+  if (isSilent(state, peer)) return giveUp(state, peer)
+  if (snapshot.phase === 'reading') return
+  if (state.clock - snapshot.since < state.options.electionTimeout) return
+  snapshot.again = true
+  ask(state, peer.id, snapshot)
+}
+
+/**
+ * The driver cannot read the snapshot, or the member does not answer. The leader probes again to find out
+ * what the member needs.
+ */
+export function giveUp(state: State, peer: Progress): void {
+  endTransferOf(state, peer)
+  if (peer.state !== 'snapshot') return
+  peer.toProbe(peer.next)
+  peer.probing = true
+  peer.movedAt = Number.NEGATIVE_INFINITY
+}
+
+/** Tells the driver that it may close the view that this snapshot was read from. */
+export function endTransferOf(state: State, peer: Progress): void {
+  if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
+    state.out.push({ type: 'endSnapshot', to: peer.id })
+  }
+  peer.snapshot = undefined
+}
+
+/**
+ * Returns up to which index the log may be compacted. Entries after a snapshot that is being sent are kept,
+ * because its receiver will ask for them next (S9).
+ */
+export function pinned(state: State, index: number): number {
+  let keep = index
+  for (const { snapshot } of state.leading?.peers ?? []) {
+    if (snapshot?.position !== undefined) keep = Math.min(keep, snapshot.position.index)
+  }
+  return keep
+}

@@ -1,0 +1,327 @@
+// Driver: a simulated disk behind the file-system port. It keeps each file twice: as a reader sees it, and as
+// it would be after a power loss. It counts its operations, and fails or stops at the operation that a test
+// names. At a crash it loses any part of the unsynced data that a real disk may lose.
+//
+//   const disk = new MemoryDisk()
+//   disk.stopAt(17, 'after')     operation 17 is done, but neither its callback nor any later one is called
+//   disk.crash(random)           a power loss: synced bytes stay, and any part of the others
+//   disk.kill(random)            the process ends and the machine goes on: what was written stays
+//
+// After a crash or a kill, callbacks of files that were open before are never called.
+
+import { assert, microtask, type Random } from '@latchkey/base'
+import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
+import type { Inode, Loss } from './simulated-file.js'
+import { Names } from './simulated-folders.js'
+
+export type DiskOpKind =
+  | 'write'
+  | 'sync'
+  | 'truncate'
+  | 'create'
+  | 'remove'
+  | 'rename'
+  | 'syncDir'
+  | 'open'
+  | 'close'
+
+export interface DiskOp {
+  readonly kind: DiskOpKind
+  readonly path: string
+  /**
+   * The number of the operation, from 1. Only operations that change the disk are counted: write,
+   * sync, truncate, create, remove, rename, syncDir. Any other operation has the number of the last
+   * one that was counted.
+   */
+  readonly number: number
+  readonly bytes: number
+}
+
+export interface DiskFailure {
+  readonly code: 'EIO' | 'ENOSPC'
+  /** True if the failed operation has reached the disk all the same. */
+  readonly kept?: boolean
+  /** For a failed write: how many of its bytes were written. */
+  readonly short?: number
+}
+
+interface MemoryDiskOptions {
+  /**
+   * Decides when an operation completes. The simulator passes its own clock here. By default an operation
+   * completes at the end of the turn.
+   */
+  readonly schedule?: (op: DiskOp, run: () => void) => void
+}
+
+interface Flight {
+  readonly op: DiskOp
+  readonly apply: () => void
+  /** Puts on the disk what may be there if the power fails before the operation completes. */
+  readonly half: (() => void) | undefined
+}
+
+const READS: ReadonlySet<DiskOpKind> = new Set(['open', 'close'])
+const LOSSES: readonly Loss[] = ['none', 'all', 'prefix', 'some', 'some', 'some']
+
+export class MemoryDisk implements FileSystem {
+  readonly sizes = { segmentBytes: 1024 * 1024, growBytes: 4096 }
+  readonly #schedule: (op: DiskOp, run: () => void) => void
+  readonly #names = new Names()
+  readonly #failures = new Map<number, DiskFailure>()
+  #flights = new Set<Flight>()
+  #operations = 0
+  #epoch = 0
+  #stop: { readonly at: number; readonly when: 'before' | 'after'; readonly told: () => void } | undefined
+  #stopped = false
+
+  constructor(options: MemoryDiskOptions = {}) {
+    this.#schedule = options.schedule ?? ((_op, run) => microtask(run))
+  }
+
+  /** How many operations have changed the disk so far. */
+  get operations(): number {
+    return this.#operations
+  }
+
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
+  /**
+   * `number` counts from 1, since the disk was made. Operations that are under way at the stop
+   * never call back.
+   */
+  stopAt(number: number, when: 'before' | 'after', told: () => void = () => {}): void {
+    this.#stop = { at: number, when, told }
+  }
+
+  failAt(number: number, failure: DiskFailure): void {
+    this.#failures.set(number, failure)
+  }
+
+  crash(random: Random, loss: Loss = random.pick(LOSSES)): void {
+    for (const { half } of this.#flights) if (loss !== 'all') half?.()
+    this.#restart()
+    this.#names.lose(random, loss)
+  }
+
+  kill(random: Random): void {
+    const done = random.between(0, this.#flights.size + 1)
+    for (const { apply } of [...this.#flights].slice(0, done)) apply()
+    this.#restart()
+  }
+
+  #restart(): void {
+    this.#flights = new Set()
+    this.#epoch++
+    this.#stop = undefined
+    this.#stopped = false
+    this.#failures.clear()
+  }
+
+  // The next methods are for tests only. They change the visible and the durable content at once.
+
+  paths(): string[] {
+    return this.#names.paths()
+  }
+
+  bytes(path: string): Uint8Array {
+    return this.#inode(path).bytes()
+  }
+
+  put(path: string, bytes: Uint8Array): void {
+    this.#names.put(path, bytes)
+  }
+
+  drop(path: string): void {
+    this.#names.drop(path)
+  }
+
+  flipBit(path: string, bit: number): void {
+    const bytes = this.bytes(path)
+    bytes[bit >>> 3] = (bytes[bit >>> 3] as number) ^ (1 << (bit & 7))
+    this.put(path, bytes)
+  }
+
+  /** The durable content, to which a test can roll the disk back. */
+  image(): ReadonlyMap<string, Uint8Array> {
+    return this.#names.durableImage()
+  }
+
+  restore(image: ReadonlyMap<string, Uint8Array>): void {
+    this.#restart()
+    this.#names.restore(image)
+  }
+
+  // The methods of the port follow.
+
+  open(path: string, how: 'create' | 'existing', done: Opened): void {
+    const opened = () => done(undefined, new MemoryFile(this, this.#inode(path), path))
+    if ((this.#names.get(path) === undefined) === (how === 'existing')) {
+      return this.run(
+        'open',
+        path,
+        0,
+        () => {},
+        () => done(fault(how === 'create' ? 'EEXIST' : 'ENOENT', path)),
+      )
+    }
+    if (how === 'existing') return this.run('open', path, 0, () => {}, opened)
+    this.run(
+      'create',
+      path,
+      0,
+      () => this.#names.add(path),
+      (error) => (error ? done(error) : opened()),
+    )
+  }
+
+  remove(path: string, done: Done): void {
+    if (this.#names.get(path) === undefined)
+      return this.run(
+        'open',
+        path,
+        0,
+        () => {},
+        () => done(fault('ENOENT', path)),
+      )
+    this.run('remove', path, 0, () => this.#names.remove(path), done)
+  }
+
+  rename(from: string, to: string, done: Done): void {
+    if (this.#names.get(from) === undefined)
+      return this.run(
+        'open',
+        from,
+        0,
+        () => {},
+        () => done(fault('ENOENT', from)),
+      )
+    this.run('rename', from, 0, () => this.#names.rename(from, to), done)
+  }
+
+  syncDir(path: string, done: Done): void {
+    // A successful sync of a folder makes up for an earlier one that failed. Names are in the file system's
+    // journal, and a journal that cannot be written stops the whole file system. The pages of a file differ:
+    // a failed sync loses them (Inode.forget).
+    this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
+  }
+
+  makeDir(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  list(path: string): Promise<readonly string[]> {
+    return Promise.resolve(this.#names.list(path))
+  }
+
+  read(path: string): Promise<Uint8Array | undefined> {
+    return Promise.resolve(this.#names.get(path)?.bytes())
+  }
+
+  #inode(path: string): Inode {
+    const inode = this.#names.get(path)
+    assert(inode !== undefined, `no file ${path} on the simulated disk`)
+    return inode
+  }
+
+  /**
+   * Runs one operation: counts it, stops or fails if the test says so, and completes it when `schedule` says.
+   */
+  run(
+    kind: DiskOpKind,
+    path: string,
+    bytes: number,
+    apply: () => void,
+    done: Done,
+    more: OpDetail = {},
+  ): void {
+    const op = { kind, path, number: READS.has(kind) ? this.#operations : ++this.#operations, bytes }
+    const flight: Flight = { op, apply, half: more.half }
+    const epoch = this.#epoch
+    this.#flights.add(flight)
+    this.#schedule(op, () => {
+      if (epoch !== this.#epoch || this.#stopsAt(flight)) return
+      this.#flights.delete(flight)
+      const failure = READS.has(kind) ? undefined : this.#failures.get(op.number)
+      if (failure === undefined) apply()
+      else fail(failure, apply, more)
+      if (this.#stopsAfter(op)) return
+      done(failure === undefined ? undefined : fault(failure.code, path))
+    })
+  }
+
+  #stopsAt({ op }: Flight): boolean {
+    if (this.#stopped) return true
+    if (this.#stop === undefined || this.#stop.when !== 'before' || op.number < this.#stop.at) return false
+    this.#halt()
+    return true
+  }
+
+  #stopsAfter(op: DiskOp): boolean {
+    if (this.#stop === undefined || this.#stop.when !== 'after' || op.number < this.#stop.at) return false
+    this.#halt()
+    return true
+  }
+
+  #halt(): void {
+    this.#stopped = true
+    this.#stop?.told()
+  }
+}
+
+interface OpDetail {
+  /** The effect of a power loss during the operation. */
+  readonly half?: () => void
+  /** The effect of a failed sync: later syncs do not write the data that waited for it. */
+  readonly forget?: () => void
+  /** The effect of a failed write: only this many bytes are written. */
+  readonly short?: (bytes: number) => void
+}
+
+function fail(failure: DiskFailure, apply: () => void, detail: OpDetail): void {
+  if (failure.kept === true) apply()
+  else if (failure.short !== undefined) detail.short?.(failure.short)
+  detail.forget?.()
+}
+
+function fault(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, path })
+}
+
+class MemoryFile implements File {
+  readonly #disk: MemoryDisk
+  readonly #inode: Inode
+  readonly #path: string
+
+  constructor(disk: MemoryDisk, inode: Inode, path: string) {
+    this.#disk = disk
+    this.#inode = inode
+    this.#path = path
+  }
+
+  write(offset: number, bytes: Uint8Array, done: Done): void {
+    const inode = this.#inode
+    this.#disk.run('write', this.#path, bytes.length, () => inode.write(offset, bytes), done, {
+      half: () => inode.addPending(offset, bytes),
+      short: (count) => inode.write(offset, bytes.subarray(0, count)),
+    })
+  }
+
+  sync(done: Done): void {
+    const inode = this.#inode
+    this.#disk.run('sync', this.#path, 0, () => inode.sync(), done, { forget: () => inode.forget() })
+  }
+
+  commit(offset: number, bytes: Uint8Array, done: Done): void {
+    this.write(offset, bytes, (error) => (error ? done(error) : this.sync(done)))
+  }
+
+  truncate(length: number, done: Done): void {
+    this.#disk.run('truncate', this.#path, 0, () => this.#inode.truncate(length), done)
+  }
+
+  close(done: Done): void {
+    this.#disk.run('close', this.#path, 0, () => {}, done)
+  }
+}

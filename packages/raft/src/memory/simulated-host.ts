@@ -1,0 +1,171 @@
+// Driver: a simulated machine and the process on it: its clocks, its timers, its pauses and its crashes.
+//
+// Laws
+//   - What reaches a paused process waits. When the process continues, either the timers or the messages come
+//     first. A message that comes at that moment is delivered after those that waited, so no message
+//     overtakes another on its connection.
+//   - A process that has died receives nothing more, and nothing that it began is continued.
+//   - A timer never fires before its time on the machine's monotonic clock. It may fire late.
+
+import type { Clock, Random, Timer } from '@latchkey/base'
+import type { Timeline } from './simulated-time.js'
+import { VirtualClock } from './virtual-clock.js'
+
+interface HostOptions {
+  /** How many seconds the local clock counts in one real second. */
+  readonly rate: number
+  readonly uptime: number
+  readonly wallAhead: number
+  /** By how many microseconds a timer fires late. */
+  readonly lateness: (random: Random) => number
+}
+
+export class Host {
+  readonly index: number
+  readonly name: string
+  readonly timeline: Timeline
+  readonly random: Random
+  readonly clock: VirtualClock
+  readonly lateness: (random: Random) => number
+  /** The process that runs on the machine now. */
+  life: HostProcess | undefined
+  #stops = 0
+  #suspensions = 0
+  /** True after a power loss: the machine answers nothing, not even with a refused connection. */
+  dark = false
+
+  constructor(timeline: Timeline, index: number, name: string, random: Random, options: HostOptions) {
+    this.index = index
+    this.name = name
+    this.timeline = timeline
+    this.random = random
+    this.lateness = options.lateness
+    this.clock = new VirtualClock(options.rate, options.uptime, options.wallAhead)
+  }
+
+  get stopped(): boolean {
+    return this.#stops > 0
+  }
+
+  get suspended(): boolean {
+    return this.#suspensions > 0
+  }
+
+  start(): HostProcess {
+    this.dark = false
+    this.life = new HostProcess(this)
+    return this.life
+  }
+
+  die(): void {
+    if (this.life !== undefined) this.life.dead = true
+    this.life = undefined
+  }
+
+  stop(suspend: boolean): void {
+    this.#stops++
+    if (suspend && this.#suspensions++ === 0) this.clock.suspend(this.timeline.now)
+  }
+
+  resume(suspended: boolean): void {
+    if (this.#stops === 0) return
+    this.#stops--
+    if (suspended && --this.#suspensions === 0) this.clock.resume(this.timeline.now)
+    if (this.#stops === 0) this.life?.goOn()
+  }
+}
+
+interface Waiting {
+  readonly run: () => void
+  readonly timer: boolean
+}
+
+export class HostProcess {
+  readonly host: Host
+  readonly clock: Clock
+  dead = false
+  #waiting: Waiting[] = []
+  /** How many messages that have waited are about to be delivered. */
+  #due = 0
+
+  constructor(host: Host) {
+    this.host = host
+    const { timeline } = host
+    this.clock = {
+      now: () => {
+        timeline.looked?.()
+        return host.clock.read(timeline.now)
+      },
+      instant: () => {
+        timeline.looked?.()
+        return host.clock.instant(timeline.now)
+      },
+      after: (ms, run) => this.#after(ms, run),
+    }
+  }
+
+  get running(): boolean {
+    return !this.dead && !this.host.stopped
+  }
+
+  /** Delivers a message or a timer to the process: now, or when the process continues after a pause. */
+  deliver(run: () => void, timer = false): void {
+    if (this.dead) return
+    if (this.#due > 0) this.#again(run, timer)
+    else if (this.host.stopped) this.#waiting.push({ run, timer })
+    else run()
+  }
+
+  /** Runs the function after everything that this turn still delivers. */
+  readonly defer = (run: () => void): void => {
+    this.host.timeline.later(0, () => this.deliver(run))
+  }
+
+  later(micros: number, run: () => void): void {
+    this.host.timeline.later(micros, () => this.deliver(run))
+  }
+
+  goOn(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    const timersFirst = this.host.random.chance(0.5)
+    for (const { run, timer } of waiting) if (timer === timersFirst) this.#again(run, timer)
+    for (const { run, timer } of waiting) if (timer !== timersFirst) this.#again(run, timer)
+  }
+
+  #again(run: () => void, timer: boolean): void {
+    this.#due++
+    this.host.timeline.later(0, () => {
+      this.#due--
+      if (this.dead) return
+      if (this.host.stopped) this.#waiting.push({ run, timer })
+      else run()
+    })
+  }
+
+  #after(ms: number, run: () => void): Timer {
+    const due = this.clock.now() + Math.max(0, ms)
+    let cancelled = false
+    const fire = () => {
+      if (cancelled) return
+      if (this.clock.now() < due) return arm()
+      cancelled = true
+      run()
+    }
+    const arm = () =>
+      this.host.timeline.later(this.#untilLocal(due), () => !cancelled && this.deliver(fire, true))
+    arm()
+    return {
+      cancel: () => {
+        cancelled = true
+      },
+    }
+  }
+
+  #untilLocal(due: number): number {
+    const { host } = this
+    if (host.suspended) return 10_000
+    const left = Math.max(0, due - this.clock.now())
+    return Math.ceil((left * 1000) / host.clock.rate) + host.lateness(host.random)
+  }
+}

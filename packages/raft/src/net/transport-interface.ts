@@ -1,0 +1,164 @@
+// Types: the port through which a member exchanges messages with the others. Production uses sockets, and
+// tests use a simulated network.
+//
+// Laws
+//   TR1  Any message may be lost. No message arrives twice on one connection, and none is invented. Messages
+//        to a peer that is not connected are dropped.
+//   TR2  Appends and pieces of a snapshot reach a peer in the order in which they were sent. Small messages
+//        may overtake them.
+//   TR3  'dead' is emitted only when the peer's process is known to have ended: its connection closed, and
+//        then a new one was refused by the system or answered by a process with another boot number. Silence
+//        is never 'dead'.
+//   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' comes at most once after a 'gone', before
+//        the next 'up'.
+//   TR5  'answered' is emitted for an additional address (`given`), and only when the process there has
+//        proved its identity. The event carries that process's description and nothing else: no message is
+//        sent to that process or taken from it.
+
+import type { ErrorCode } from '@latchkey/protocol'
+import type { GroupId, MemberId, Message } from '../core/types.js'
+
+/** What a member says about itself in its handshake. */
+export interface PeerInfo {
+  readonly id: MemberId
+  /** Drawn when the directory is first used. */
+  readonly incarnation: string
+  /** Drawn at each start of a process. */
+  readonly boot: number
+  /**
+   * The date on which the member's directory was made, in ISO format, for people to read. Undefined if the
+   * member did not send it.
+   */
+  readonly born?: string | undefined
+  /** '' until the first leader has drawn the id, or as long as this member does not know it. */
+  readonly clusterId: string
+  readonly group: GroupId
+  /**
+   * Which kinds of commands and entries the member understands: all up to this level. A leader proposes only
+   * kinds that all members have announced.
+   */
+  readonly level: number
+  /** The wire version of this connection. */
+  readonly version: number
+  /**
+   * If that member does not list this one as a member: the index of the entry up to which that is so.
+   * Undefined if it lists this member, or did not say.
+   */
+  readonly missing?: number | undefined
+  /** True if that side only wants to know which member it has reached. */
+  readonly asks?: true
+}
+
+/**
+ * 'up': messages that are sent from now on can arrive. 'gone': messages that were sent may be lost.
+ * 'dead': see TR3.
+ */
+export interface PeerEvent {
+  readonly id: MemberId
+  readonly state: 'up' | 'gone' | 'dead'
+  /** For 'up' and 'gone': the peer of that connection. For 'dead': the process that has ended. */
+  readonly info: PeerInfo
+}
+
+export interface AnsweredEvent {
+  readonly url: string
+  readonly info: PeerInfo
+  /** True if both sides admit each other: they are of one cluster, and the incarnation is the known one. */
+  readonly admitted: boolean
+}
+
+/**
+ * A handshake that failed for a reason that does not pass by waiting. The connection is tried again all the
+ * same, with pauses.
+ */
+export interface RefusedEvent {
+  /** Undefined if the handshake ended before the other side gave its id. */
+  readonly id: MemberId | undefined
+  /** 'us': this side refused. 'them': the other side refused. */
+  readonly by: 'us' | 'them'
+  readonly code: ErrorCode
+  readonly reason: string
+  /** The other side's description, if it has sent one and has shown valid credentials. */
+  readonly info: PeerInfo | undefined
+}
+
+/**
+ * The address of each member. `given` is an additional address, where the member with that id is asked
+ * for its cluster.
+ */
+export type PeerUrls = Readonly<
+  Record<MemberId, { readonly url: string; readonly given?: string | undefined }>
+>
+
+export type TransportEvents = {
+  /**
+   * A received message. Each field was checked. `from` is the member at the other end and `to` is this
+   * member. The message shares no memory with its frame.
+   */
+  message: Message
+  /** A message of the layer above. `bytes` is a view of the frame: copy the parts that must be kept. */
+  app: { readonly from: MemberId; readonly bytes: Uint8Array }
+  peer: PeerEvent
+  /** Reports which process has answered at an additional address of a member (TR5). */
+  answered: AnsweredEvent
+  refused: RefusedEvent
+}
+
+export interface TransportStats {
+  /** Messages not sent because a peer was not connected or too slow. */
+  readonly dropped: number
+}
+
+/** What was counted of one other member, for metrics. */
+export interface PeerStats {
+  /** How long this member's connection to it has been there, in ms; undefined: it is not connected. */
+  readonly connectedMillis: number | undefined
+  /** How long its last answer to a ping took, or how long the present ping has waited if that is longer. */
+  readonly roundTripMillis: number | undefined
+  readonly bytesSent: number
+  readonly bytesReceived: number
+}
+
+export interface Transport {
+  /** What was sent and received since the start. Undefined if the transport does not count. */
+  readonly stats?: TransportStats | undefined
+  /** The members that are dialled; undefined: it is not counted. */
+  peerStats?(): ReadonlyMap<MemberId, PeerStats>
+  /**
+   * Queues a message; one frame carries all messages of this turn of the event loop. The message is dropped
+   * when the peer is not connected or too slow.
+   */
+  send(to: MemberId, message: Message): void
+  /**
+   * Queues a message of the layer above on the same connection. Returns false if the message is not taken,
+   * because the peer is not connected or its queue is full.
+   */
+  sendApp(to: MemberId, bytes: Uint8Array): boolean
+  /**
+   * Sends the queued messages at once. A caller may do this when it knows that its turn is over,
+   * but never has to.
+   */
+  flush(): void
+  /**
+   * The members to dial from now on, without this member itself. A removed member keeps its connection for a
+   * short while, so that it can be told of its removal, but is not dialled again. `admit` decides which
+   * members may dial this one.
+   * If `given` is another address, the process there is asked for its description until it has sent the id of
+   * its cluster (TR5).
+   */
+  setPeers(peers: PeerUrls): void
+  /** True when a message that is sent now can arrive. */
+  connected(id: MemberId): boolean
+  /**
+   * Returns the description of the member at the other end of its incoming connection, or of the outgoing one
+   * if there is no incoming one. During a 'message' event it is the description of the sender.
+   */
+  peer(id: MemberId): PeerInfo | undefined
+  /** Checks all connected members again, because the answers of `admit` may have changed. */
+  recheck(): void
+  on<Name extends keyof TransportEvents>(
+    name: Name,
+    listener: (event: TransportEvents[Name]) => void,
+  ): () => void
+  close(): Promise<void>
+}

@@ -1,0 +1,139 @@
+// Test: which callers wait for which entry.
+
+import { expect, test } from 'vitest'
+import { NodeCounters } from './node-counters.js'
+import { type Outcome, Proposals } from './callers-of-entries.js'
+
+const counters = new NodeCounters()
+const caps = { entryBytes: 10, gatheredBytes: 25 }
+const record = (length: number) => Buffer.alloc(length, length)
+
+function gather(proposals: Proposals, ...lengths: number[]): Outcome[][] {
+  return lengths.map((length) => {
+    const told: Outcome[] = []
+    proposals.add(record(length), (outcome) => told.push(outcome))
+    return told
+  })
+}
+
+test('all that gathered becomes one entry, up to the cap of an entry', () => {
+  const proposals = new Proposals(caps)
+  gather(proposals, 4, 4, 4)
+  expect(proposals.take()?.data).toHaveLength(8)
+  expect(proposals.take()?.data).toHaveLength(4)
+  expect(proposals.take()).toBeUndefined()
+})
+
+test('a command that must be alone has an entry of its own, at any place in the queue', () => {
+  const proposals = new Proposals({ entryBytes: 100, gatheredBytes: 100 })
+  const add = (length: number, alone = false) => proposals.add(record(length), () => {}, alone)
+  add(1)
+  add(2, true)
+  add(3, true)
+  add(4)
+  add(5)
+  const entries: number[][] = []
+  for (let batch = proposals.take(); batch; batch = proposals.take()) entries.push([...batch.data])
+  expect(entries).toEqual([[1], [2, 2], [3, 3, 3], [4, 4, 4, 4, 5, 5, 5, 5, 5]])
+})
+
+test("an entry shares no memory with its commands' bytes, nor with later entries", () => {
+  const proposals = new Proposals({ entryBytes: 100_000, gatheredBytes: 100_000 })
+  const handedIn = Buffer.alloc(3_000, 1)
+  proposals.add(handedIn, () => {})
+  handedIn.fill(2)
+  proposals.add(handedIn, () => {})
+  handedIn.fill(3)
+  const first = proposals.take()?.data
+  proposals.add(handedIn, () => {})
+  expect(proposals.take()?.data).toEqual(Buffer.alloc(3_000, 3))
+  expect(first).toEqual(Buffer.concat([Buffer.alloc(3_000, 1), Buffer.alloc(3_000, 2)]))
+})
+
+test('a record that cannot be copied leaves nothing behind', () => {
+  const proposals = new Proposals(caps)
+  const broken = {
+    length: 3,
+    copy: () => {
+      throw new Error('no bytes')
+    },
+  }
+  expect(() => proposals.add(broken, () => {})).toThrow('no bytes')
+  expect(proposals.take()).toBeUndefined()
+  const told = gather(proposals, 2)
+  expect(() => proposals.add(broken, () => {})).toThrow('no bytes')
+  const batch = proposals.take()
+  expect(batch?.data).toEqual(record(2))
+  proposals.proposed(1, 1, batch as never, 0)
+  const answer = { bytes: record(1), fromTable: false }
+  proposals.answer({ index: 1, term: 1, time: 9 }, [answer])
+  expect(told).toEqual([[{ type: 'applied', answer, time: 9 }]])
+})
+
+test('N4: each caller is called with the ticket of its own command, in every outcome', () => {
+  const proposals = new Proposals(caps)
+  const told: [string, number][] = []
+  const done = (outcome: Outcome, ticket: number) => told.push([outcome.type, ticket])
+  proposals.add(record(1), done, false, 71)
+  proposals.add(record(1), done, false, 72)
+  proposals.proposed(1, 1, proposals.take() as never, 0)
+  proposals.add(record(1), done, true, 73)
+  proposals.proposed(2, 1, proposals.take() as never, 0)
+  proposals.add(record(1), done, false, 74)
+  proposals.answer({ index: 1, term: 1, time: 1 }, [{ bytes: record(1), fromTable: false }])
+  proposals.abandon('closed', counters)
+  expect(told).toEqual([
+    ['applied', 71],
+    ['unknown', 72],
+    ['unknown', 73],
+    ['refused', 74],
+  ])
+})
+
+test('C7: what gathers is bounded, and freed again when it is taken', () => {
+  const proposals = new Proposals(caps)
+  gather(proposals, 10, 10)
+  expect(proposals.add(record(6), () => {})).toBe('busy')
+  proposals.take()
+  expect(proposals.add(record(6), () => {})).toBeUndefined()
+  expect(proposals.add(record(11), () => {})).toBe('too-large')
+})
+
+test('C7: one command may always gather, even when it is larger than the limit', () => {
+  const proposals = new Proposals({ ...caps, gatheredBytes: 1 })
+  for (const _ of [1, 2]) {
+    expect(proposals.add(record(6), () => {})).toBeUndefined()
+    expect(proposals.add(record(1), () => {})).toBe('busy')
+    proposals.take()
+  }
+})
+
+test('L16, A9: callers are answered by the entry at their index AND term, never by the index alone', () => {
+  const proposals = new Proposals(caps)
+  const [told] = gather(proposals, 1)
+  proposals.proposed(7, 2, proposals.take() as never, 0)
+  expect(proposals.settle(6, 2)).toBeUndefined()
+  expect(proposals.settle(7, 3)).toBeUndefined()
+  expect(told).toEqual([{ type: 'unknown' }])
+})
+
+test('an entry that is applied hands back its callers once', () => {
+  const proposals = new Proposals(caps)
+  gather(proposals, 1, 1)
+  proposals.proposed(7, 2, proposals.take() as never, 0)
+  expect(proposals.settle(7, 2)?.callers.dones).toHaveLength(2)
+  expect(proposals.settle(7, 2)).toBeUndefined()
+})
+
+test('C4: after the loss of leadership gathered commands are refused, and proposed ones are unknown', () => {
+  const proposals = new Proposals(caps)
+  const [proposed] = gather(proposals, 1)
+  proposals.proposed(7, 2, proposals.take() as never, 0)
+  const [gathered] = gather(proposals, 1)
+  const counted = new NodeCounters()
+  proposals.abandon('not-leader', counted)
+  expect([counted.unknown, counted.refused]).toEqual([1, 1])
+  expect(proposed).toEqual([{ type: 'unknown' }])
+  expect(gathered).toEqual([{ type: 'refused', reason: 'not-leader' }])
+  expect(proposals.gathered + proposals.inFlight).toBe(0)
+})

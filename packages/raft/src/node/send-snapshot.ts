@@ -1,0 +1,105 @@
+// Driver: owns the views of the state that are sent to lagging members as snapshots: one view for each
+// member, and few at a time. The core asks for the bytes from an offset. After a lost acknowledgement it asks
+// for the same piece again.
+
+import type { MemberId } from '../core/types.js'
+import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
+
+export interface Piece {
+  readonly state: AppliedState
+  readonly offset: number
+  readonly chunk: Uint8Array
+  readonly done: boolean
+}
+
+interface SnapshotOutPorts {
+  readonly machine: StateMachine
+  readonly pieceBytes: number
+  started(to: MemberId, index: number): void
+  piece(to: MemberId, piece: Piece): void
+  failed(to: MemberId, error: unknown): void
+}
+
+interface Sending {
+  readonly reader: SnapshotReader
+  /** The offset after `last`, the piece that was read last. */
+  offset: number
+  last: Piece | undefined
+  busy: boolean
+}
+
+export class SnapshotOut {
+  readonly #ports: SnapshotOutPorts
+  readonly #sending = new Map<MemberId, Sending>()
+  readonly #opening = new Set<MemberId>()
+
+  constructor(ports: SnapshotOutPorts) {
+    this.#ports = ports
+  }
+
+  /** The oldest position at which a receiver will continue. The log is not compacted beyond it (S9). */
+  oldest(): number | undefined {
+    const indices = [...this.#sending.values()].map(({ reader }) => reader.state.position.index)
+    return indices.length === 0 ? undefined : Math.min(...indices)
+  }
+
+  /** Reads the bytes from `offset` of the view at `index`, or of a new view if `index` is undefined. */
+  read(to: MemberId, offset: number, index: number | undefined): void {
+    if (this.#opening.has(to)) return
+    const sending = this.#sending.get(to)
+    const same = sending !== undefined && sending.reader.state.position.index === index
+    if (same && sending.busy) return
+    if (same && sending.last?.offset === offset) return this.#ports.piece(to, sending.last)
+    if (same && sending.offset === offset) return void this.#next(to, sending)
+    this.end(to)
+    void this.#open(to)
+  }
+
+  async #open(to: MemberId): Promise<void> {
+    this.#opening.add(to)
+    try {
+      const reader = await this.#ports.machine.snapshot()
+      const sending: Sending = { reader, offset: 0, last: undefined, busy: false }
+      if (!this.#opening.has(to)) return reader.close()
+      this.#sending.set(to, sending)
+      this.#opening.delete(to)
+      this.#ports.started(to, reader.state.position.index)
+      await this.#next(to, sending)
+    } catch (error) {
+      this.#opening.delete(to)
+      this.#ports.failed(to, error)
+    }
+  }
+
+  async #next(to: MemberId, sending: Sending): Promise<void> {
+    sending.busy = true
+    try {
+      const chunk = await sending.reader.read(this.#ports.pieceBytes)
+      if (this.#sending.get(to) !== sending) return
+      sending.last = {
+        state: sending.reader.state,
+        offset: sending.offset,
+        chunk: chunk ?? new Uint8Array(0),
+        done: chunk === undefined,
+      }
+      sending.offset += sending.last.chunk.length
+      sending.busy = false
+      this.#ports.piece(to, sending.last)
+    } catch (error) {
+      // The transfer was ended meanwhile, so the piece is not needed.
+      if (this.#sending.get(to) !== sending) return
+      this.end(to)
+      this.#ports.failed(to, error)
+    }
+  }
+
+  end(to: MemberId): void {
+    this.#opening.delete(to)
+    this.#sending.get(to)?.reader.close()
+    this.#sending.delete(to)
+  }
+
+  endAll(): void {
+    for (const to of [...this.#sending.keys(), ...this.#opening]) this.end(to)
+  }
+}

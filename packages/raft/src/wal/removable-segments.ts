@@ -1,0 +1,52 @@
+// Rule: which segments the log has, and which of them may be removed.
+//
+// Law: a log may begin with segment k if no later truncation has made the index in the head of k void. Then
+// segment k and all later segments need nothing before k. Without this law: the head of k states that the
+// log reaches entry 9 before it. Later a truncation at 7 removes that entry. If the log began with k, its
+// start would be an entry that does not exist any more, and recovery could not apply the truncation. A
+// conflict makes heads void from time to time, but the next head is valid again. So the removal may be late,
+// but never stops.
+
+import { elementAt } from '@latchkey/base'
+export interface Segment {
+  readonly number: number
+  /** The last index before this segment, as its head record states it. */
+  readonly headIndex: number
+}
+
+interface Kept extends Segment {
+  headVoided: boolean
+}
+
+export class Segments {
+  #kept: Kept[] = []
+
+  get first(): Segment {
+    return elementAt(this.#kept, 0)
+  }
+
+  get count(): number {
+    return this.#kept.length
+  }
+
+  add(number: number, headIndex: number): void {
+    this.#kept.push({ number, headIndex, headVoided: false })
+  }
+
+  voidFrom(index: number): void {
+    for (const segment of this.#kept) if (segment.headIndex >= index) segment.headVoided = true
+  }
+
+  /** Returns the latest segment with which a log may begin that may start after `index`. */
+  newFirst(index: number): Segment {
+    const able = this.#kept.filter(({ headIndex, headVoided }) => headIndex <= index && !headVoided)
+    return able.at(-1) ?? this.first
+  }
+
+  /** Removes the segments before `number` from the list and returns their numbers. */
+  dropBefore(number: number): number[] {
+    const dropped = this.#kept.filter((segment) => segment.number < number)
+    this.#kept = this.#kept.filter((segment) => segment.number >= number)
+    return dropped.map((segment) => segment.number)
+  }
+}

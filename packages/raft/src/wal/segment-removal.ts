@@ -1,0 +1,108 @@
+// Driver: removes whole segments from the beginning of the log, one removal at a time.
+//
+// Law: before a file is removed, the durable mark names the segment with which the log begins, durably and in
+// both of its slots. Without this law: a segment is lost by a fault of the disk, and recovery believes that a
+// compaction has removed it.
+
+import { type Done, type FileSystem, joinPath } from './file-system.js'
+import { segmentName } from './disk-format.js'
+import type { LogState } from './log-state.js'
+import type { DurableMark } from './durable-mark.js'
+import type { Segments } from './removable-segments.js'
+
+export interface CompactionPorts {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly mark: DurableMark
+  readonly segments: Segments
+  readonly state: LogState
+  /** Called when the log's first entry is the one after `index`. */
+  startsAfter(index: number): void
+  failed(error: Error): void
+}
+
+export class Compaction {
+  readonly #ports: CompactionPorts
+  /** The number of the segment whose head record states the log's start. */
+  #startSegment: number
+  #wanted = 0
+  #busy = false
+  #abandoned = false
+  #idle: Done[] = []
+
+  constructor(ports: CompactionPorts, startSegment: number) {
+    this.#ports = ports
+    this.#startSegment = startSegment
+  }
+
+  /** A restart of the log is being written to segment `number`. */
+  restarting(number: number): void {
+    this.#startSegment = number
+  }
+
+  /**
+   * The restart is durable, so nothing before it is needed any more. An index that was passed to `upTo`
+   * earlier belonged to the log before the restart.
+   */
+  restarted(index: number): void {
+    this.#wanted = index
+  }
+
+  /** Entries up to `index` are not needed any more. */
+  upTo(index: number): void {
+    this.#wanted = Math.max(this.#wanted, index)
+    this.#next()
+  }
+
+  /** The log has failed, so nothing more is removed. */
+  abandon(): void {
+    this.#abandoned = true
+    this.#rest()
+  }
+
+  whenIdle(done: Done): void {
+    if (this.#busy && !this.#abandoned) this.#idle.push(done)
+    else done()
+  }
+
+  #next(): void {
+    if (this.#busy || this.#abandoned) return
+    const { segments, mark } = this.#ports
+    const first = segments.newFirst(this.#wanted)
+    if (first.number === segments.first.number) return this.#rest()
+    this.#busy = true
+    if (first.number > this.#startSegment) {
+      this.#startSegment = first.number
+      this.#ports.state.startAt(first.headIndex)
+      this.#ports.startsAfter(first.headIndex)
+    }
+    const names = segments.dropBefore(first.number).map(segmentName)
+    mark.keepFrom(first.number)
+    mark.settle((error) => (error === undefined ? this.#remove(names) : this.#fail(error)))
+  }
+
+  #remove(names: readonly string[]): void {
+    const { fs, dir } = this.#ports
+    if (this.#abandoned) return
+    const [name, ...rest] = names
+    const done: Done = (error) => {
+      if (error !== undefined) return this.#fail(error)
+      if (name !== undefined) return this.#remove(rest)
+      this.#busy = false
+      this.#next()
+    }
+    if (name === undefined) fs.syncDir(dir, done)
+    else fs.remove(joinPath(dir, name), done)
+  }
+
+  #rest(): void {
+    const idle = this.#idle
+    this.#idle = []
+    for (const done of idle) done()
+  }
+
+  #fail(error: Error): void {
+    this.abandon()
+    this.#ports.failed(error)
+  }
+}
