@@ -8,11 +8,14 @@ export const PLACE = 'docs/api.md'
 
 const HEAD = `# API
 
-What \`latchkey\`, \`latchkey/testing\`, \`@latchkey/client\` and \`@latchkey/level\` export for you, as types. What the calls promise is in
-[guarantees.md](guarantees.md), what can go wrong in [errors.md](errors.md). An option, field or event that a call does not know is a TypeError
-that names the one that was meant, before anything is sent: \`unknown option "gaurd" of put: did you mean "guard"?\`
+This page lists the types of the public API. It is for developers who write programs with Latchkey.
 
-Made by \`node scripts/api-doc.mjs\` from the types and the comments on them; edit those.
+The packages \`latchkey\`, \`latchkey/testing\`, \`@latchkey/client\` and \`@latchkey/level\` export these types.
+[guarantees.md](guarantees.md) describes the promises of the calls, and [errors.md](errors.md) describes the errors. A call refuses an
+unknown option, field or event with a TypeError, before it sends anything. The error suggests the right name, for example:
+\`unknown option "gaurd" of put: did you mean "guard"?\`
+
+The script \`node scripts/api-doc.mjs\` writes this page from the types and their comments. Edit the types.
 `
 
 const client = (name) => `packages/client/dist/${name}.d.ts`
@@ -73,7 +76,7 @@ export const SECTIONS = [
     ['packages/protocol/dist/duration.d.ts', 'Duration'],
   ],
   [
-    'The lock, as a Node developer reaches for it',
+    'Locks in the style of Node',
     [objects('locks'), 'Locks', 'AcquireOptions', 'LockOfSet', 'SetOptions'],
     [objects('lock-watch-event'), 'LockWatchEvent', 'LockWatchOptions'],
     [objects('hold'), 'Hold'],
@@ -81,7 +84,7 @@ export const SECTIONS = [
     [locks, 'LockInfo'],
   ],
   [
-    "The lock, in RheaKV's shape",
+    'Locks in the style of RheaKV',
     [objects('distributed-lock'), 'DistributedLock'],
     [objects('lock-interface'), 'LockAttempt', 'LockObject'],
     [objects('locking'), 'LockOptions'],
@@ -94,13 +97,13 @@ export const SECTIONS = [
     [client('store/latches'), 'Latches'],
     [client('store/barriers'), 'Barriers', 'EnterOptions', 'Passage'],
   ],
-  ['Fencing resources outside', [objects('fence-guard'), 'FenceGuard', 'FencePort']],
+  ['Fencing of outside resources', [objects('fence-guard'), 'FenceGuard', 'FencePort']],
   [
     'Errors',
     ['packages/protocol/dist/errors.d.ts', 'LatchkeyError', 'isLatchkeyError', 'Outcome', 'ErrorCode'],
   ],
   [
-    'Tests: latchkey/testing',
+    'Tests with latchkey/testing',
     [server('test-cluster/test-cluster'), 'testCluster'],
     [server('test-cluster/options'), 'TestClusterOptions', 'MemberOptions', 'MemberIds'],
     [server('test-cluster/test-cluster-types'), 'TestCluster', 'TestStores', 'TestConnectOptions'],

@@ -7,37 +7,43 @@ export const PLACE = 'docs/errors.md'
 
 const HEAD = `# Errors
 
-Made by \`node scripts/errors-doc.mjs\` from \`packages/protocol/src/errors.ts\`; edit the table there.
+This page lists all error codes. It is for developers who handle errors of Latchkey.
 
-Everything a caller can meet is a \`LatchkeyError\` with one of these codes, or a \`TypeError\` without a code: a mistake in
-the program, refused before anything is sent. The code is the contract; the message may change.
+The script \`node scripts/errors-doc.mjs\` writes this page from the table in \`packages/protocol/src/errors.ts\`. Edit the table there.
 
-- \`code\`: one of the names below.
-- \`retryable\`: the same call may succeed later, as it is.
-- \`outcome\`: \`not-applied\`: the call certainly changed nothing. \`unknown\`: it may have been applied; read the state
-  before deciding. The column shows the usual outcome; an error carries its own (a write that was aborted after it was
-  sent is \`ERR_ABORTED\` with outcome \`unknown\`).
-- \`cause\`: what lies behind it, where there is something.
+Every error of a call is a \`LatchkeyError\` with one of these codes, or a \`TypeError\` without a code. A \`TypeError\` means a
+mistake in the program, and Latchkey sends nothing in this case. Your program can rely on the code, but the message may change.
 
-The column "fields" names what an error of that code has besides, where it applies. In the body of an HTTP answer they stand
-under the same names.
+- \`code\` is one of the names below.
+- \`retryable\` says whether the same call may succeed later.
+- \`outcome\` says what happened to the call. With \`not-applied\`, the call certainly changed nothing. With \`unknown\`, the cluster
+  may have applied the call, so read the state before you decide.
+- The column below has the usual outcome, but each error has its own. For example, a write that was aborted after it was sent has
+  the code \`ERR_ABORTED\` and the outcome \`unknown\`.
+- \`cause\` is the error behind this error, if there is one.
 
-- \`key\`: the lock's key: of a wait for a lock that ended without it, of a hold that is over, of the guard of a refused write; of a
-  semaphore, a latch or a barrier its name. It is text where its bytes are UTF-8, or as it was given. Of \`ERR_NOT_A_NUMBER\` the key of an \`increment\`, of \`ERR_UNDECODABLE\` the key of the value, as text.
-- \`token\`: the fencing token of the hold that is over, or of the guard.
-- \`holder\`: who holds the lock, \`{ id, context, fencingToken, remainingMillis, sinceMillis }\`: when a wait ended without it,
-  or at the entry that refused a guard. It is absent where nobody does.
-- \`owner\`: of an unlock, the lock's \`Owner\`, where another holds it.
-- \`waitedMillis\`: of a wait for a lock: how long it was.
-- \`leader\`: of a call that ended without an answer: the id of the member that led last, as far as the store has been told. Of
-  \`ERR_NO_LEADER\` it leads no more or is not reached; of the others it may lead. Absent: no leader was ever known.
-- \`missing\`: while nobody leads: the ids of the members that the asked one does not reach.
-- \`revision\`: of the write of the value, where that is known.
-- \`present\`: how many permits a semaphore has, or for how many parties others wait at a barrier, where another number was named.
-- \`circle\`: the flows that would wait for each other, \`{ flow, key }\` each, with the key that it waits for; the first is the caller's.
-- \`clusters\`: the addresses of each cluster that was met, by its id.
+The column "fields" names the further fields of an error. The body of an HTTP answer has the same fields.
 
-| code | retryable | outcome | fields | what it means, and what to do |
+- \`key\` is the key of the lock. It belongs to a wait that ended without the lock, to a hold that is over, or to the guard of a
+  refused write. For a semaphore, a latch or a barrier it is the name. The key is text if its bytes are UTF-8 or if it was given as
+  text.
+- For \`ERR_NOT_A_NUMBER\`, \`key\` is the key of the \`increment\`. For \`ERR_UNDECODABLE\`, it is the key of the value, as text.
+- \`token\` is the fencing token of the hold that is over, or of the guard.
+- \`holder\` is the holder of the lock, \`{ id, context, fencingToken, remainingMillis, sinceMillis }\`. It was the holder when the wait
+  ended, or at the entry that refused the guard. The field is missing if nobody held the lock.
+- \`owner\` is the lock's \`Owner\` if another caller holds the lock during an unlock.
+- \`waitedMillis\` is the length of a wait for a lock.
+- \`leader\` is the id of the last leader that the store knows, for a call that ended without an answer. With \`ERR_NO_LEADER\`,
+  this member no longer leads or does not answer. With other codes, it may still lead. The field is missing if the store never knew
+  a leader.
+- \`missing\` has the ids of the members that the asked member cannot reach, while there is no leader.
+- \`revision\` is the revision of the write of the value, if it is known.
+- \`present\` is the number of permits of the semaphore, or the number of parties that the others at the barrier wait for.
+- \`circle\` has the flows that would wait for each other, each as \`{ flow, key }\`. \`key\` is the lock that the flow waits for. The
+  caller's flow is first.
+- \`clusters\` has the addresses of each cluster, by the cluster's id.
+
+| code | retryable | outcome | fields | meaning, and what to do |
 |---|---|---|---|---|
 `
 

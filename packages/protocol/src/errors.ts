@@ -35,33 +35,34 @@ export const ERRORS = {
     retryable: true,
     outcome: 'not-applied',
     message:
-      'No leader was found before the deadline. Check that a majority of the members runs and can reach each other, then try again.',
+      'The client found no leader before the deadline. Check that a majority of the members runs and that these members reach each other. Then try again.',
     fields: ['missing', 'leader', 'key', 'waitedMillis'],
   },
   ERR_BUSY: {
     retryable: true,
     outcome: 'not-applied',
-    message: 'Too much is in flight. Wait a little and try again.',
+    message: 'Too many requests are open. Wait a little and try again.',
     fields: ['leader'],
   },
   ERR_TIMEOUT: {
     retryable: true,
     outcome: 'not-applied',
     message:
-      'The deadline passed before the call was done; it changed nothing. Try again, or allow more time.',
+      'The deadline passed before the call was done. The call changed nothing. Try again, or allow more time.',
     fields: ['leader', 'missing', 'key', 'holder', 'waitedMillis'],
   },
   ERR_OUTCOME_UNKNOWN: {
     retryable: false,
     outcome: 'unknown',
     message:
-      'The call was sent, but its answer did not come in time: it may or may not have been applied. Read the state before you decide.',
+      'The client sent the call, but the answer did not come in time. The cluster may have applied the call. Read the state before you decide.',
     fields: ['leader', 'missing'],
   },
   ERR_ABORTED: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'The call was aborted by its signal; the cause says why. Call again if it is still wanted.',
+    message:
+      'The signal aborted the call. The cause explains the reason. Repeat the call if you still need it.',
     fields: [],
   },
   ERR_CLOSED: {
@@ -73,118 +74,123 @@ export const ERRORS = {
   ERR_TOO_LARGE: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'Too large: keys are up to 4 KiB, values up to 1 MiB, a command up to 4 MiB. Split it.',
+    message:
+      'A key has more than 4 KiB, a value more than 1 MiB, or a command more than 4 MiB. Split the command or the data.',
     fields: [],
   },
   ERR_COMPACTED: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'The history no longer reaches back to that revision. Read the current state and watch from its revision on.',
+      'The history no longer contains this revision. Read the current state, and watch from its revision on.',
     fields: [],
   },
   ERR_NOT_OWNER: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'This lock is not held by the caller. Acquire it first; unlock only what you acquired.',
+    message:
+      'The caller does not hold this lock. Acquire the lock first, and unlock only locks that you acquired.',
     fields: ['key', 'token', 'owner'],
   },
   ERR_LOCK_LOST: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'The lock was lost: its lease is over. Stop the work it guarded and acquire it again.',
+    message:
+      'The lock was lost because its lease is over. Stop the work under this lock, and acquire the lock again.',
     fields: ['key', 'token'],
   },
   ERR_FENCED: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'The write was refused: its lock is not held with that token. Stop the work that it guarded; if that work is still to be done, acquire the lock again.',
+      'The store refused the write, because no hold with this token is in force. Stop the work under this lock. If the work is still necessary, acquire the lock again.',
     fields: ['key', 'token', 'holder'],
   },
   ERR_UNAUTHORIZED: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'No valid credentials. Pass the token that this cluster was started with.',
+    message: 'The credentials are missing or not valid. Pass a token of this cluster.',
     fields: [],
   },
   ERR_FORBIDDEN: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'These credentials do not allow that. Use a token with the needed right (read, write or admin).',
+    message:
+      'The credentials do not allow this call. Use a token with the necessary right (read, write or admin).',
     fields: [],
   },
   ERR_WRONG_CLUSTER: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'That member or directory belongs to another cluster, member or incarnation. Check addresses, dir, id and the name of the cluster.',
+      'The member or the directory belongs to another cluster, member or incarnation. Check the addresses, dir, id, and the name of the cluster.',
     fields: ['clusters'],
   },
   ERR_DIR_LOCKED: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'Another process holds this directory. Give each process a directory of its own, or run one sidecar and connect to it.',
+      'Another process uses this directory. Give each process its own directory, or run one sidecar and connect to it.',
     fields: [],
   },
   ERR_CORRUPT: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'Stored data is damaged. Rebuild this member from its peers, or restore a backup.',
+    message: 'Stored data is damaged. Rebuild this member from the other members, or restore a backup.',
     fields: [],
   },
   ERR_STORAGE_FAILED: {
     retryable: false,
     outcome: 'unknown',
-    message: 'The disk failed; this member has stopped. Repair the disk, then start it again.',
+    message: 'The disk failed, and this member has stopped. Repair the disk, then start the member.',
     fields: [],
   },
   ERR_PROTOCOL: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'The other side said something that this version does not understand. Check that both run compatible versions.',
+      'The other side sent a message that this version does not understand. Check that both sides run compatible versions.',
     fields: [],
   },
   ERR_CONFIG_CHANGE_IN_PROGRESS: {
     retryable: true,
     outcome: 'not-applied',
-    message: 'Another change of members is under way. Wait for it to finish, then try again.',
+    message: 'Another change of members is under way. Wait until it is finished, then try again.',
     fields: [],
   },
   ERR_DEADLOCK: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'This flow already holds that lock and would wait for itself for ever. Use the hold you have, or pass a wait.',
+      'This flow already holds the lock, and would wait for itself for ever. Use your present hold, or pass a wait.',
     fields: ['key', 'circle'],
   },
   ERR_NOT_A_NUMBER: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      'The stored value is not a whole number as decimal text within the safe integers. Nothing was changed. Put a number there first, or name another key.',
+      'The stored value is not the decimal text of a safe integer. The call changed nothing. Put a number first, or use another key.',
     fields: ['key'],
   },
   ERR_MISMATCH: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'What was named does not fit what is there. The message says what is there; name that.',
+    message:
+      'An argument of the call does not fit the stored state. The message describes the stored state. Correct the argument.',
     fields: ['key', 'present'],
   },
   ERR_UNDECODABLE: {
     retryable: false,
     outcome: 'not-applied',
     message:
-      "The stored value is not what `as` says. Read it with { as: 'bytes' }, or have such values handed over with { onUndecodable: 'bytes' }.",
+      "The stored value does not have the encoding of `as`. Read it with { as: 'bytes' }, or use { onUndecodable: 'bytes' }.",
     fields: ['key', 'revision'],
   },
   ERR_BARRIER_BROKEN: {
     retryable: true,
     outcome: 'not-applied',
     message:
-      'The generation of the barrier was broken: the session of a party ended while it waited. Enter again when the work that comes before it is right again.',
+      'The generation of the barrier is broken, because the session of a waiting party ended. Repair the work before the barrier if necessary, then enter again.',
     fields: ['key'],
   },
 } as const satisfies Record<string, Row>
