@@ -36,19 +36,22 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   cluster?: string | undefined
   /**
    * The cluster's id, as `status()` returns it. A member of another cluster is not used (ERR_WRONG_CLUSTER).
-   * Default: the id of the given members.
+   * The default is the cluster id of the given members.
    */
   clusterId?: string | undefined
   /** The timeout of the first handshake; default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
-  /** How values are written, and how keys and values come back, if a call names none. Default 'bytes'. */
+  /** The encoding of keys and values for calls that name none. Default 'bytes'. */
   as?: S | undefined
-  /** What a call does with a stored value that is not of the type `as`. Default: ERR_UNDECODABLE. */
+  /** What a read does with a stored value that it cannot decode. Default: ERR_UNDECODABLE. */
   onUndecodable?: OnUndecodable | undefined
   /** How long this store's places in lock queues survive while this process sends nothing. Default '30s'. */
   sessionLife?: Duration | undefined
-  /** How much the rate of a clock may be wrong. Default 0.005; it should be the members' value. */
+  /**
+   * The largest assumed error of the rate of a clock. The default is 0.005. Use the same value as the
+   * members.
+   */
   drift?: number | undefined
   /** Receives warnings and errors. Default: `console`; false: nothing is logged. */
   logger?: Logger | false | undefined
@@ -71,7 +74,7 @@ export interface ConnectSettings {
   readonly signal: AbortSignal | undefined
 }
 
-/** What `store.reload` of a remote store takes: as of connect(). */
+/** The options of `store.reload` of a remote store. They have the same meaning as for connect(). */
 export interface ClientReload {
   token?: string | undefined
   tls?: ClientTls | undefined

@@ -15,12 +15,13 @@ import { ConnectedStore, type RemoteStore } from './remote-store.js'
 import type { ClientStore, StoreOptions } from './store/create-store.js'
 
 /**
- * A store that speaks to any member or sidecar. Resolves at the first handshake; more members are learned
- * from there.
+ * Connects to a cluster and returns a store. The call resolves at the first handshake with a member or
+ * sidecar, and the store learns the other members from there.
  * ```ts
  * await using store = await connect(['ws://127.0.0.1:7001', 'ws://127.0.0.1:7002'], { token: '...' })
  * ```
- * ERR_UNAUTHORIZED and ERR_WRONG_CLUSTER at once; nobody reached within `timeout`: ERR_NO_LEADER.
+ * Rejects with ERR_UNAUTHORIZED or ERR_WRONG_CLUSTER at once, and with ERR_NO_LEADER if it reaches no member
+ * within `timeout`.
  */
 export async function connect<S extends As = 'bytes'>(
   urls: string | readonly string[],

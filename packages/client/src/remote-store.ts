@@ -8,7 +8,7 @@ import type { Store } from './store/store.js'
 export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
   /**
    * Replaces the token or the certificates. The connection stays open; each new one uses them. Rejects with a
-   * TypeError if something is wrong with them; then the former ones stay in use.
+   * TypeError if one of them is wrong. The former ones then stay in use.
    * ```ts
    * await store.reload({ token: nextToken })
    * ```

@@ -8,7 +8,7 @@ import { type LevelRange, Prefix, isEmpty } from './prefix.js'
 
 export interface LatchkeyLevelOptions<KDefault, VDefault>
   extends AbstractDatabaseOptions<KDefault, VDefault> {
-  /** All keys of the database begin with it in the store. Not empty. */
+  /** In the store, all keys of the database begin with this prefix. Not empty. */
   prefix: string | Uint8Array
 }
 

@@ -13,8 +13,8 @@ export interface MemberStatus {
   lag: number | undefined
   alive: boolean | undefined
   /**
-   * For how long `alive` has been what it is, to the member that answers, ms. Of the member that answers: for
-   * how long it has been open.
+   * For how many milliseconds `alive` has had its present value, as the answering member knows it. For the
+   * answering member itself, it is the time since this member was opened.
    */
   sinceMillis?: number | undefined
 }
@@ -27,23 +27,29 @@ export interface Status {
   applied: number
   clusterTime: number
   /**
-   * The random id of the cluster since it was founded; '' until this member knows it. If `connect` and `open`
-   * are given this id, they refuse every other cluster.
+   * The random id of the cluster. It is '' until this member knows the id. If `connect` and `open` are given
+   * this id, they refuse every other cluster.
    */
   clusterId: string
   members: MemberStatus[]
-  /** Only while this member knows no leader: the ids of the voters that it does not reach. */
+  /**
+   * The ids of the voters that this member does not reach. The field exists only while this member knows no
+   * leader.
+   */
   missing?: string[] | undefined
   /**
-   * Only while this member knows no leader: why, in a sentence for people. `ready()`, /readyz and the log say
-   * the same.
+   * The reason for the missing leader, in a sentence for people. The field exists only while this member
+   * knows no leader. `ready()`, /readyz and the log give the same reason.
    */
   whyNoLeader?: string | undefined
   /** The bytes that this member uses on its disk; undefined if it keeps everything in memory. */
   disk?: DiskUse | undefined
   /** The version of latchkey that this member runs. */
   version: string
-  /** Since this member was opened, by its monotonic clock: two readings tell at which rate that clock runs. */
+  /**
+   * The milliseconds since this member was opened, by its monotonic clock. Two readings show the rate of this
+   * clock.
+   */
   uptimeMillis: number
   /** The date of this member's machine, in milliseconds since 1970. */
   dateMillis: number
@@ -76,15 +82,15 @@ export interface SnapshotResult {
 export interface MemberCalls {
   /** Adds a member as a learner: it follows the leader and does not vote. */
   add(id: string, url: string, options?: CallOptions): Promise<void>
-  /** Makes a learner a voter. ERR_BUSY, retryable, while the learner lags. */
+  /** Makes a learner a voter. Rejects with the retryable ERR_BUSY while the learner is behind. */
   promote(id: string, options?: CallOptions): Promise<void>
   /** Changes the address of a member. */
   update(id: string, url: string, options?: CallOptions): Promise<void>
   /** Removes a member from the cluster. Stop its process afterwards. */
   remove(id: string, options?: CallOptions): Promise<void>
   /**
-   * Replaces the state of a damaged member by a snapshot of another one. Its log, and with it its vote, is
-   * kept.
+   * Replaces the state of a damaged member by a snapshot of another one. The member keeps its log and its
+   * vote.
    */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
@@ -135,15 +141,16 @@ export interface ClusterCalls {
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   /**
-   * The metrics of the member that is asked, for an exporter of your own: of an embedded store its own
+   * The metrics of the member that answers, for your own exporter. For an embedded store, this is its own
    * member. `latchkey start` shows them on /metrics. Needs the right to read.
    */
   metrics(options?: CallOptions): Promise<Metric[]>
   readonly members: MemberCalls
   readonly sessions: SessionCalls
   /**
-   * Moves the leadership to that member, or to the one that lags least. ERR_TIMEOUT: the leader is the same
-   * as before. ERR_OUTCOME_UNKNOWN: the other member was asked to lead, and may still do so.
+   * Moves the leadership to the given member, or to the member that is the least behind. ERR_TIMEOUT means
+   * that the leader has not changed. ERR_OUTCOME_UNKNOWN means that the other member got the request and may
+   * still become the leader.
    */
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
   /**
@@ -152,15 +159,15 @@ export interface ClusterCalls {
    */
   snapshot(options?: CallOptions): Promise<SnapshotResult>
   /**
-   * Writes everything, as of one moment, to a new file on the caller's machine, with a checksum over all of
-   * it. Needs the admin right. Without `timeout` it lasts as long as pieces arrive.
+   * Writes the whole state of one moment to a new file on the caller's machine, with a checksum over all
+   * bytes. Needs the admin right. Without `timeout` the backup may last as long as pieces arrive.
    */
   backup(path: string, options?: BackupOptions): Promise<void>
   /**
    * Ends pending calls with ERR_CLOSED, aborts the signals of this store's holds with ERR_CLOSED, and
    * releases all its holds in one request, so that the next waiter of each queue gets its lock at once. An
-   * embedded leader hands over. If the cluster does not answer, `close` waits for 2 s at most, and the leases
-   * then expire. It may be called again.
+   * embedded leader hands over its leadership. If the cluster does not answer, `close` waits for 2 s at most,
+   * and the leases then expire. You may call `close` again.
    */
   close(options?: CloseOptions): Promise<void>
 }
@@ -173,12 +180,16 @@ export type StoreEvents = {
   leader: { id: string | undefined; term: number }
   role: { role: Status['role']; term: number }
   member: { id: string; change: 'added' | 'promoted' | 'updated' | 'removed' }
-  /** Only for a store of `connect`: it has a connection to a member, lost it, or moved to another member. */
+  /**
+   * These events exist only for a store of `connect`. The store has connected to a member, lost its
+   * connection, or moved to another member.
+   */
   connected: { url: string }
   disconnected: { url: string; error: Error }
   moved: { from: string; to: string }
   /**
-   * Only for a store of `open`: its member reaches no majority of the members any more, or reaches one again.
+   * These events exist only for a store of `open`. Its member no longer reaches a majority, or reaches one
+   * again.
    */
   quorum: { lost: boolean }
 }

@@ -2,7 +2,10 @@
 
 import { show } from './show-value.js'
 
-/** Milliseconds, or text such as '250ms', '10s', '2m', '1h': whole, positive, one unit, no blank. */
+/**
+ * A number of milliseconds, or text such as '250ms', '10s', '2m' or '1h'. The text has a positive whole
+ * number and one unit, without a space.
+ */
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const

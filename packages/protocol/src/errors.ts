@@ -282,7 +282,7 @@ export class LatchkeyError extends Error {
    * `previous`; a `watch` from the next revision on continues after it.
    */
   declare readonly revision?: number
-  /** For a wait that ended without the lock: how long it lasted, ms. */
+  /** The length of a wait that ended without the lock, in ms. */
   declare readonly waitedMillis?: number
   /** The fencing token of the hold that has ended, or of the refused guard. */
   declare readonly token?: number
@@ -291,7 +291,7 @@ export class LatchkeyError extends Error {
    * was none.
    */
   declare readonly holder?: LockHolder
-  /** For ERR_MISMATCH: the stored number, which differs from the given one. */
+  /** For ERR_MISMATCH, this is the stored number, which differs from the given one. */
   declare readonly present?: number
   /**
    * For a call that ended without an answer: the id of the last leader that this store knew. For
@@ -301,7 +301,7 @@ export class LatchkeyError extends Error {
   declare readonly leader?: string
   /**
    * For ERR_DEADLOCK, if flows would wait for each other: each of them with the key that it waits for; the
-   * first is the caller's. A withLock that names no flow is shown with the id of its hold.
+   * first is the caller's. If a withLock names no flow, the circle shows the id of its hold.
    */
   declare readonly circle?: readonly WaitingFlow[]
 

@@ -5,19 +5,19 @@ import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from '
 import type { AtRevision, InitialWatchEvent, RangeIterator } from './revision-types.js'
 
 /**
- * `linearizable`: sees every write that was acknowledged before. `stale`: is answered by the connected member
- * from its own state, which may lack the last writes.
+ * A `linearizable` read sees every write that was acknowledged before. For a `stale` read, the connected
+ * member answers from its own state, which may lack the last writes.
  */
 export type Consistency = 'linearizable' | 'stale'
 
 /** The options of every call, its last argument. */
 export interface CallOptions {
   /**
-   * Ends the call with ERR_ABORTED. A write that was sent already may still be applied (`outcome:
-   * 'unknown'`).
+   * Ends the call with ERR_ABORTED. If the write was already sent, the cluster may still apply it
+   * (`outcome: 'unknown'`).
    */
   signal?: AbortSignal | undefined
-  /** Default 5 s. If there is no leader, the call waits for one until then. */
+  /** Default 5 s. If there is no leader, the call waits for a leader until the timeout. */
   timeout?: Duration | undefined
 }
 /** `A`: the encodings that this call accepts. */
@@ -29,7 +29,7 @@ export interface ValueOptions<A extends As = As> {
   as?: A | undefined
   /**
    * What happens to a stored value that `as` cannot decode: ERR_UNDECODABLE (the default), or it is returned
-   * as `Uint8Array`. Your types must then allow for that.
+   * as `Uint8Array`. Your types must then allow a `Uint8Array`.
    */
   onUndecodable?: OnUndecodable | undefined
 }
@@ -44,7 +44,10 @@ export interface Guard {
   shared?: boolean | undefined
 }
 export interface WriteOptions extends CallOptions {
-  /** The write is applied only if this lock is held with this token at that moment. Otherwise ERR_FENCED. */
+  /**
+   * The cluster applies the write only if this lock is held with this token at the entry of the write.
+   * Otherwise ERR_FENCED.
+   */
   guard?: Guard | undefined
 }
 /**
@@ -68,7 +71,7 @@ export interface KeyValue<A extends As = 'bytes', T = unknown> {
   key: KeyAs<A>
   value: ValueAs<A, T>
 }
-/** A value with its revisions. A revision is the number of a write, counted over the whole store. */
+/** A value with its revisions. A revision is the number of a write. The store counts all its writes. */
 export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
   value: ValueAs<A, T>
   /** The revision of the write that created the key, and the revision of the last write. */
@@ -94,7 +97,7 @@ export interface Revised {
 
 /**
  * A range of keys in byte order. `gte` and `gt`, or `lte` and `lt`, cannot be given together. With `prefix`,
- * only keys that satisfy all of them are in the range.
+ * the range has only keys that satisfy all conditions.
  */
 export interface Range {
   gte?: Bytes | undefined
@@ -102,7 +105,7 @@ export interface Range {
   lte?: Bytes | undefined
   lt?: Bytes | undefined
   prefix?: Bytes | undefined
-  /** The most rows; 0: no row. */
+  /** The largest number of rows. 0 means no row. */
   limit?: number | undefined
   reverse?: boolean | undefined
   /** The value of each row is undefined. */
@@ -117,9 +120,9 @@ export type WriteOp<A extends As = 'bytes'> =
   | { type: 'increment'; key: Bytes; by?: number | undefined }
 export type TxnOp<A extends As = 'bytes'> = WriteOp<A> | { type: 'get'; key: Bytes }
 /**
- * A comparison of a key, or the condition that a lock is held with a given token now. If they are left out,
- * `field` is 'value' and `is` is '='. `value: undefined` means that the key is absent; the numbers of an
- * absent key are 0. Encoded values are compared: under `json` the order of an object's properties counts.
+ * A comparison of a key, or the condition that a lock is held with a given token now. The default of `field`
+ * is 'value', and the default of `is` is '='. `value: undefined` means that the key is absent; the numbers of
+ * an absent key are 0. Encoded values are compared: under `json` the order of an object's properties counts.
  * Under `json` and `msgpack` values are only compared with '=' and '!=', except numbers with `as: 'number'`.
  */
 export type Condition<A extends As = 'bytes'> =
@@ -150,7 +153,7 @@ export interface WatchTarget {
   key?: Bytes | undefined
   prefix?: Bytes | undefined
   range?: Pick<Range, 'gte' | 'gt' | 'lte' | 'lt'> | undefined
-  /** The first revision. Default: the watch begins after the store's revision at the call. */
+  /** The first revision. By default, the watch begins after the store's revision at the call. */
   from?: number | undefined
 }
 /**
@@ -192,7 +195,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   /** The encoding of calls without `as`. */
   readonly as: S
   /**
-   * The value, or undefined.
+   * Resolves to the value, or to undefined for an absent key.
    * ```ts
    * const bytes = await store.get('user/1') // Uint8Array | undefined
    * const text = await store.get('user/1', { as: 'string' })
@@ -230,8 +233,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    */
   put<A extends As = S>(key: Bytes, value: ValueIn<A>, options?: PutOptions<A>): Promise<Revised>
   /**
-   * Gives the key another ttl, which begins now and replaces a former one. The value and its revisions stay,
-   * and watches report nothing. False: the key is absent.
+   * Gives the key a new ttl, which begins now and replaces the former one. The value and its revisions stay,
+   * and watches report nothing. Resolves to false if the key is absent.
    */
   touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>
   /**
@@ -242,7 +245,10 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     entries: Iterable<({ key: Bytes; value: ValueIn<A> } & KeyLife) | readonly [Bytes, ValueIn<A>]>,
     options?: PutOptions<A>,
   ): Promise<Revised>
-  /** Resolves to the present value, and writes nothing then; undefined: the value was written. */
+  /**
+   * If the key exists, it writes nothing and resolves to the present value. Otherwise it writes the value and
+   * resolves to undefined.
+   */
   putIfAbsent<T = unknown, A extends As = S>(
     key: Bytes,
     value: ValueIn<A>,
@@ -261,8 +267,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   ): Promise<ValueAs<A, T> | undefined>
   getAndPut<T>(key: Bytes, value: ValueIn<Parsed>, options: ReadWriteOptions<Parsed>): Promise<T | undefined>
   /**
-   * True if the value was `expect`, and `update` was written. `expect: undefined` means absent, `update:
-   * undefined` means delete.
+   * Resolves to true if the value was `expect`. It has then written `update`. `expect: undefined` means
+   * absent, `update: undefined` means delete.
    */
   compareAndPut<A extends As = S>(
     key: Bytes,
@@ -276,17 +282,17 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     options?: ReadWriteOptions<A>,
   ): Promise<boolean>
   /**
-   * Appends the value after a comma; an absent key gets the value alone. For text and bytes: in a store of
-   * `json` or `msgpack` give `{ as: 'string' }`, otherwise it is a TypeError.
+   * Appends the value after a comma. An absent key gets the value alone. The call works with text and bytes.
+   * In a store of `json` or `msgpack` pass `{ as: 'string' }`, otherwise the call fails with a TypeError.
    */
   merge(key: Bytes, value: Bytes, options?: ReadWriteOptions<'bytes' | 'string'>): Promise<Revised>
   /**
-   * Adds to a whole number, kept as decimal text; an absent key counts as 0.
+   * Adds to a whole number, which is stored as decimal text. An absent key counts as 0.
    * ```ts
    * const { value } = await store.increment('visits')
    * ```
-   * ERR_NOT_A_NUMBER if the value is something else, ERR_TOO_LARGE if the sum is no safe integer; nothing is
-   * changed then. The key keeps its ttl or its session.
+   * Fails with ERR_NOT_A_NUMBER if the value is not a whole number, and with ERR_TOO_LARGE if the sum is not
+   * a safe integer. A failed call changes nothing. The key keeps its ttl or its session.
    */
   increment(key: Bytes, by?: number, options?: WriteOptions): Promise<{ value: number; revision: number }>
   /** Resolves to the number of deleted keys: 1 or 0. */
@@ -341,11 +347,11 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   values<T = unknown, A extends As = S>(range?: Range, options?: ReadOptions<A>): RangeIterator<ValueAs<A, T>>
   values<T>(range: Range | undefined, options: ReadOptions<Parsed>): RangeIterator<T>
   /**
-   * A block of `step` numbers that no other call gets: from `start` to `end`, exclusive. The first block
-   * begins at 0.
+   * Returns a block of `step` numbers that no other call gets, from `start` up to but not including `end`.
+   * The first block begins at 0.
    */
   getSequence(key: Bytes, step: number, options?: WriteOptions): Promise<{ start: number; end: number }>
-  /** The start of the next block; 0 if there was none. */
+  /** Resolves to the start of the next block, or to 0 if there was none. */
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number>
   resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined>
   /**

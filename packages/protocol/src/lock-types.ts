@@ -5,7 +5,10 @@ import type { As, Bytes, KeyAs } from './encodings.js'
 import type { CallOptions, ReadOptions } from './key-value-types.js'
 import type { LockEventName } from './results.js'
 
-/** The result. After an acquire the first four mean success; after a release RELEASED and DECREMENTED do. */
+/**
+ * The result. After an acquire, the first four codes mean success. After a release, RELEASED and DECREMENTED
+ * mean success.
+ */
 export type OwnerCode =
   | 'FIRST_TIME'
   | 'NEW_ACQUIRE'
@@ -33,8 +36,8 @@ export interface Owner {
   /** The end of the lease in cluster time, like `nowMillis`. Do not compare it with a wall clock. */
   deadlineMillis: number
   /**
-   * After a successful acquire RheaKV's number (see the constants); after a refusal the rest of the holder's
-   * lease, ms.
+   * After a successful acquire, this is RheaKV's number (see the constants). After a refusal, it is the rest
+   * of the holder's lease in ms.
    */
   remainingMillis: number
   fencingToken: number
@@ -72,9 +75,9 @@ export interface LockInfo<A extends As = 'bytes'> {
   waiters: number
   /** The waiters in the order of the queue, if `{ queue: true }` was given. */
   queue?: QueuedInfo[] | undefined
-  /** What it is, if `kind` was given. */
+  /** The kind of the hold, if the call had `kind`. */
   kind?: HoldKind | undefined
-  /** How many permits of a semaphore, which is shared by its nature. */
+  /** The number of permits, for a hold of a semaphore. Such a hold is always shared. */
   permits?: number | undefined
 }
 /** What has holders and a queue. */
@@ -103,7 +106,7 @@ export interface LockHistoryRow {
   /** The id of the holder, or of the caller that waits. */
   id: string
   context: Bytes | undefined
-  /** The fencing token of the hold; 0 for a caller that waits. */
+  /** The fencing token of the hold. It is 0 for a waiting caller. */
   fencingToken: number
   /** The store's revision at that moment. */
   revision: number

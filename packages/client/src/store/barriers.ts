@@ -24,18 +24,16 @@ import { LIST_OPTIONS, copyName, nameBelow, prefixBelow } from './latches.js'
 import { type PartyPort, PartyWait } from './party-wait.js'
 
 export interface EnterOptions {
-  /**
-   * How many meet before each of them goes on: 1 to 10,000. All of a generation must name the same number.
-   */
+  /** The number of parties, from 1 to 10,000. All parties of a generation must use the same number. */
   parties: number
-  /** How long to wait for the others; without it, without limit. */
+  /** The limit of the wait for the other parties. Without it, the wait has no limit. */
   wait?: Duration | undefined
   signal?: AbortSignal | undefined
 }
 
-/** What all parties of a generation get, each with its own index. */
+/** The result for each party of a generation. Each party has its own index. */
 export interface Passage {
-  /** 1 for the first generation of a barrier, then one more for each. */
+  /** The number of the generation. The first generation of a barrier has the number 1. */
   generation: number
   /** The place in the order of arrival, from 0. */
   index: number
@@ -44,7 +42,8 @@ export interface Passage {
 const ENTER_OPTIONS = knownNames('parties', 'wait', 'signal')
 
 /**
- * A barrier lets a number of parties go on when all of them have come, again and again. See docs/latches.md.
+ * A barrier lets a number of parties continue when all of them have arrived. It can be used again and again.
+ * See docs/latches.md.
  */
 export class Barriers {
   readonly #port: PartyPort
@@ -62,8 +61,9 @@ export class Barriers {
    * const { index } = await store.barriers.enter('round', { parties: 3, wait: '30s' })
    * if (index === 0) await collectResults() // one of them does what only one may do
    * ```
-   * ERR_BARRIER_BROKEN: the session of a party ended while it waited. ERR_MISMATCH: others wait for
-   * another number of parties, which is `error.present`. ERR_TIMEOUT: the message says how many are missing.
+   * Rejects with ERR_BARRIER_BROKEN if the session of a waiting party ends. Rejects with ERR_MISMATCH if
+   * others wait for another number of parties, which is `error.present`. Rejects with ERR_TIMEOUT after the
+   * timeout, and the message has the number of missing parties.
    */
   async enter(name: Bytes, options: EnterOptions): Promise<Passage> {
     const { parties, wait, signal } = enterArgs(options)
@@ -89,8 +89,8 @@ export class Barriers {
   }
 
   /**
-   * The barriers that somebody waits at and whose names begin with `prefix`, in the order of their names. A
-   * linearizable read.
+   * All barriers with waiters whose names begin with `prefix`, in the order of their names. A linearizable
+   * read.
    */
   async query<A extends As = As>(prefix?: Bytes, options?: ListOptions<A>): Promise<BarrierInfo<A>[]> {
     const { decoding } = this.#port

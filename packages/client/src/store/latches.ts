@@ -38,8 +38,8 @@ export const prefixBelow = (prefix: Uint8Array, below: unknown): Uint8Array =>
 export const copyName = (name: Bytes): Bytes => (typeof name === 'string' ? name : copyBytes(name))
 
 /**
- * A latch counts down once, and opens for all who wait at it: "go on when the migration is done", "go on when
- * ten jobs are ready". It stays open until it is removed. See docs/latches.md.
+ * A latch counts down once and then opens for all its waiters. Typical uses are "continue when the migration
+ * is done" and "continue when ten jobs are ready". It stays open until it is removed. See docs/latches.md.
  */
 export class Latches {
   readonly #port: PartyPort
@@ -69,8 +69,8 @@ export class Latches {
   }
 
   /**
-   * Resolves to the count that is left; 0: the latch is open. It never goes below 0. ERR_MISMATCH: there is
-   * no such latch.
+   * Resolves to the remaining count. With 0, the latch is open. The count never goes below 0. Rejects with
+   * ERR_MISMATCH if there is no such latch.
    */
   async countDown(name: Bytes, by = 1, options?: CallOptions): Promise<number> {
     if (!Number.isSafeInteger(by) || by < 1)
@@ -85,9 +85,9 @@ export class Latches {
   }
 
   /**
-   * Resolves when the latch is open, at once if it is. Without a timeout it waits without limit.
-   * ERR_MISMATCH: there is no such latch, or it was removed meanwhile. ERR_TIMEOUT: the message says what it
-   * has still to count.
+   * Resolves when the latch is open, at once if it is. Without a timeout it waits without limit. Rejects with
+   * ERR_MISMATCH if there is no such latch, or if another caller removed it. Rejects with ERR_TIMEOUT after
+   * the timeout, and the message has the remaining count.
    */
   async wait(name: Bytes, options?: CallOptions): Promise<void> {
     const { timeout, signal } = callArgs('latches.wait', options, null, CALL_OPTIONS)

@@ -42,7 +42,7 @@ export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Recor
    * value that cannot be decoded is given as bytes.
    */
   change: WatchEvent<A, T>
-  /** The whole range was read again, because members did not keep the history that was missed. */
+  /** The mirror read the whole range again, because the members no longer had the missed history. */
   synced: Synced
   /** The mirror does not follow any more. The error is undefined if `close()` ended it. */
   closed: { error: LatchkeyError | undefined }
@@ -63,7 +63,7 @@ export interface MirrorOptions<A extends As = As> {
   onUndecodable?: OnUndecodable | undefined
   /** The time limit for the first state. Default 30 s. */
   timeout?: Duration | undefined
-  /** Ends the mirror at any time, with ERR_ABORTED. */
+  /** An abort ends the mirror at any time, with ERR_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -72,9 +72,8 @@ const FIRST_SYNC_TIMEOUT = 30_000
 const EVENTS = ['change', 'synced', 'closed'] as const
 
 /**
- * The keys and values below a prefix, of a range, or one key. Reads take no network: they show a state that
- * the store had. That state may lack the last writes, for as long as their events travel or as no member is
- * reached.
+ * The keys and values below a prefix, of a range, or one key. Reads need no network, because they show a
+ * state that the store had. This state may lack the last writes, until their events arrive.
  */
 export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposable {
   readonly #how: Decoding
@@ -213,8 +212,8 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   }
 
   /**
-   * The revision of the last change that is shown, or of the last complete read. A write is shown as soon as
-   * this is at least the revision that the write returned.
+   * The revision of the last change that is shown, or of the last complete read. The mirror shows a write
+   * when this number is at least the revision of the write.
    */
   get revision(): number {
     return this.#revision
@@ -275,14 +274,14 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   // ---- the end
 
   /**
-   * The mirror does not follow any more: `close()` was called, its store was closed, or it failed with
-   * `error`. It still shows its last state.
+   * True after the end of the mirror: `close()` was called, its store was closed, or the mirror failed with
+   * `error`. The mirror still shows its last state.
    */
   get closed(): boolean {
     return this.#isClosed
   }
 
-  /** The error that ended the mirror; undefined while it follows, and after `close()`. */
+  /** The error that ended the mirror. It is undefined before the end, and after `close()`. */
   get error(): LatchkeyError | undefined {
     return this.#error
   }

@@ -40,16 +40,18 @@ export interface LockCalls<S extends As = 'bytes'> {
   /** Elections of one leader among processes: campaign, leader, observe. */
   readonly elections: Elections<S>
   /**
-   * Locks with the calls of `navigator.locks`: request, query. Their names are apart from those of `locks`.
+   * Locks with the calls of `navigator.locks`: request, query. Their names are separate from the names of
+   * `locks`.
    */
   readonly webLocks: WebLocks
 }
 
-/** Calls for locks that a store has, and a `sub` has not. */
+/** Calls for locks that exist on a store but not on a `sub`. */
 export interface LockPrimitives {
   /**
-   * The primitive of RheaKV beneath both: one attempt, without a queue and without renewal. `keepLease`
-   * renews a lock that is held. If `fencingKey` is null, the store's own counter gives the fencing token.
+   * The basic call of RheaKV under both styles. It makes one attempt, without a queue and without renewal.
+   * `keepLease` renews a lock that is held. If `fencingKey` is null, the store's own counter gives the
+   * fencing token.
    */
   tryLockWith(
     key: Bytes,
@@ -67,9 +69,12 @@ export interface LockPrimitives {
 
 /** Points where callers wait for each other. */
 export interface MeetingCalls {
-  /** Latches: they count down once, and open for all who wait. */
+  /** Latches. A latch counts down once and then opens for all waiters. */
   readonly latches: Latches
-  /** Barriers: a number of parties go on when all of them have come, again and again. */
+  /**
+   * Barriers. The parties of a barrier continue when all of them have arrived. A barrier can be used again
+   * and again.
+   */
   readonly barriers: Barriers
 }
 
@@ -90,7 +95,7 @@ export interface MirrorCalls<S extends As = 'bytes'> {
   mirror<T>(target: MirrorTarget, options: MirrorOptions<Parsed>): Promise<Mirror<Parsed, T>>
 }
 
-/** How a `sub` encodes and decodes values. Default: like the store, or the `sub`, that it is made of. */
+/** How a `sub` encodes and decodes values. The default comes from the store or the `sub` that made it. */
 export interface SubOptions<A extends As = As> {
   as?: A | undefined
   onUndecodable?: OnUndecodable | undefined

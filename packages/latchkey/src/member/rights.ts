@@ -14,19 +14,19 @@ export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 /** Bearer tokens. */
 export interface AuthOptions {
   /**
-   * The tokens of clients; several, so that one can be replaced while both are valid. A text may begin with
-   * its rights: 'read+write:SECRET'. A text without a colon has all rights.
+   * The tokens of clients. A list of several tokens lets you replace one while both are valid. A text may
+   * begin with its rights: 'read+write:SECRET'. A text without a colon has all rights.
    */
   tokens?: readonly (string | TokenEntry)[] | undefined
   /**
-   * A JSON file with more of them: `{ "tokens": [...], "memberToken": "..." }`. It is refused if other users
-   * of the machine may read it.
+   * A JSON file with more tokens: `{ "tokens": [...], "memberToken": "..." }`. The member refuses the file if
+   * other users of the machine may read it.
    */
   file?: string | undefined
   /**
-   * A secret that members prove to each other to have, without sending it: for example 32 random bytes in
-   * hex. A cluster of several members needs it. Of a list, the first one is used and all are accepted, so
-   * that it can be replaced member by member.
+   * A secret of all members, for example 32 random bytes in hex. Members prove to each other that they know
+   * the secret, and never send it. A cluster of several members needs a member token. From a list, the member
+   * proves the first one and accepts all, so that you can replace the token member by member.
    */
   memberToken?: string | readonly string[] | undefined
 }
@@ -38,30 +38,30 @@ export interface Auth {
 }
 
 export interface TokenEntry {
-  /** The token itself, or `sha256` or `cert` in its place. */
+  /** The token itself. An entry has exactly one of `token`, `sha256` and `cert`. */
   token?: string | undefined
   /**
-   * The name (CN) of the certificate that a client shows, instead of a token. Only with `tls.clientCert:
-   * 'required'`.
+   * The name (CN) of the certificate that a client shows instead of a token. This field needs
+   * `tls.clientCert: 'required'`.
    */
   cert?: string | undefined
   /** The SHA-256 of the token's UTF-8, in hex, instead of a token: a reader of the list cannot use it. */
   sha256?: string | undefined
   /**
-   * The name in logs and counts, where the token must not appear. Two tokens may have one name. Default:
-   * `cert`, or the place in the list.
+   * The name in logs and metrics, which never show the token. Two tokens may have one name. Default: `cert`,
+   * or the place in the list.
    */
   name?: string | undefined
   /** Default: all. */
   rights?: readonly Right[] | undefined
   /**
-   * Prefixes of the keys and sequences that it may use; [] for none. Default: all keys. Not with the admin
-   * right.
+   * The prefixes of the keys and sequences that the token may use. [] means none. The default is all keys. A
+   * token with the admin right cannot have prefixes.
    */
   keys?: readonly string[] | undefined
   /**
-   * Prefixes of the locks that it may use, also in guards; [] for none. Default: all locks. Not with the
-   * admin right.
+   * The prefixes of the locks that the token may use, also in guards. [] means none. The default is all
+   * locks. A token with the admin right cannot have prefixes.
    */
   locks?: readonly string[] | undefined
 }

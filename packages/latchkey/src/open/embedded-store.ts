@@ -8,8 +8,8 @@ import type { ReloadOptions } from './reload.js'
 export interface EmbeddedStore<S extends As = 'bytes'> extends Store<S> {
   /**
    * Replaces certificates and tokens. Only connections whose token is not valid any more are closed. Rejects
-   * with a TypeError if something is wrong with them, and with ERR_UNAUTHORIZED if a new certificate has
-   * expired or is not valid yet; then the former ones stay in use.
+   * with a TypeError if a certificate or token is wrong. Rejects with ERR_UNAUTHORIZED if a new certificate
+   * has expired or is not valid yet. After a rejection the former ones stay in use.
    */
   reload(options: ReloadOptions): Promise<void>
 }

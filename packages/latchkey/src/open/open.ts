@@ -11,7 +11,7 @@ import { checkOptions, listenAt, type OpenOptions, type Settings } from './optio
 import { listen, refuseUpgrade } from './server.js'
 
 /**
- * One member in this process, or a cluster of one.
+ * Opens one member in this process. Without `members` it is a cluster of one member.
  * ```ts
  * await using store = await open({
  *   id: 'a',
@@ -21,11 +21,11 @@ import { listen, refuseUpgrade } from './server.js'
  * await store.ready()
  * ```
  * Rejects with a TypeError that names the option, or with a LatchkeyError whose message says what to do next
- * (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The port is opened first: if another
- * process uses the address (ERR_BUSY), or if it is no address of this machine (a TypeError), nothing on disk
- * is touched.
- * An open store keeps the process alive until `close()`. It installs no signal handler and never ends the
- * process. Warnings and errors go to the console, unless there is a `logger`, or `logger: false`.
+ * (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The member opens its port before it
+ * changes the disk. If another process uses the address, `open` fails with ERR_BUSY. If the address does not
+ * belong to this machine, it fails with a TypeError. An open store keeps the process alive until `close()`.
+ * The store installs no signal handler and never ends the process. It writes warnings and errors to the
+ * console, unless there is a `logger`, or `logger: false`.
  */
 export async function open<S extends As = 'bytes'>(options: OpenOptions<S>): Promise<EmbeddedStore<S>> {
   // The member's own store has the encoding that `as` says, and `S` is the type of it.

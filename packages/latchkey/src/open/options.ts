@@ -23,21 +23,21 @@ import { checkTls, type TlsOptions } from './tls-options.js'
 
 export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
 
-/** Only `id`, and one of `dir` and `memory`, are required. */
+/** `id` and one of `dir` and `memory` are required. All other options are optional. */
 export interface OpenOptions<S extends As = 'bytes'> {
   /** The member's id, which is unique in the cluster. */
   id: string
-  /** The directory of all files of this member. Not together with `memory: true`. */
+  /** The directory of all files of this member. Do not use `dir` together with `memory: true`. */
   dir?: string | undefined
-  /** Keeps everything in memory, for tests. */
+  /** With `true`, the member keeps everything in memory, for tests. */
   memory?: boolean | undefined
   /**
-   * The addresses of all voters of a new cluster by id, this member included. They found the cluster at the
-   * first start only. Later, this member asks addresses that its log does not know for their cluster. Without
-   * this option: a cluster of one member, without a port.
+   * The addresses of all voters of a new cluster by id, this member included. The first start founds the
+   * cluster with these voters. At a later start, the member asks each address that its log does not know for
+   * its cluster. Without this option, the cluster has one member and no port.
    */
   members?: Readonly<Record<string, string>> | undefined
-  /** host:port. Default: those of members[id]. */
+  /** host:port. The default is the host and port of members[id]. */
   listen?: string | undefined
   /** The name of the cluster: members and clients that use another name are refused. Default 'latchkey'. */
   cluster?: string | undefined
@@ -60,17 +60,18 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** The log is compacted after this many entries, or after this many bytes. */
   snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
   /**
-   * The most bytes of commands that wait for the log, but always one command. Further calls fail with
-   * ERR_BUSY. Default 16 MiB.
+   * The limit for the bytes of commands that wait for the log. One command may always wait. Beyond the limit,
+   * calls fail with ERR_BUSY. Default 16 MiB.
    */
   maxInFlightBytes?: number | undefined
   /**
-   * The greatest error of the rate of a clock. Default 0.005. It must be the same on all members and clients.
+   * The largest assumed error of the rate of a clock. The default is 0.005. All members and clients must use
+   * the same value.
    */
   drift?: number | undefined
   /**
-   * How long a session lives after its client's last message. It keeps the client's places in queues and the
-   * answers to its commands. Default '30s'.
+   * How long a session lives after its client's last message. A session keeps the client's places in queues
+   * and the answers to the client's commands. Default '30s'.
    */
   sessionLife?: Duration | undefined
   /** Members and clients use wss://. With `ca`, members must show certificates. */
@@ -82,11 +83,11 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** The encoding of keys and values for calls that name none. Default 'bytes'. */
   as?: S | undefined
   /**
-   * What a read does with a stored value that it cannot decode, for calls that do not say. Default:
+   * What a read does with a stored value that it cannot decode, for calls without this option. Default:
    * ERR_UNDECODABLE.
    */
   onUndecodable?: OnUndecodable | undefined
-  /** The logger. Default: warnings and errors go to `console`. false: nothing is logged. */
+  /** The logger. By default, warnings and errors go to `console`. With false, the store logs nothing. */
   logger?: Logger | false | undefined
   /** Aborts `open`. */
   signal?: AbortSignal | undefined

@@ -18,8 +18,8 @@ export interface ReloadOptions {
   /** The new certificates; connections stay open. `ca` may change, but it cannot be added or removed. */
   tls?: TlsOptions | undefined
   /**
-   * The new tokens. A connection is closed if its token is not valid any more or has other rights now. If it
-   * is left out, the file that was given to `open()` is read again.
+   * The new tokens. A connection is closed if its token is not valid any more or has other rights now.
+   * Without this field, the member reads the file of `open()` again.
    */
   auth?: AuthOptions | undefined
 }

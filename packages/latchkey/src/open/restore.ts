@@ -17,8 +17,9 @@ import { closeToOthers } from './private-directory.js'
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
 /**
- * With several members, each is restored from the same file with the same list. The first leader draws a new
- * cluster id, so that the new cluster is not taken for the one of the backup.
+ * Makes the directory of a member of a new cluster from a backup. Restore each member from the same file with
+ * the same list. The first leader chooses a new cluster id, so nobody confuses the new cluster with the old
+ * one.
  */
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))

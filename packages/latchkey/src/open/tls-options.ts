@@ -7,19 +7,19 @@ export interface TlsOptions {
   cert: string | Uint8Array
   key: string | Uint8Array
   /**
-   * A member must show a certificate that this authority has signed. This member trusts the same authority
-   * when it dials.
+   * A member must show a certificate that this authority has signed. The member trusts the same authority
+   * when it connects to others.
    */
   ca?: string | Uint8Array | undefined
   /**
-   * A name that a member's certificate must contain beside its address: '{id}.members.example', with the id
-   * of the member in the place of {id}. Without it, and without auth.memberToken, every certificate of `ca`
-   * for servers is accepted for every member.
+   * A name that a member's certificate must contain beside its address: '{id}.members.example', where {id}
+   * stands for the id of the member. Without this name and without auth.memberToken, every server certificate
+   * of `ca` is accepted for every member.
    */
   memberName?: string | undefined
   /**
    * 'required': clients, also of HTTP, must show a certificate of `ca`. Its name (CN) must be the `cert` of
-   * an entry of `auth.tokens`, which names the rights. Tokens are not used then.
+   * an entry of `auth.tokens`, which names the rights. The member then ignores tokens.
    */
   clientCert?: 'required' | undefined
   /** The paths from which `cert` and `ca` were read, for messages about certificates. */

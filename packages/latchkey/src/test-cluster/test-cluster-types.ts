@@ -5,8 +5,8 @@ import type { As, Duration } from '@latchkey/protocol'
 import type { EmbeddedStore } from '../open/index.js'
 
 /**
- * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a member
- * was started again, its new store.
+ * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a restart
+ * of a member, it has the new store of the member.
  */
 export type TestStores<Id extends string, S extends As = 'bytes'> = ReadonlyMap<Id, EmbeddedStore<S>> &
   Readonly<Record<Id, EmbeddedStore<S>>>
@@ -19,7 +19,7 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /** The ids of the members. */
   readonly ids: readonly Id[]
   readonly stores: TestStores<Id, S>
-  /** A remote store on a simulated machine of its own. It is closed together with the cluster. */
+  /** Makes a remote store on its own simulated machine. The cluster closes this store at its end. */
   connect<Remote extends As = 'bytes'>(options?: TestConnectOptions<Remote>): Promise<Store<Remote>>
   /**
    * Resolves to the leader that reaches a majority: a former leader that is cut off or paused does not count.
@@ -55,6 +55,6 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
    * clock: 'manual'.
    */
   advance(duration: Duration): Promise<void>
-  /** Ends all members and remote stores as in a crash: nothing is handed over. It may be called again. */
+  /** Ends all members and remote stores as in a crash, without any handover. You may call it again. */
   close(): Promise<void>
 }

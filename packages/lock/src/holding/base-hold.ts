@@ -45,7 +45,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
 
   /**
    * Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised. A release does not abort
-   * it.
+   * the signal.
    */
   get signal(): AbortSignal {
     const { validity } = this.parts
@@ -54,7 +54,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return validity.signal
   }
 
-  /** Compares the clocks at each read. Where they are uncertain the hold counts as lost. */
+  /** Each read of this property compares the clocks. If the clocks are uncertain, the hold counts as lost. */
   get held(): boolean {
     return this.parts.validity.held
   }

@@ -51,8 +51,8 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * Resolves to true if the lock is held, with one acquire more. `timeout` is the wait in the fair queue;
-   * without it there is one attempt.
+   * Resolves to true if the object holds the lock. The acquire count is then larger by one. `timeout` limits
+   * the wait in the fair queue. Without it, there is one attempt.
    */
   tryLock(options?: LockAttempt): Promise<boolean> {
     try {
@@ -84,11 +84,11 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * Releases one acquire and resolves to the number that is left. Rejects with ERR_LOCK_LOST if the lease was
-   * over, and with ERR_NOT_OWNER if another holds the lock or nothing was held.
-   * The unlock of the last acquire sets `held` to false and ends renewals at once, even if the call rejects
-   * or its signal had already fired. The release then goes on in the background until it is answered or the
-   * lease is over.
+   * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the lease
+   * was over, and with ERR_NOT_OWNER if another holds the lock or nothing was held. The unlock of the last
+   * acquire sets `held` to false and ends renewals at once, even if the call rejects or its signal had
+   * already fired. The release then continues in the background until its answer arrives or the lease is
+   * over.
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
@@ -100,12 +100,14 @@ export class DistributedLock implements LockObject {
     }
   }
 
-  /** Compares the clocks at each read. Where they are uncertain the hold counts as lost. */
+  /** Each read of this property compares the clocks. If the clocks are uncertain, the hold counts as lost. */
   get held(): boolean {
     return this.#holder.held
   }
 
-  /** How many milliseconds the hold can be promised if it is not renewed; 0 when it is not held. */
+  /**
+   * For how many milliseconds the store can promise the hold without a renewal. It is 0 if the hold is over.
+   */
   remainingMillis(): number {
     return this.#holder.validity?.remaining() ?? 0
   }
@@ -130,8 +132,8 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * The signal of the current hold. It aborts with ERR_LOCK_LOST when the hold can no longer be promised, and
-   * is already aborted when there is no hold.
+   * The signal of the current hold. It aborts with ERR_LOCK_LOST before the hold can be lost. Without a hold,
+   * the signal is aborted already.
    */
   get signal(): AbortSignal {
     return this.#holder.signal

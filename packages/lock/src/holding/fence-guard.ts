@@ -4,7 +4,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './lock-arguments.js'
 
 /**
- * Where the highest tokens are kept, for example a database or a file. Without a port they are kept in
+ * The place of the largest tokens, for example a database or a file. Without a port, the guard keeps them in
  * memory.
  */
 export interface FencePort {
@@ -13,8 +13,8 @@ export interface FencePort {
 }
 
 /**
- * Protects a resource outside the store: refuses a caller whose hold is older than one that was seen before.
- * Law: for one resource, the get and set of one check never interleave with those of another check.
+ * Protects a resource outside of the store. It refuses a caller if it has seen a larger token before. Law:
+ * for one resource, the get and set of one check never interleave with those of another check.
  * ```ts
  * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, n) => db.setToken(name, n) })
  * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen
@@ -30,7 +30,10 @@ export class FenceGuard {
     this.#port = port
   }
 
-  /** Resolves, or rejects with ERR_FENCED if a higher token was seen. The same token is accepted again. */
+  /**
+   * Resolves, or rejects with ERR_FENCED if the guard has seen a larger token. It accepts the same token
+   * again.
+   */
   async check(resource: string, token: number): Promise<void> {
     if (typeof resource !== 'string') throw new TypeError('resource must be a string')
     tokenArg(token)

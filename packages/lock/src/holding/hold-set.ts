@@ -21,8 +21,8 @@ export interface HoldSetParts {
 }
 
 /**
- * Several locks that are held together: all of them, or none any more. Release them with one call, or let
- * `await using` do it.
+ * Several locks that are held together. If one of them is lost, all are lost. Release them with one call, or
+ * let `await using` do it.
  */
 export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   /** The fencing token of each key, by the key as it was given. */
@@ -40,20 +40,23 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * Aborts with ERR_LOCK_LOST at the latest when one of the locks can no longer be promised. A release does
-   * not abort it.
+   * The signal aborts with ERR_LOCK_LOST before one of the locks can be lost. A release does not abort the
+   * signal.
    */
   get signal(): AbortSignal {
     this.remainingMillis()
     return this.#parts.abort.signal
   }
 
-  /** Compares the clocks at each read. Where they are uncertain the locks count as lost. */
+  /** Each read of this property compares the clocks. If the clocks are uncertain, the locks count as lost. */
   get held(): boolean {
     return this.remainingMillis() > 0
   }
 
-  /** How many milliseconds all of the locks can be promised if they are not renewed; 0 when one is not held. */
+  /**
+   * For how many milliseconds the store can promise all of the locks without a renewal. It is 0 if one lock
+   * is not held.
+   */
   remainingMillis(): number {
     return Math.min(...this.#validities.map((validity) => validity.remaining()))
   }
@@ -69,8 +72,8 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * The key-value calls of the store. Every write carries the tokens of all of the locks, and rejects with
-   * ERR_FENCED once one of them is not held.
+   * The key-value calls of the store. Every write carries the tokens of all locks. It rejects with ERR_FENCED
+   * if one of the locks is not held.
    */
   get kv(): KeyValueCalls<S> {
     const { port } = this.#parts
@@ -90,7 +93,7 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
     )
   }
 
-  /** Releases all of the locks in one step. May be called again; also resolves after a loss. */
+  /** Releases all of the locks in one step. You may call it again. It also resolves after a loss. */
   async release(): Promise<void> {
     this.#release ??= this.#parts.acquisition.release()
     await this.#release

@@ -5,8 +5,9 @@ import { type As, type LockMode, OP } from '@latchkey/protocol'
 import { BaseHold, type HoldParts } from './base-hold.js'
 
 /**
- * A lock that is held. Release it, or let `await using` do it. A write of `kv` under a shared hold is
- * ERR_FENCED: to write there, call the store itself with the guard `{ key, token, shared: true }`.
+ * A lock that is held. Release it, or let `await using` do it. A write of `kv` under a shared hold fails with
+ * ERR_FENCED. To write under a shared hold, call the store itself with the guard
+ * `{ key, token, shared: true }`.
  */
 export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
@@ -19,15 +20,15 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
     if (rotateEvery !== undefined) this.#rotateAfter(rotateEvery)
   }
 
-  /** 'exclusive', unless it was acquired as 'shared' or downgraded. */
+  /** The mode is 'exclusive', unless the hold was acquired as 'shared' or downgraded. */
   get mode(): LockMode {
     return this.#mode
   }
 
   /**
-   * Makes an exclusive hold a shared one, in one step: nobody else writes in between. It keeps its token and
-   * its lease, and the shared requests that wait first are granted. Does nothing for a shared hold; rejects
-   * with ERR_LOCK_LOST or ERR_NOT_OWNER if nothing is held.
+   * Changes an exclusive hold into a shared one in one step, so no other caller writes in between. The hold
+   * keeps its token and its lease. The shared requests at the front of the queue get their holds. The call
+   * does nothing for a shared hold. It rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if the hold is over.
    */
   async downgrade(): Promise<void> {
     this.assertHeld()
@@ -37,9 +38,9 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   }
 
   /**
-   * Gives the hold a new, higher token, while the lock is kept; resolves to it. From then on guards with the
-   * old token are ERR_FENCED, so that work that was started under it can write no more. Renewals and the
-   * release go on as before.
+   * Gives the hold a new, larger token, and resolves to the token. The holder keeps the lock. From then on,
+   * guards with the old token fail with ERR_FENCED. So work with the old token can write no more. Renewals
+   * and the release go on as before.
    */
   async rotate(): Promise<number> {
     this.assertHeld()

@@ -5,7 +5,7 @@ import type { Bytes, CallOptions, Duration, Owner } from '@latchkey/protocol'
 /** The options of one attempt to acquire. */
 export interface LockAttempt {
   context?: Bytes | undefined
-  /** The wait in the fair queue; without it there is one attempt. */
+  /** The limit of the wait in the fair queue. Without it, there is one attempt. */
   timeout?: Duration | undefined
   signal?: AbortSignal | undefined
 }

@@ -28,11 +28,11 @@ export interface LockWatchEvent<A extends As = 'bytes'> {
   /** The id of the holder, or of the caller that waits. */
   id: string
   context: Bytes | undefined
-  /** The fencing token of the hold; 0 for a caller that waits. */
+  /** The fencing token of the hold. It is 0 for a waiting caller. */
   fencingToken: number
   /**
-   * The store's revision at that moment. Changes of locks take no revision, so several events may have the
-   * same one.
+   * The store's revision at that moment. A change of a lock takes no revision, so several events may have the
+   * same revision.
    */
   revision: number
 }

@@ -63,11 +63,14 @@ import type { LockCallOptions } from './lock-port.js'
 /** The options of acquire, tryAcquire and withLock. */
 export interface AcquireOptions extends WaitOptions {
   /**
-   * 'shared' holds stand beside each other, an 'exclusive' one stands alone; all wait in one queue, in the
-   * order of their arrival. Default: 'exclusive'.
+   * Several 'shared' holds can be in force together. An 'exclusive' hold excludes all others. All requests
+   * wait in one queue, in the order of their arrival. Default: 'exclusive'.
    */
   mode?: LockMode | undefined
-  /** Rotates the token again and again while the lock is held, as `hold.rotate()` does. At least 100 ms. */
+  /**
+   * The interval of rotations. The store rotates the token at each interval, like `hold.rotate()`. It is at
+   * least 100 ms.
+   */
   rotateEvery?: Duration | undefined
 }
 
@@ -89,8 +92,8 @@ const HISTORY_OPTIONS = knownNames('kind', 'timeout', 'signal')
 const WATCH_OPTIONS = knownNames('as', 'renewals', 'signal')
 
 /**
- * Locks for most callers: `store.locks`. A hold is never reentrant, is renewed by default, and waiters are
- * granted in order.
+ * The locks for most callers, `store.locks`. A hold is never reentrant, and the store renews it by default.
+ * Waiters get the lock in the order of their arrival.
  */
 export class Locks<S extends As = 'bytes'> extends HoldCalls {
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
@@ -132,9 +135,10 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Acquires several locks in one step: all of them or none. It takes no lock before it can take all, so two
-   * callers that name the same locks never wait for each other, in whatever order they name them. 1 to 64
-   * keys, each with a mode of its own if need be; each has its own token. See docs/locks.md, section 12.
+   * Acquires several locks in one step: all of them or none. It takes no lock before it can take all of them.
+   * So two callers with the same locks never wait for each other, in whatever order they name the locks. A
+   * set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md, section
+   * 12.
    * ```ts
    * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
    * await set.kv.batch(transfer) // ERR_FENCED if one of the two is gone
@@ -211,8 +215,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * All holds of locks in force, in the order of their keys; `{ kind }`: those of semaphores, elections, web
-   * locks, or of all of them. A linearizable read.
+   * Resolves to all holds of locks in force, in the order of their keys. `{ kind }` asks for the holds of
+   * semaphores, elections or web locks, or for all holds. The read is linearizable.
    */
   async query<A extends As = S>(prefix?: Bytes, options?: LockListOptions<A>): Promise<LockInfo<A>[]> {
     const { port } = this
@@ -267,8 +271,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * For operators. true: exactly that hold was in force and has ended, with all its acquires; the first
-   * waiter was granted the lock.
+   * Ends the hold with this token, for operators. Resolves to true if exactly this hold was in force. All its
+   * acquires have then ended, and the first waiter has got the lock.
    */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
     const limits = callOptions('forceRelease', options)
@@ -277,9 +281,9 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Releases every lock that this store holds in one request, also those of `getDistributedLock`, and
-   * resolves to their number. Waiting callers keep waiting. The signals of the holds abort first, because the
-   * work under them has to stop.
+   * Releases all locks of this store in one request, also those of `getDistributedLock`. Resolves to their
+   * number. Waiting callers keep waiting. The signals of the holds abort first, because the work under them
+   * has to stop.
    */
   async releaseAll(options?: CallOptions): Promise<number> {
     return this.#releaseAll(callOptions('releaseAll', options))

@@ -17,8 +17,8 @@ export type WatchdogEvents = {
 
 /**
  * Renews the locks that were created with it, at 2/3 of their leases at the latest. One watchdog serves any
- * number of locks; all renewals that are due together are sent in one request. You create it and you close
- * it.
+ * number of locks; all renewals that are due together are sent in one request. Create and close the watchdog
+ * yourself.
  * ```ts
  * const watchdog = new Watchdog()
  * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
