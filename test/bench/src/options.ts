@@ -27,7 +27,8 @@ const NAMES = PEERS.map(({ name }) => name).join(', ')
 export const HELP = `Usage: npm run bench -- [options]
 
 Puts three real Latchkey processes, and with --peers what else is installed, under the same loads, one after the other, and tells
-throughput, p50, p99, samples and errors of each, and which goals are met.
+throughput, p50, p99, samples and errors of each, and which goals are met. On a quiet machine with two cores a run takes about ten
+minutes, and with all peers less than 25.
 
   --peers           also ${NAMES}, where they are installed
   --against A,B     of these peers only those

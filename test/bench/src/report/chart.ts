@@ -96,7 +96,7 @@ function mark(x: number, y: number, i: number): string {
 
 const legend = (systems: readonly string[]): string[] =>
   systems.map((system, i) => {
-    const x = 60 + i * 125
+    const x = 60 + i * 112
     return `${mark(x + 5, HEIGHT - 13, i)}<text x="${x + 16}" y="${HEIGHT - 9}">${escape(system)}</text>`
   })
 

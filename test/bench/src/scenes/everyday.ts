@@ -28,7 +28,7 @@ export const everydayLater: SystemScene = {
 const PACES = [
   [10, 2],
   [50, 1],
-  [1, 3],
+  [1, 2],
 ] as const
 
 async function run(system: System, stage: Stage, members: 'fresh' | 'old'): Promise<void> {

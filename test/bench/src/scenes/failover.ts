@@ -14,7 +14,7 @@ export const failover: SystemScene = {
   on: 'any',
   async run(system, stage) {
     if (system.leader === undefined) return
-    const rounds = stage.quick ? 3 : system.name === 'Latchkey' ? 20 : 8
+    const rounds = stage.quick ? 3 : system.name === 'Latchkey' ? 20 : 5
     stage.row(await killLeader(system, () => (system.leader as () => Promise<Leader>)(), rounds))
   },
 }
@@ -95,7 +95,7 @@ export const silent: LatchkeyScene = {
 
 async function fallSilent(cluster: Cluster, stage: Stage): Promise<void> {
   const { rounds, elections, waits, afterLeader, errors } = await leaderStops(cluster, {
-    rounds: stage.quick ? 2 : 8,
+    rounds: stage.quick ? 2 : 6,
   })
   stage.fact('silent.rounds', 'times that the leader stood still', rounds, '')
   stage.fact('silent.election', 'then the next leader starts after, median', elections.p50, 'ms')

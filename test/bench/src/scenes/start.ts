@@ -28,7 +28,7 @@ const WHAT = {
 /** Each round measures everything once, so that a slow minute of the machine meets all of them. */
 async function run(stage: Stage): Promise<void> {
   const rounds: Record<keyof typeof WHAT, number>[] = []
-  for (let round = 0; round < (stage.quick ? 3 : 9); round++) rounds.push(await measureAll())
+  for (let round = 0; round < (stage.quick ? 3 : 7); round++) rounds.push(await measureAll())
   for (const name of Object.keys(WHAT) as (keyof typeof WHAT)[]) {
     const median = quantiles(rounds.map((round) => round[name])).p50
     stage.fact(`start.${name}`, WHAT[name], Math.round(median), name === 'memory' ? 'MB' : 'ms')

@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
@@ -14,7 +15,7 @@ import { Orders } from './orders.js'
 import { findProgram, Servers } from './servers.js'
 import type { LoadProcess, System, SystemClient } from './system.js'
 
-/** A pom.xml, and the Java beside it. */
+/** A pom.xml, and the Java beside it; the former says where the latter is built. */
 const SOURCE = fileURLToPath(new URL('../../rheakv', import.meta.url))
 /** Not in the repository, as everything that is built. */
 const CACHE = fileURLToPath(new URL('../rheakv', import.meta.url))
@@ -27,7 +28,7 @@ const SETTING =
 export async function rheakv(): Promise<System | string> {
   const [java, javac, maven] = ['java', 'javac', 'mvn'].map((name) => findProgram(name))
   if (java === undefined || javac === undefined || maven === undefined)
-    return 'needs a JDK and Maven: apt-get install default-jdk-headless maven, or wherever you have these from'
+    return 'needs a JDK and Maven, for example by: apt-get install default-jdk-headless maven'
   const classPath = await classPathBuiltBy(maven)
   const servers = await Servers.open('rheakv')
   try {
@@ -68,27 +69,26 @@ export async function rheakv(): Promise<System | string> {
   }
 }
 
-/** Built anew when its source has changed. */
+/** Built anew when its source has changed, or when a library is no longer there. */
 async function classPathBuiltBy(maven: string): Promise<string> {
   const java = join(SOURCE, 'src/main/java')
   const files = [join(SOURCE, 'pom.xml'), ...(await readdir(java)).toSorted().map((name) => join(java, name))]
-  const hash = createHash('sha256')
-  for (const file of files) hash.update(await readFile(file))
-  const path = join(CACHE, `class-path-${hash.digest('hex').slice(0, 16)}`)
-  const known = await readFile(path, 'utf8').catch(() => undefined)
-  if (known !== undefined) return known
+  const source = createHash('sha256')
+  for (const file of files) source.update(await readFile(file))
+  const hash = source.digest('hex')
+  const path = join(CACHE, 'class-path')
+  const [builtFrom, known] = (await readFile(path, 'utf8').catch(() => '')).split('\n')
+  if (builtFrom === hash && known?.split(delimiter).every((place) => existsSync(place))) return known
   await mkdir(CACHE, { recursive: true })
-  const found = join(CACHE, 'libraries')
-  const goals = ['clean', 'compile', 'dependency:build-classpath', `-Dmdep.outputFile=${found}`]
-  const target = join(CACHE, 'target')
-  const options = ['-q', '-B', '-f', join(SOURCE, 'pom.xml'), `-Dbench.target=${target}`]
-  await promisify(execFile)(maven, [...options, ...goals], { timeout: BUILD_LIMIT_MILLIS }).catch(
+  const words = ['-q', '-B', '-f', join(SOURCE, 'pom.xml'), 'clean', 'compile', 'dependency:build-classpath']
+  await promisify(execFile)(maven, words, { timeout: BUILD_LIMIT_MILLIS }).catch(
     ({ stdout, message }: Error & { stdout?: string }) => {
       throw new Error(`Maven could not fetch or compile it:\n${stdout || message}`)
     },
   )
-  const classPath = [join(target, 'classes'), (await readFile(found, 'utf8')).trim()].join(delimiter)
-  await writeFile(path, classPath)
+  const libraries = (await readFile(join(CACHE, 'libraries'), 'utf8')).trim()
+  const classPath = [join(CACHE, 'target/classes'), libraries].join(delimiter)
+  await writeFile(path, `${hash}\n${classPath}`)
   return classPath
 }
 

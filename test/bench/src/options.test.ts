@@ -1,0 +1,27 @@
+// Test: which peers and scenes the words of the command choose.
+
+import { expect, test } from 'vitest'
+import { readOptions } from './options.js'
+import { PEERS } from './plan.js'
+
+const peersOf = (...words: readonly string[]) => {
+  const options = readOptions(words)
+  if (options === 'help' || 'wrong' in options) throw new Error('no options')
+  return options.peers
+}
+
+test('no peers unless they are asked for: all of them, or those that are named', () => {
+  expect(peersOf()).toEqual([])
+  expect(peersOf('--peers')).toEqual(PEERS.map(({ name }) => name))
+  expect(peersOf('--against', 'etcd,RheaKV')).toEqual(['etcd', 'RheaKV'])
+})
+
+test('a name that is not known is refused with those that are', () => {
+  expect(readOptions(['--against', 'etcd,Consul'])).toEqual({
+    wrong: 'no peer "Consul"; there are: etcd, Redlock, Redis, ZooKeeper, PostgreSQL, RheaKV',
+  })
+  expect(readOptions(['--only', 'loads,tea'])).toHaveProperty(
+    'wrong',
+    expect.stringMatching('no scene "tea"'),
+  )
+})
