@@ -25,4 +25,8 @@ export function shownKey(key: Uint8Array): string | Uint8Array {
     return new Uint8Array(key)
   }
 }
+/** A key or a name in a message: as text where it is text. */
+export const showKey = (key: string | Uint8Array): string =>
+  show(typeof key === 'string' ? key : shownKey(key))
+
 const utf8Only = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

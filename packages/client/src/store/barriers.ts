@@ -17,6 +17,7 @@ import {
   toBarrierInfos,
   refuseUnknown,
   show,
+  showKey,
   toRecord,
   toSignal,
 } from '@latchkey/protocol'
@@ -115,14 +116,14 @@ function enterArgs(options: EnterOptions) {
 }
 
 function mismatch(name: Bytes, asked: number, present: number): LatchkeyError {
-  const message = `Those who wait at the barrier ${show(name)} wait for ${present} parties; this call named ${asked}. Name ${present}, or wait until that generation is over.`
+  const message = `Those who wait at the barrier ${showKey(name)} wait for ${present} parties; this call named ${asked}. Name ${present}, or wait until that generation is over.`
   return new LatchkeyError('ERR_MISMATCH', message, { key: name, present })
 }
 
 function broken(name: Bytes, generation: number, isOwn: boolean): LatchkeyError {
   const what = isOwn
-    ? `The session of this store ended while it waited at the barrier ${show(name)}, so that its party was taken out.`
-    : `Generation ${generation} of the barrier ${show(name)} was broken: the session of a party ended while it waited.`
+    ? `The session of this store ended while it waited at the barrier ${showKey(name)}, so that its party was taken out.`
+    : `Generation ${generation} of the barrier ${showKey(name)} was broken: the session of a party ended while it waited.`
   return new LatchkeyError(
     'ERR_BARRIER_BROKEN',
     `${what} Enter again when the work that comes before it is right again.`,

@@ -20,6 +20,7 @@ import {
   toBound,
   toLatchInfos,
   show,
+  showKey,
   toKeyCopy,
 } from '@latchkey/protocol'
 import { type PartyPort, PartyWait } from './party-wait.js'
@@ -138,6 +139,6 @@ export class Latches {
 }
 
 function noLatch(name: Bytes): LatchkeyError {
-  const message = `There is no latch ${show(name)}. Create it first: latches.create(name, count) resolves to false if it is there already.`
+  const message = `There is no latch ${showKey(name)}. Create it first: latches.create(name, count) resolves to false if it is there already.`
   return new LatchkeyError('ERR_MISMATCH', message, { key: copyName(name) })
 }

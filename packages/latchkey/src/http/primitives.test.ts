@@ -100,7 +100,10 @@ test('a latch opens when it has been counted down, for whoever waits at it', asy
   expect((await http.send('DELETE', '/v1/latches/l')).status).toBe(204)
   expect((await http.send('DELETE', '/v1/latches/l')).status).toBe(404)
   for (const verb of ['countDown', 'wait'])
-    expect(await post(`latches/l:${verb}`, {})).toMatchObject({ status: 409, body: { code: 'ERR_MISMATCH' } })
+    expect(await post(`latches/l:${verb}`, {})).toMatchObject({
+      status: 409,
+      body: { code: 'ERR_MISMATCH', message: expect.stringContaining('no latch "l"') },
+    })
 })
 
 test('a barrier opens when so many have come; who hangs up leaves it', async () => {

@@ -1,9 +1,10 @@
 // Driver: owns each HTTP request from its first byte to its answer: finds the route, checks rights, reads the
 // body with a limit, and answers exactly once. The routes behind it take a Call and return a Reply.
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ERRORS, isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import type { Identity } from '../member/rights.js'
+import { PROBLEM_TYPE, problemJson } from '../open/problem-json.js'
 import { writeStream } from './answer-stream.js'
 import { readBody } from './body.js'
 import { errorReply, problem } from './errors.js'
@@ -214,6 +215,8 @@ function refuse(
   method: string,
   path: string,
 ): Reply | null {
+  if (request.httpVersion === '1.1' && request.headers.host === undefined)
+    return problem(400, 'BAD_REQUEST', 'A request of HTTP/1.1 needs a Host.')
   const origin = isOwnPage(request.headers) ? undefined : request.headers.origin
   const strange = refuseOrigin(ports, origin, request.headers.host)
   if (strange) {
@@ -283,15 +286,7 @@ function encoded(status: number, body: Reply['body']): { type: string | undefine
   if (body instanceof Uint8Array) return { type: 'application/octet-stream', bytes: body }
   if (typeof body === 'string') return { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) }
   const isProblem = status >= 400
-  const json = isProblem ? asProblem(status, body) : body
-  const type = isProblem ? 'application/problem+json' : 'application/json'
+  const json = isProblem ? problemJson(status, body) : body
+  const type = isProblem ? PROBLEM_TYPE : 'application/json'
   return { type, bytes: Buffer.from(`${JSON.stringify(json)}\n`) }
 }
-
-/** The fields of RFC 9457 beside those of every refusal. */
-const asProblem = (status: number, body: { message?: unknown }): object => ({
-  title: STATUS_CODES[status],
-  status,
-  detail: body.message,
-  ...body,
-})

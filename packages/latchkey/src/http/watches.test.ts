@@ -108,6 +108,19 @@ describe('keys', () => {
     await back.end()
   })
 
+  test('C70: an id of another store, or of the time before a restore, is refused, and does not wait for ever', async () => {
+    const { revision } = await http.member.store.put('f/a', 'x')
+    const watch = await watching('/v1/watch?prefix=f/', { 'last-event-id': `${revision + 1}` })
+    const told = await watch.next()
+    expect(told).toMatchObject({ event: 'error', data: { code: 'ERR_COMPACTED' } })
+    expect(told.data?.message).toMatch(/initial=true/)
+    await expect(watch.next()).rejects.toThrow('the stream has ended')
+    const present = await watching('/v1/watch?prefix=f/', { 'last-event-id': `${revision}` })
+    await http.member.store.put('f/a', 'y')
+    expect(await present.next()).toMatchObject({ data: { type: 'put', key: 'f/a' } })
+    await present.end()
+  })
+
   test('a revision that is gone is told as an event, and the stream ends', async () => {
     const { store } = http.member
     const big = new Uint8Array(1024 * 1024)

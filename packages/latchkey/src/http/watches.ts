@@ -1,6 +1,6 @@
 // Door: GET /v1/watch: changes of keys as server-sent events.
 
-import type { InitialWatchEvent, WatchEvent, WatchTarget } from '@latchkey/protocol'
+import { type InitialWatchEvent, LatchkeyError, type WatchEvent, type WatchTarget } from '@latchkey/protocol'
 import { keyJson } from './errors.js'
 import { eventStream, type SentEvent, withNext } from './event-stream.js'
 import type { Call, Reply } from './http-ports.js'
@@ -28,6 +28,7 @@ export async function watchKeys(call: Call): Promise<Reply> {
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },
   )
+  if (seen !== undefined && seen > revision) return eventStream(call, refused(aheadOf(seen, revision)))
   const watch = call.by.watch({ ...target, from: from ?? revision + 1 }, options)
   return eventStream(call, sent(watch, shown), from === undefined ? { id: revision } : undefined)
 }
@@ -38,6 +39,18 @@ async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Prom
   const events = sent(watch, shown)
   const { done, value } = await events.next()
   return eventStream(call, events, done === true ? undefined : value)
+}
+
+/** As a revision that is gone: the caller begins anew. */
+const aheadOf = (seen: number, revision: number) =>
+  new LatchkeyError(
+    'ERR_COMPACTED',
+    `This store has come to revision ${revision} only, and ${seen} is not one of its own: it is another store, or it was restored from a backup. Begin anew with initial=true.`,
+  )
+
+// oxlint-disable-next-line require-yield -- an error is all that it has
+async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefined> {
+  throw error
 }
 
 /** Last-Event-ID: the revision up to which a caller that comes back has seen everything. */

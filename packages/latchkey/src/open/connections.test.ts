@@ -48,7 +48,7 @@ async function scene(maxConnections: number) {
   }
   const prove = async (what: 'client' | 'member') => {
     const socket = await stranger()
-    socket.write(`GET /${what} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n`)
+    socket.write(`GET /${what} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
     const [answer] = (await once(socket, 'data')) as [Buffer]
     return { socket, answer: String(answer) }
   }

@@ -21,6 +21,7 @@ import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/base'
+import { refusalText } from './problem-json.js'
 
 /** A connection that has not proved who it is after this time is closed. */
 export const STRANGER_MS = 5_000
@@ -118,6 +119,8 @@ export class Connections {
   }
 
   #come(raw: Socket, isSecure: boolean): void {
+    // Node's server takes a connection again whose wish for another protocol was not heard.
+    if (this.#bySocket.has(raw)) return
     const connection: Connection = {
       raw,
       address: addressOf(raw),
@@ -139,6 +142,7 @@ export class Connections {
   }
 
   #secured(socket: Socket): void {
+    if (this.#bySocket.has(socket)) return
     const ends = endsOf(socket)
     const connection = this.#shaking.get(ends)
     this.#shaking.delete(ends)
@@ -271,9 +275,7 @@ export class Connections {
   }
 }
 
-const TOO_LATE_BODY =
-  '{"code":"BAD_REQUEST","message":"The request did not come whole in time.","retryable":false,"outcome":"not-applied"}\n'
-const TOO_LATE = `HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: ${TOO_LATE_BODY.length}\r\nConnection: close\r\n\r\n${TOO_LATE_BODY}`
+const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The request did not come whole in time.')
 
 /** For IPv6 the network of an address: a user of one address can use all 2^64 addresses of its network. */
 export function addressOf({ remoteAddress = 'unknown' }: Socket): string {

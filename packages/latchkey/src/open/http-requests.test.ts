@@ -2,9 +2,11 @@
 // is told its end.
 
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect as dial, type AddressInfo, Socket } from 'node:net'
 import { uptime } from 'node:os'
+import { connect as dialTls } from 'node:tls'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -14,9 +16,16 @@ import { makePort } from './server.js'
 const clock = systemClock(uptime)
 const most = CAPS.unansweredRequests
 
-async function scene(request: (request: IncomingMessage, response: ServerResponse) => void) {
+const pem = (name: string) =>
+  readFileSync(new URL(`../../../raft/src/net/testing/certs/${name}.pem`, import.meta.url), 'utf8')
+const TLS = { cert: pem('mixed-member-cert'), key: pem('mixed-member-key'), ca: pem('mixed-ca') }
+
+async function scene(
+  request: (request: IncomingMessage, response: ServerResponse) => void,
+  tls?: typeof TLS,
+) {
   const refusals = new RefusalLog({ clock, logger: silentLogger })
-  const { server, connections } = makePort({ tls: undefined, clock, refusals, request, upgrade: () => {} })
+  const { server, connections } = makePort({ tls, clock, refusals, request, upgrade: () => {} })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.close()
@@ -24,10 +33,13 @@ async function scene(request: (request: IncomingMessage, response: ServerRespons
   })
   const { port } = server.address() as AddressInfo
   const stranger = async (): Promise<Socket> => {
-    const socket = dial(port, '127.0.0.1')
+    const socket =
+      tls === undefined
+        ? dial(port, '127.0.0.1')
+        : dialTls({ port, host: '127.0.0.1', ca: tls.ca, checkServerIdentity: () => undefined })
     onTestFinished(() => void socket.destroy())
     socket.on('error', () => {})
-    await once(socket, 'connect')
+    await once(socket, tls === undefined ? 'connect' : 'secureConnect')
     return socket
   }
   return { stranger, refusals, connections }
@@ -176,4 +188,54 @@ test('C43: a connection to which Node does not listen as expected is closed, and
   new HttpRequests(none).watch(socket)
   expect(socket.destroyed).toBe(true)
   expect(refusals.counts()).toEqual([{ door: 'http', reason: 'unbounded', count: 1 }])
+})
+
+/** As the HTTP client of Java sends it. */
+const H2C =
+  'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n'
+
+test.each([
+  ['', undefined],
+  [', over TLS', TLS],
+])(
+  'a request that asks for another protocol too is a plain request, with its body and the ones behind it%s',
+  async (_, tls) => {
+    const seen: string[] = []
+    const { stranger, connections } = await scene((request, response) => {
+      let body = ''
+      request.on('data', (chunk) => (body += String(chunk)))
+      request.on('end', () => {
+        seen.push(`${request.method} ${request.url} ${request.headers.upgrade} ${body}`)
+        response.end(`<${request.url}>`)
+      })
+    }, tls)
+    const socket = await stranger()
+    const said = answers(socket, (text) => text.includes('</third>'))
+    socket.write(`POST /first HTTP/1.1\r\nHost: a\r\n${H2C}Content-Length: 10\r\n\r\n01234`)
+    await expect.poll(() => connections.counts().stranger, { interval: 5, timeout: 10_000 }).toBe(1)
+    socket.write(`56789${get('/second')}`)
+    await expect.poll(() => seen.length, { interval: 5, timeout: 10_000 }).toBe(2)
+    socket.write(`GET /third HTTP/1.1\r\nHost: a\r\n${H2C}\r\n`)
+    expect((await said).match(/<\/\w+>/g)).toEqual(['</first>', '</second>', '</third>'])
+    expect(seen).toEqual([
+      'POST /first undefined 0123456789',
+      'GET /second undefined ',
+      'GET /third undefined ',
+    ])
+    expect(connections.counts()).toEqual({ stranger: 1, client: 0, member: 0 })
+    socket.destroy()
+    await expect.poll(() => connections.counts().stranger, { interval: 5, timeout: 10_000 }).toBe(0)
+  },
+)
+
+test('such a request behind one that waits for its answer ends the connection: no answer is given twice or lost', async () => {
+  const held: ServerResponse[] = []
+  const { stranger, connections } = await scene((_, response) => void held.push(response))
+  const rude = await stranger()
+  const gone = new Promise((resolve) => rude.once('close', resolve))
+  rude.resume()
+  rude.write(`${get('/first')}GET /second HTTP/1.1\r\nHost: a\r\n${H2C}\r\n`)
+  await gone
+  expect(held.length).toBeLessThanOrEqual(1)
+  await expect.poll(() => connections.counts().stranger, { interval: 5, timeout: 10_000 }).toBe(0)
 })

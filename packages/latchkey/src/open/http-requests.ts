@@ -27,6 +27,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock, Defer, RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections.js'
+import { plainHead } from './other-upgrades.js'
 
 /** The time that HTTP may use in one turn before the rest waits. */
 const TURN_MS = 5
@@ -97,6 +98,20 @@ export class HttpRequests {
     socket.on('data', connection.read)
     socket.on('resume', connection.resumed)
     socket.once('close', () => this.#left(connection))
+  }
+
+  /**
+   * A request for another protocol, which is a plain request here: `take` gives the connection to Node's server
+   * again, which reads the same request without the wish. Behind requests that wait for their answers this
+   * cannot be done, because Node would never write the answer; no client sends that.
+   */
+  again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
+    const before = this.#connections.get(socket)
+    if (before === undefined || before.unanswered.size > 0) return void socket.destroy()
+    const bytes = Buffer.concat([plainHead(request), this.upgraded(socket, head)])
+    take()
+    const connection = this.#connections.get(socket)
+    if (connection !== undefined) this.#read(connection, bytes)
   }
 
   #read(connection: Connection, bytes: Buffer): void {

@@ -16,6 +16,8 @@ import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
 import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen } from './options.js'
+import { isWebSocket } from './other-upgrades.js'
+import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 
 /** Each response emits 'close' when it is over, also if its connection ends before its turn. */
@@ -61,9 +63,14 @@ export function makePort(options: PortOptions): Port {
     },
     begin: options.request,
   })
-  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => requests.watch(socket))
+  const opened = tls === undefined ? 'connection' : 'secureConnection'
+  server.on(opened, (socket: Socket) => requests.watch(socket))
   server.on('request', (request, response) => requests.come(request, response))
+  // What a request expects beside '100-continue' is ignored.
+  server.on('checkExpectation', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
+    if (!isWebSocket(request))
+      return requests.again(request, socket, head, () => void server.emit(opened, socket))
     // Until another owner takes the socket, its errors are ignored.
     socket.on('error', () => socket.destroy())
     // After the last bytes to the peer have been written, the server does not wait for the peer to close.
@@ -78,7 +85,8 @@ export function makePort(options: PortOptions): Port {
 
 /** Certificates are requested here and checked at the members' door: clients need none. */
 function makeServer(tls: TlsOptions | undefined): Server {
-  const look = { connectionsCheckingInterval: LOOK_MS }
+  // What Node would refuse by itself gets no body that says why.
+  const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
     return createSecureServer({ ...serverTls(tls), ...look })
@@ -95,13 +103,13 @@ export function useTls(server: Server, tls: TlsOptions | undefined): void {
 }
 
 interface HttpRefusal {
-  readonly status: string
+  readonly status: number
   readonly code: string
   readonly message: string
 }
 
 const UNREADABLE: HttpRefusal = {
-  status: '400 Bad Request',
+  status: 400,
   code: 'BAD_REQUEST',
   message: 'This is no HTTP request that can be read.',
 }
@@ -109,7 +117,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   [
     'HPE_HEADER_OVERFLOW',
     {
-      status: '431 Request Header Fields Too Large',
+      status: 431,
       code: 'ERR_TOO_LARGE',
       message: 'The head of the request is larger than 16 KiB.',
     },
@@ -117,7 +125,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   [
     'ERR_HTTP_REQUEST_TIMEOUT',
     {
-      status: '408 Request Timeout',
+      status: 408,
       code: 'BAD_REQUEST',
       message: 'The request did not come whole in time.',
     },
@@ -128,12 +136,10 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
-  refusals.note('http', refusal.status.slice(0, 3), 'what is no request was refused', {
+  refusals.note('http', String(refusal.status), 'what is no request was refused', {
     reason: refusal.message,
   })
-  const body = `${JSON.stringify({ code: refusal.code, message: refusal.message, retryable: false, outcome: 'not-applied' })}\n`
-  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`
-  endRefused(socket, `HTTP/1.1 ${refusal.status}\r\n${head}\r\nConnection: close\r\n\r\n${body}`, clock)
+  endRefused(socket, refusalText(refusal.status, refusal.code, refusal.message), clock)
 }
 
 export function refuseUpgrade(socket: Duplex, status: string, clock: Clock): void {

@@ -6,6 +6,7 @@ import type { Clock, RefusalLog } from '@latchkey/base'
 import type { Connections } from '../open/connections.js'
 import { cannotListen } from '../open/listen-errors.js'
 import type { Listen } from '../open/options.js'
+import { PROBLEM_TYPE, problemJson } from '../open/problem-json.js'
 import type { TlsOptions } from '../open/tls-options.js'
 import { makePort, type Request, refuseUpgrade, type Upgrade, useTls } from '../open/server.js'
 import { ConfigError } from './settings.js'
@@ -86,13 +87,18 @@ export class Gate {
   }
 }
 
+const STARTING = {
+  code: 'NOT_READY',
+  message: 'This member is starting.',
+  retryable: true,
+  outcome: 'not-applied',
+}
+
 /** The answers while the member opens: alive, not ready. */
 function notYet(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   const live = request.url === '/livez'
-  const body = live
-    ? 'ok\n'
-    : `${JSON.stringify({ code: 'NOT_READY', message: 'This member is starting.', retryable: true, outcome: 'not-applied' })}\n`
-  response.writeHead(live ? 200 : 503, live ? {} : { 'content-type': 'application/json', 'retry-after': '1' })
+  const body = live ? 'ok\n' : `${JSON.stringify(problemJson(503, STARTING))}\n`
+  response.writeHead(live ? 200 : 503, live ? {} : { 'content-type': PROBLEM_TYPE, 'retry-after': '1' })
   response.end(body)
 }

@@ -1,0 +1,30 @@
+// Rule: a request that asks for another protocol than WebSocket is a plain request. A server may ignore what it
+// does not speak (RFC 9110, 7.8).
+//
+// Without this rule: the HTTP client of Java, and `curl --http2`, ask for h2c beside each request to an address
+// of http, and none of their calls is answered.
+
+import type { IncomingMessage } from 'node:http'
+
+export const isWebSocket = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.trim().toLowerCase() === 'websocket'
+
+const DROPPED: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
+
+/** The head of the same request as bytes, without the wish for another protocol. */
+export function plainHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let text = `${method} ${url} HTTP/${httpVersion}\r\n`
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(i, i + 2)
+    const kept = keptValue(name.toLowerCase(), value)
+    if (kept !== undefined) text += `${name}: ${kept}\r\n`
+  }
+  return Buffer.from(`${text}\r\n`, 'latin1')
+}
+
+function keptValue(name: string, value: string): string | undefined {
+  if (DROPPED.has(name)) return undefined
+  if (name !== 'connection') return value
+  const kept = value.split(',').filter((option) => !DROPPED.has(option.trim().toLowerCase()))
+  return kept.length === 0 ? undefined : kept.join(',')
+}

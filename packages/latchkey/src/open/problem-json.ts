@@ -1,0 +1,23 @@
+// Rule: the body of each refusal over HTTP (RFC 9457), also of those that no route answers.
+
+import { STATUS_CODES } from 'node:http'
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** The fields of the RFC beside those that every refusal has. */
+export const problemJson = (status: number, body: { readonly message?: unknown }): object => ({
+  title: STATUS_CODES[status],
+  status,
+  detail: body.message,
+  ...body,
+})
+
+/** A whole answer as text, for a connection that has no response. */
+export function refusalText(status: number, code: string, message: string): string {
+  const body = problemJson(status, { code, message, retryable: false, outcome: 'not-applied' } as {
+    message: string
+  })
+  const text = `${JSON.stringify(body)}\n`
+  const head = `content-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(text)}`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\nConnection: close\r\n\r\n${text}`
+}
