@@ -82,7 +82,7 @@ function statusMetrics({
   ]
 }
 
-function membersMetrics({ members }: Status): Metric[] {
+function membersMetrics({ id: self, members }: Status): Metric[] {
   const perMember = (
     name: string,
     help: string,
@@ -101,6 +101,12 @@ function membersMetrics({ members }: Status): Metric[] {
       'latchkey_member_lag_entries',
       'Entries that a member lacks, as the leader knows it',
       ({ lag }) => lag,
+    ),
+    perMember(
+      'latchkey_member_connected_seconds',
+      'How long a member has been connected with this one; left out while it is not, and for this one itself',
+      ({ id, alive, sinceMillis }) =>
+        alive === true && id !== self && sinceMillis !== undefined ? sinceMillis / 1000 : undefined,
     ),
     perMember('latchkey_member_alive', 'Whether a member was heard of lately', ({ alive }) =>
       alive === undefined ? undefined : Number(alive),

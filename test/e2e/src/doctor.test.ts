@@ -255,6 +255,21 @@ test('a port behind which nobody ever answers', async () => {
   }
 })
 
+test('a member whose process stands still behind its open port', async () => {
+  const member = cluster.get('c')
+  member.signal('SIGSTOP')
+  try {
+    expect(await found('member', [cluster.get('a').url])).toMatchObject({
+      level: 'error',
+      about: `member c (${member.url})`,
+      advice: expect.stringContaining('stands still') as string,
+    })
+  } finally {
+    member.signal('SIGCONT')
+    await member.ready()
+  }
+}, 30_000)
+
 test('a low limit on open files of the shell', async () => {
   const words = [
     process.execPath,

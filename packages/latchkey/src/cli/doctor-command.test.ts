@@ -175,6 +175,28 @@ const PLANTED: readonly (readonly [string, World, Partial<Finding>])[] = [
     { check: 'space', level: 'error', about: '/data/a' },
   ],
   [
+    'a disk of this machine that is so full that nothing can be measured',
+    {
+      args: ['--dir', '/x'],
+      probes: { disk: async () => ({ ...healthyDisk, syncMillis: [], freeBytes: 0 }) },
+    },
+    { check: 'space', level: 'error', about: '/data/a' },
+  ],
+  [
+    'a process that stands still behind an open port',
+    {
+      connect: {
+        b: new LatchkeyError('ERR_NO_LEADER', 'It cannot be reached: the handshake has timed out.'),
+      },
+    },
+    {
+      check: 'member',
+      level: 'error',
+      about: 'member b (ws://b.test:7001)',
+      advice: expect.stringContaining('stands still') as string,
+    },
+  ],
+  [
     'a low limit on open files',
     { probes: { openFiles: () => 256 } },
     { check: 'files', level: 'error', message: expect.stringContaining('256') as string },
@@ -229,13 +251,13 @@ test.each(PLANTED)('%s is found, and nothing else', async (_, world, expected) =
 test('no leader: why, and what to do', async () => {
   const leaderless = {
     leader: undefined,
-    whyNoLeader: 'Members b, c are missing.',
+    whyNoLeader: 'Nobody leads: members b, c are missing.',
     role: 'candidate',
   } as const
   const { code, faults } = await doctor({ members: { a: leaderless, b: 'down', c: 'down' } })
   expect(code).toBe(1)
   expect(faults).toContainEqual(
-    expect.objectContaining({ check: 'leader', message: 'nobody leads: Members b, c are missing.' }),
+    expect.objectContaining({ check: 'leader', message: 'Nobody leads: members b, c are missing.' }),
   )
 })
 

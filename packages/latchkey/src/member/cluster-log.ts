@@ -10,6 +10,7 @@
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import type { ElectionReason, Replica } from '@latchkey/raft'
+import { AbsentMembers } from './absent-members.js'
 import { whyElectionLost } from './election-loss.js'
 import { leaderReplyOf, whyNoLeader } from './status.js'
 
@@ -44,6 +45,7 @@ export class ClusterLog {
   /** undefined: no majority was reached yet. */
   #hasMajority: boolean | undefined
   readonly #lagging = new Set<string>()
+  readonly #absent: AbsentMembers
 
   constructor(replica: Replica, clock: Clock, logger: Logger, quorum: (event: { lost: boolean }) => void) {
     this.#replica = replica
@@ -51,6 +53,7 @@ export class ClusterLog {
     this.#logger = logger
     this.#quorum = quorum
     const { node, transport } = replica
+    this.#absent = new AbsentMembers(clock, logger, (id) => transport.connected(id))
     this.#role = node.raft.role
     const look = () => this.#look()
     this.#stops = [node.on('role', look), node.on('membership', look), transport.on('peer', look)]
@@ -60,6 +63,7 @@ export class ClusterLog {
 
   close(): void {
     this.#timer?.cancel()
+    this.#absent.close()
     for (const stop of this.#stops) stop()
   }
 
@@ -72,6 +76,7 @@ export class ClusterLog {
     const reply = leaderReplyOf(this.#replica, node.applied.membership)
     this.#lookAtLeader(reply.id, node.raft.role, reply.term)
     this.#lookAtMembers(new Map(reply.members.map(([id, , role]) => [id, role ?? 'voter'])))
+    this.#absent.look(reply.members.map(([id]) => id).filter((id) => id !== node.options.id))
     this.#lookAtMajority(reply.id !== undefined)
   }
 

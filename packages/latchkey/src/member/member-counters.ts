@@ -122,23 +122,14 @@ function ofTransport({ transport, node }: Replica): Metric[] {
   if (stats === undefined) return []
   const known = membersOf(node.raft.membership)
   const peers = [...(transport.peerStats?.() ?? [])].filter(([id]) => known.includes(id))
-  const inSeconds = (millis: 'connectedMillis' | 'roundTripMillis') =>
-    peers.flatMap(([member, found]) => {
-      const value = found[millis]
-      return value === undefined ? [] : [[{ member }, value / 1000] as const]
-    })
   return [
-    labelled(
-      'gauge',
-      'latchkey_member_connected_seconds',
-      "How long this member's connection to that member has been there; left out while there is none",
-      inSeconds('connectedMillis'),
-    ),
     labelled(
       'gauge',
       'latchkey_member_round_trip_seconds',
       'How long the last answer of that member to a ping took, or how long the present one has waited',
-      inSeconds('roundTripMillis'),
+      peers.flatMap(([member, { roundTripMillis }]) =>
+        roundTripMillis === undefined ? [] : [[{ member }, roundTripMillis / 1000] as const],
+      ),
     ),
     labelled(
       'counter',

@@ -49,7 +49,7 @@ describe('what is said', () => {
     expect(b.network.stats.framesReceived - before).toBe(1)
   })
 
-  test('bytes, age and round trips are counted for each member, and end with its membership', async () => {
+  test('bytes and round trips are counted for each member, and end with its membership', async () => {
     const [a, b] = await pair()
     a.network.send('b', append(a, b, 1, Buffer.alloc(500)))
     await until(() => b.messages.length === 1)
@@ -57,7 +57,6 @@ describe('what is said', () => {
     const [ofA, ofB] = [a.network.peerStats().get('b'), b.network.peerStats().get('a')]
     expect(ofA?.bytesSent).toBeGreaterThan(500)
     expect([ofB?.bytesReceived, ofB?.bytesSent, ofA?.bytesReceived]).toEqual([ofA?.bytesSent, 0, 0])
-    expect(ofA?.connectedMillis).toBeGreaterThan(ofA?.roundTripMillis as number)
     b.network.setPeers({})
     await until(() => b.network.peerStats().size === 0)
   })

@@ -201,9 +201,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   peerStats(): Map<MemberId, PeerStats> {
-    const statsOf = ({ id, times, bytesSent }: OutgoingConnection): PeerStats => ({
-      connectedMillis: times?.connected,
-      roundTripMillis: times?.roundTrip,
+    const statsOf = ({ id, roundTripMillis, bytesSent }: OutgoingConnection): PeerStats => ({
+      roundTripMillis,
       bytesSent,
       bytesReceived: this.#received.get(id) ?? 0,
     })

@@ -130,11 +130,9 @@ export class OutgoingConnection {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
 
-  /** In ms, as of now; undefined: not connected. */
-  get times(): { readonly connected: number; readonly roundTrip: number | undefined } | undefined {
-    if (this.#state.at !== 'up') return undefined
-    const now = this.#settings.clock.now()
-    return { connected: now - this.#state.since, roundTrip: this.#state.liveness.roundTrip.at(now) }
+  /** Undefined: not connected, or no ping was sent yet. */
+  get roundTripMillis(): number | undefined {
+    return this.#state.at === 'up' ? this.#state.liveness.roundTrip.at(this.#settings.clock.now()) : undefined
   }
 
   send(message: Message): boolean {

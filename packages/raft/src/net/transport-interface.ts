@@ -111,8 +111,6 @@ export interface TransportStats {
 
 /** What was counted of one other member, for metrics. */
 export interface PeerStats {
-  /** How long this member's connection to it has been there, in ms; undefined: it is not connected. */
-  readonly connectedMillis: number | undefined
   /** How long its last answer to a ping took, or how long the present ping has waited if that is longer. */
   readonly roundTripMillis: number | undefined
   readonly bytesSent: number

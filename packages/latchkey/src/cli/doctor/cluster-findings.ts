@@ -97,10 +97,15 @@ function refusalFinding(
         check: 'member',
         advice: 'give a token that may read: LATCHKEY_TOKEN, or --cert and --cert-key where clients have one',
       }
-    default:
-      return { ...base, check: 'member', advice: 'look at the log of that member' }
+    default: {
+      const isSilent = code === 'ERR_TIMEOUT' || message.includes('timed out')
+      return { ...base, check: 'member', advice: isSilent ? SILENT_ADVICE : 'look at the log of that member' }
+    }
   }
 }
+
+const SILENT_ADVICE =
+  'its port takes connections, but nobody answers: its process stands still (stopped, swapping, in a debugger), or another program has the port. Look at that process, and restart it'
 
 function answerFindings({ id }: MemberFacts, status: Status, about: string): Finding[] {
   if (id !== undefined && status.id !== id)
@@ -185,7 +190,7 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
         check: 'leader',
         level: 'error',
         about,
-        message: `nobody leads${why === undefined ? '' : `: ${why}`}`,
+        message: why ?? 'nobody leads',
         advice:
           'start the members that are missing: a majority is needed. If their disks are lost for good: docs/operations.md, "Runbooks"',
       },

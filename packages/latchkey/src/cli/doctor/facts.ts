@@ -13,7 +13,7 @@ export interface CertificateFacts {
 
 export interface DirFacts {
   readonly path: string
-  /** How long each write of 4 KiB with its sync took, in ms. */
+  /** How long each write of 4 KiB with its sync took, in ms; none: the disk is full. */
   readonly syncMillis: readonly number[]
   readonly freeBytes: number
   readonly totalBytes: number

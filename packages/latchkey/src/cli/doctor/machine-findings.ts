@@ -46,7 +46,8 @@ function dirFindings(dir: DirFacts | undefined): Finding[] {
           'give the directory of a member, run as the user of the member, and look at its rights and at the system log',
       },
     ]
-  return [syncFinding(dir), spaceFinding(dir.path, dir.freeBytes, dir.totalBytes, 0)]
+  const ofSyncs = dir.syncMillis.length === 0 ? [] : [syncFinding(dir)]
+  return [...ofSyncs, spaceFinding(dir.path, dir.freeBytes, dir.totalBytes, 0)]
 }
 
 function syncFinding({ path, syncMillis }: DirFacts): Finding {

@@ -35,12 +35,15 @@ export const realProbes = (clock: Clock): Probes => ({
 })
 
 async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
+  let room = { freeBytes: 0, totalBytes: 0 }
   try {
     const { bavail, blocks, bsize } = await statfs(path)
-    const syncMillis = await syncTimes(path, clock)
-    return { path, syncMillis, freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+    room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+    return { path, syncMillis: await syncTimes(path, clock), ...room }
   } catch (error) {
-    return { path, syncMillis: [], freeBytes: 0, totalBytes: 0, error: (error as Error).message }
+    // On a full disk nothing can be measured, and the missing room is what has to be told.
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return { path, syncMillis: [], ...room }
+    return { path, syncMillis: [], ...room, error: (error as Error).message }
   }
 }
 

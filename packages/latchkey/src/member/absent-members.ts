@@ -1,0 +1,68 @@
+// Driver: writes a log line when another member has been out of reach for ten seconds, and when it is back.
+//
+// Laws
+//   - A member that restarts within that time gets no line. Without this law: each upgrade fills the log.
+//   - A member that was never reached gets no line: a member that starts has lost nothing.
+//   - There is one line for each absence, however often the connection is tried.
+
+import type { Clock, Logger, Timer } from '@latchkey/base'
+
+/** In ms. */
+const PATIENCE = 10_000
+
+interface Absence {
+  readonly since: number
+  readonly timer: Timer
+  told: boolean
+}
+
+export class AbsentMembers {
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #isConnected: (id: string) => boolean
+  /** The members that were reached once; undefined: they are reached now. */
+  readonly #known = new Map<string, Absence | undefined>()
+
+  constructor(clock: Clock, logger: Logger, isConnected: (id: string) => boolean) {
+    this.#clock = clock
+    this.#logger = logger
+    this.#isConnected = isConnected
+  }
+
+  /** Called when a connection has come or gone, or when the members are others. `ids`: the other members. */
+  look(ids: readonly string[]): void {
+    for (const [id, absence] of this.#known) {
+      if (ids.includes(id)) continue
+      absence?.timer.cancel()
+      this.#known.delete(id)
+    }
+    for (const id of ids) {
+      if (this.#isConnected(id)) this.#isHere(id)
+      else if (this.#known.has(id) && this.#known.get(id) === undefined) this.#isAway(id)
+    }
+  }
+
+  #isHere(id: string): void {
+    const absence = this.#known.get(id)
+    this.#known.set(id, undefined)
+    absence?.timer.cancel()
+    if (absence?.told !== true) return
+    const absentMillis = Math.round(this.#clock.now() - absence.since)
+    this.#logger.warn('a member is reached again', { id, absentMillis })
+  }
+
+  #isAway(id: string): void {
+    const tell = () => {
+      absence.told = true
+      this.#logger.warn('a member is not reached: look whether it runs, and at the network', { id })
+    }
+    const timer = this.#clock.after(PATIENCE, tell, { ref: false })
+    const absence: Absence = { since: this.#clock.now(), timer, told: false }
+    this.#known.set(id, absence)
+  }
+
+  close(): void {
+    for (const absence of this.#known.values()) absence?.timer.cancel()
+    this.#known.clear()
+  }
+}
