@@ -6,5 +6,10 @@ export type { Timeline } from './simulated-time.js'
 export { VirtualClock } from './virtual-clock.js'
 export { Host, HostProcess } from './simulated-host.js'
 export { Cuts } from './network-cuts.js'
-export { type ConnectionOptions, MemoryConnection, type Side } from './simulated-connection.js'
+export {
+  type ConnectionOptions,
+  MemoryConnection,
+  type Side,
+  type Unreliable,
+} from './simulated-connection.js'
 export { type DialTimes, MemoryNetwork, MemoryTransport, type NetworkOptions } from './simulated-network.js'

@@ -3,7 +3,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { MemoryConnection, type Side } from './simulated-connection.js'
+import { MemoryConnection, type Side, type Unreliable } from './simulated-connection.js'
 import { Cuts } from './network-cuts.js'
 import { EventHeap } from './event-heap.js'
 import { Host } from './simulated-host.js'
@@ -12,7 +12,7 @@ const PULSE = [10_000, 20_000] as const
 const LONGEST = PULSE[1]
 const CLOSING = { within: 500, gap: 10 }
 
-function scene(tail = 0) {
+function scene(tail = 0, unreliable?: Unreliable) {
   const events = new EventHeap()
   const timeline = {
     now: 0,
@@ -29,7 +29,7 @@ function scene(tail = 0) {
     closed: () => void closed.push(side),
   })
   const cuts: Cuts = new Cuts(() => connection.look())
-  const options = { base: 100, tail, pulse: PULSE, closing: CLOSING }
+  const options = { base: 100, tail, pulse: PULSE, closing: CLOSING, unreliable }
   const connection: MemoryConnection = new MemoryConnection(timeline, cuts, random, options, [end(0), end(1)])
   const pass = (micros: number) => {
     const until = timeline.now + micros
@@ -97,4 +97,24 @@ test('when one end closes, the other one hears of it at once, and after its sile
     expect([closed, connection.over]).toEqual([[1], true])
     expect(got).toEqual([[], []])
   }
+})
+
+test('a connection that is unreliable on purpose loses, doubles and reorders frames, and a cut loses all', () => {
+  let count = 0
+  const loses = () => count++ % 4 === 0
+  const { cuts, connection, got, pass } = scene(5_000, { loses, duplicate: 0.5, late: 3_000, inOrder: false })
+  const frames = Array.from({ length: 100 }, (_, i) => i)
+  for (const frame of frames) connection.send(0, frame)
+  pass(15_000)
+  const [, arrived] = got
+  expect([...new Set(arrived as number[])].sort((a, b) => a - b)).toEqual(frames.filter((i) => i % 4 !== 0))
+  expect(arrived.length).toBeGreaterThan(90)
+  expect(arrived).not.toEqual([...arrived].sort((a, b) => (a as number) - (b as number)))
+  cuts.cut(0, 1)
+  for (const frame of frames) connection.send(0, frame)
+  pass(9_000)
+  cuts.mend(0, 1)
+  const before = arrived.length
+  pass(9_000)
+  expect(arrived.length).toBe(before)
 })

@@ -25,6 +25,19 @@ export interface ConnectionOptions {
    * `gap`: how long after the last frame that still arrives.
    */
   readonly closing: { readonly within: number; readonly gap: number }
+  /** What no connection does, and what Raft's safety and progress stand all the same. */
+  readonly unreliable?: Unreliable | undefined
+}
+
+/** A cut loses frames on such a connection, instead of holding them back. */
+export interface Unreliable {
+  /** Asked of each frame between two members: true when it never arrives. */
+  loses(): boolean
+  /** Share of frames that arrive twice; the second time up to `late` microseconds later. */
+  readonly duplicate: number
+  readonly late: number
+  /** False: frames of one lane overtake each other. */
+  readonly inOrder: boolean
 }
 
 export type Side = 0 | 1
@@ -90,11 +103,18 @@ export class MemoryConnection {
 
   send(from: Side, frame: unknown, lane = 0): void {
     if (this.#told[from]) return
+    const { unreliable } = this.#options
+    if (unreliable?.loses()) return
     const to = other(from)
     const key = to * 10 + lane
     const at = Math.max(this.#timeline.now + this.delay() + this.slow[to], this.#last.get(key) ?? 0)
-    this.#last.set(key, at)
+    if (unreliable?.inOrder !== false) this.#last.set(key, at)
     this.#timeline.at(at, () => this.#arrive({ to, frame }))
+    if (unreliable === undefined || !this.#random.chance(unreliable.duplicate)) return
+    const u = this.#random.float()
+    // A second one that is still on its way when the connection has become reliable does not arrive.
+    const again = () => this.#options.unreliable !== undefined && this.#arrive({ to, frame })
+    this.#timeline.at(at + u * u * u * unreliable.late, again)
   }
 
   /** Sends the frame that opens both lanes towards that end. */
@@ -114,7 +134,7 @@ export class MemoryConnection {
     const { to } = frame
     if (this.#told[to] || this.#timeline.now > this.#until[to]) return
     if (this.#cuts.blocked(this.hostOf(other(to)), this.hostOf(to))) {
-      this.#held.push(frame)
+      if (this.#options.unreliable === undefined || frame.frame === 'up') this.#held.push(frame)
       return this.look()
     }
     const end = this.#ends[to]

@@ -175,3 +175,18 @@ test('equal seeds, equal losses', async () => {
   }
   expect(await outcome()).toEqual(await outcome())
 })
+
+test('a process that has died in the middle of its work writes nothing more', async () => {
+  let isAlive = true
+  const mortal = new MemoryDisk({ isAlive: () => isAlive })
+  const open = await create(mortal, '/d/one')
+  await wait((done) => open.commit(0, Buffer.from('synced'), done))
+  await wait((done) => mortal.syncDir('/d', done))
+  isAlive = false
+  const told: unknown[] = []
+  open.write(0, Buffer.from('undead'), (error) => told.push(error))
+  mortal.remove('/d/one', (error) => told.push(error))
+  mortal.crash(seededRandom(1), 'none')
+  await new Promise((done) => setImmediate(done))
+  expect([textOf(mortal, '/d/one'), told]).toEqual(['synced', []])
+})

@@ -51,6 +51,9 @@ interface MemoryDiskOptions {
    * completes at the end of the turn.
    */
   readonly schedule?: (op: DiskOp, run: () => void) => void
+  readonly sizes?: NonNullable<FileSystem['sizes']>
+  /** False: the process has died in the middle of its work, so what it still asks for is not begun. */
+  readonly isAlive?: () => boolean
 }
 
 interface Flight {
@@ -64,8 +67,9 @@ const READS: ReadonlySet<DiskOpKind> = new Set(['open', 'close'])
 const LOSSES: readonly Loss[] = ['none', 'all', 'prefix', 'some', 'some', 'some']
 
 export class MemoryDisk implements FileSystem {
-  readonly sizes = { segmentBytes: 1024 * 1024, growBytes: 4096 }
+  readonly sizes: NonNullable<FileSystem['sizes']>
   readonly #schedule: (op: DiskOp, run: () => void) => void
+  readonly #isAlive: () => boolean
   readonly #names = new Names()
   readonly #failures = new Map<number, DiskFailure>()
   #flights = new Set<Flight>()
@@ -75,6 +79,8 @@ export class MemoryDisk implements FileSystem {
   #stopped = false
 
   constructor(options: MemoryDiskOptions = {}) {
+    this.sizes = options.sizes ?? { segmentBytes: 1024 * 1024, growBytes: 4096 }
+    this.#isAlive = options.isAlive ?? (() => true)
     this.#schedule = options.schedule ?? ((_op, run) => microtask(run))
   }
 
@@ -236,6 +242,7 @@ export class MemoryDisk implements FileSystem {
     done: Done,
     more: OpDetail = {},
   ): void {
+    if (!this.#isAlive()) return
     const op = { kind, path, number: READS.has(kind) ? this.#operations : ++this.#operations, bytes }
     const flight: Flight = { op, apply, half: more.half }
     const epoch = this.#epoch

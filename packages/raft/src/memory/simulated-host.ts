@@ -6,6 +6,7 @@
 //     overtakes another on its connection.
 //   - A process that has died receives nothing more, and nothing that it began is continued.
 //   - A timer never fires before its time on the machine's monotonic clock. It may fire late.
+//   - A process that stalls after it has read its clock handles the next event with that old reading (CT2).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Timeline } from './simulated-time.js'
@@ -33,6 +34,8 @@ export class Host {
   #suspensions = 0
   /** True after a power loss: the machine answers nothing, not even with a refused connection. */
   dark = false
+  /** Microseconds that the process stands still between its next reading of the clock and the use of it. */
+  stall = 0
 
   constructor(timeline: Timeline, index: number, name: string, random: Random, options: HostOptions) {
     this.index = index
@@ -80,11 +83,22 @@ interface Waiting {
   readonly timer: boolean
 }
 
+/** A reading of the monotonic clock, and the true time of the reading. */
+interface Reading {
+  readonly value: number
+  readonly at: number
+}
+
 export class HostProcess {
   readonly host: Host
   readonly clock: Clock
   dead = false
   #waiting: Waiting[] = []
+  /** What the process read its clock for before it stalled. */
+  #stalled: Waiting | undefined
+  /** The next reading is this old one. */
+  #old: Reading | undefined
+  #lastOld: Reading | undefined
   /** How many messages that have waited are about to be delivered. */
   #due = 0
 
@@ -94,7 +108,7 @@ export class HostProcess {
     this.clock = {
       now: () => {
         timeline.looked?.()
-        return host.clock.read(timeline.now)
+        return this.#read()
       },
       instant: () => {
         timeline.looked?.()
@@ -108,12 +122,43 @@ export class HostProcess {
     return !this.dead && !this.host.stopped
   }
 
+  #read(): number {
+    const old = this.#old
+    this.#old = undefined
+    if (old === undefined) return this.host.clock.read(this.host.timeline.now)
+    this.#lastOld = old
+    return old.value
+  }
+
+  /** The true time, in microseconds, at which the process took a reading that it uses now. */
+  takenAt(reading: number): number {
+    return this.#lastOld?.value === reading ? this.#lastOld.at : this.host.timeline.now
+  }
+
   /** Delivers a message or a timer to the process: now, or when the process continues after a pause. */
   deliver(run: () => void, timer = false): void {
     if (this.dead) return
     if (this.#due > 0) this.#again(run, timer)
     else if (this.host.stopped) this.#waiting.push({ run, timer })
+    else if (this.host.stall > 0) this.#stallBefore(run, timer)
     else run()
+  }
+
+  #stallBefore(run: () => void, timer: boolean): void {
+    const { host } = this
+    const { timeline, stall } = host
+    const old = { value: host.clock.read(timeline.now), at: timeline.now }
+    host.stall = 0
+    this.#stalled = {
+      run: () => {
+        this.#old = old
+        run()
+        this.#old = undefined
+      },
+      timer,
+    }
+    host.stop(false)
+    timeline.later(stall, () => host.resume(false))
   }
 
   /** Runs the function after everything that this turn still delivers. */
@@ -128,6 +173,9 @@ export class HostProcess {
   goOn(): void {
     const waiting = this.#waiting
     this.#waiting = []
+    const stalled = this.#stalled
+    this.#stalled = undefined
+    if (stalled !== undefined) this.#again(stalled.run, stalled.timer)
     const timersFirst = this.host.random.chance(0.5)
     for (const { run, timer } of waiting) if (timer === timersFirst) this.#again(run, timer)
     for (const { run, timer } of waiting) if (timer !== timersFirst) this.#again(run, timer)
@@ -148,7 +196,7 @@ export class HostProcess {
     let cancelled = false
     const fire = () => {
       if (cancelled) return
-      if (this.clock.now() < due) return arm()
+      if (this.host.clock.read(this.host.timeline.now) < due) return arm()
       cancelled = true
       run()
     }
@@ -165,7 +213,7 @@ export class HostProcess {
   #untilLocal(due: number): number {
     const { host } = this
     if (host.suspended) return 10_000
-    const left = Math.max(0, due - this.clock.now())
+    const left = Math.max(0, due - host.clock.read(host.timeline.now))
     return Math.ceil((left * 1000) / host.clock.rate) + host.lateness(host.random)
   }
 }

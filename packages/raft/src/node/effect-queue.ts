@@ -16,6 +16,10 @@ export class EffectQueue {
     this.#perform = perform
   }
 
+  get isPerforming(): boolean {
+    return this.#performing
+  }
+
   run(effects: readonly Effect[]): void {
     if (this.#stopped || effects.length === 0) return
     for (const effect of effects) this.#queue.push(effect)

@@ -13,7 +13,7 @@ export { MACHINE_CASES, type MachineCase, type MachineHarness } from './state-ma
 export { type HandOver, handOver } from './leadership-hand-over.js'
 export { type OpenedRaft, openRaft, type RaftOptions as OpenRaftOptions } from './open-replica.js'
 export { RaftNode } from './node.js'
-export type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
+export type { LoopObserver, NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
 export type { LogRecord, Outcome, Refusal } from './callers-of-entries.js'
 export type { ReadDone, ReadOutcome } from './linearizable-reads.js'
 export { frameRecord, splitRecords } from './batch-records.js'

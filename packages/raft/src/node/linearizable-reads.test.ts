@@ -16,7 +16,7 @@ test('R4: a confirmed read waits until its index is applied', () => {
   reads.serve(4)
   expect(told).toEqual([])
   reads.serve(5)
-  expect(told).toEqual([{ ok: true, time: 1234 }])
+  expect(told).toEqual([{ ok: true, index: 5, time: 1234 }])
 })
 
 test('R3, R5: a read that comes while a round is under way gets a round of its own', () => {
@@ -32,7 +32,7 @@ test('R3, R5: a read that comes while a round is under way gets a round of its o
   expect(second).not.toBe(first)
   reads.confirm(second, 6, 2)
   reads.serve(9)
-  expect(late).toEqual([{ ok: true, time: 2 }])
+  expect(late).toEqual([{ ok: true, index: 6, time: 2 }])
 })
 
 test('a round that cannot be confirmed, or is lost, sends its callers back', () => {

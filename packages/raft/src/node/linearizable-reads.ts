@@ -3,8 +3,8 @@
 // next round (R5).
 
 export type ReadOutcome =
-  /** `time` is the leader's cluster time (CT5). */
-  { readonly ok: true; readonly time: number } | { readonly ok: false }
+  /** The read shows everything up to `index`. `time` is the leader's cluster time (CT5). */
+  { readonly ok: true; readonly index: number; readonly time: number } | { readonly ok: false }
 export type ReadDone = (outcome: ReadOutcome) => void
 
 interface Confirmed {
@@ -57,7 +57,7 @@ export class Reads {
     const ready = this.#confirmed.filter((one) => one.index <= applied)
     if (ready.length === 0) return
     this.#confirmed = this.#confirmed.filter((one) => one.index > applied)
-    for (const { callers, time } of ready) for (const done of callers) done({ ok: true, time })
+    for (const { callers, index, time } of ready) for (const done of callers) done({ ok: true, index, time })
   }
 
   /** Drops rounds that started before `deadline`. Their message was lost, so their callers ask again. */

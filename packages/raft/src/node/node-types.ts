@@ -2,7 +2,16 @@
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
-import type { MemberId, Membership, Message, RaftBoot, Role } from '../core/index.js'
+import type {
+  Effect,
+  MemberId,
+  Membership,
+  Message,
+  Raft,
+  RaftBoot,
+  RaftOptions,
+  Role,
+} from '../core/index.js'
 import type { LogPort } from './log-writer.js'
 import type { AppliedState, StateMachine } from './state-machine.js'
 
@@ -14,6 +23,20 @@ export interface NodeOptions {
   /** The log is compacted beyond these limits; half of them stays for members that lag a little. */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
+  /** Limits of the core that its defaults set otherwise. */
+  readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
+}
+
+/** Sees each call of the core and what the loop does with its effects, as the simulator's laws need it. */
+export interface LoopObserver {
+  /** After a call of the core, before its effects are carried out. */
+  called(raft: Raft, effects: readonly Effect[]): void
+  /** Before this effect is carried out. */
+  effect(effect: Effect): void
+  /** The log says that this batch is durable; the core does not know it yet. */
+  durable(batchId: number): void
+  /** The effects of a call are carried out, and those of the calls to which they led. */
+  settled(raft: Raft): void
 }
 
 export interface NodePorts {
@@ -25,6 +48,7 @@ export interface NodePorts {
   readonly log: LogPort
   readonly machine: StateMachine
   readonly send: (to: MemberId, message: Message) => void
+  readonly observer?: LoopObserver | undefined
 }
 
 export interface NodeBoot {

@@ -66,6 +66,7 @@ export class RaftNode extends Emitter<NodeEvents> {
         heartbeat: options.heartbeat,
         random: ports.random,
         maxUncommittedBytes: options.maxInFlightBytes,
+        ...options.limits,
       },
       boot.raft,
       ports.clock.now(),
@@ -109,6 +110,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return new LogWriter(
       this.#ports.log,
       (batchId) => {
+        this.#ports.observer?.durable(batchId)
         this.#step((raft, now) => raft.persisted(batchId, now))
         if (this.#proposer.gathered > 0) this.#soon()
       },
@@ -315,8 +317,11 @@ export class RaftNode extends Emitter<NodeEvents> {
   // ---- Effects
 
   #run(effects: readonly Effect[]): void {
+    const { observer } = this.#ports
     try {
+      observer?.called(this.raft, effects)
       this.#effects.run(effects)
+      if (this.#closed === undefined && !this.#effects.isPerforming) observer?.settled(this.raft)
     } catch (error) {
       this.fail('the core', error)
     }
@@ -335,6 +340,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   #perform(effect: Effect): void {
+    this.#ports.observer?.effect(effect)
     switch (effect.type) {
       case 'send':
         return this.#ports.send(effect.message.to, effect.message)

@@ -5,6 +5,7 @@ import type { MemberId } from '../core/types.js'
 import type { PeerInfo, Transport } from '../net/index.js'
 import type { FileSystem } from '../wal/index.js'
 import type { StateMachine } from './state-machine.js'
+import type { LoopObserver, NodeOptions } from './node-types.js'
 import type { DirectoryNote } from './wrong-cluster-check.js'
 
 export interface ReplicaOptions {
@@ -23,6 +24,7 @@ export interface ReplicaOptions {
   readonly heartbeat: number
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
+  readonly limits?: NodeOptions['limits']
 }
 
 export interface ReplicaPorts {
@@ -34,6 +36,7 @@ export interface ReplicaPorts {
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly machine: StateMachine
+  readonly observer?: LoopObserver | undefined
   /** What the directory knows in addition to its log. Undefined for a member without a directory. */
   readonly note?: DirectoryNote | undefined
   /**

@@ -222,3 +222,27 @@ test('M11: a lagging member admits an unknown member of its own cluster, and ref
   expect(info && owner?.admit(info)).toBeUndefined()
   expect(info && owner?.admit({ ...info, incarnation: 'of another' })).toMatch(/another directory/)
 })
+
+test('the observer sees each call of the core, its effects in order, and each durable batch', async () => {
+  const seen: string[] = []
+  const asked = new Set<number>()
+  world.observer = {
+    called: () => void seen.push('called'),
+    effect: (effect) => {
+      seen.push(effect.type)
+      if (effect.type === 'persist') asked.add(effect.batch.id)
+    },
+    durable: (batchId) => {
+      expect(asked.has(batchId)).toBe(true)
+      seen.push('durable')
+    },
+    settled: () => void seen.push('settled'),
+  }
+  const alone = await world.boot('a', { members: undefined as never })
+  await world.elect()
+  await world.run(100)
+  seen.length = 0
+  expect(await world.add(alone, 'x')).toBe('1')
+  const quiet = seen.join(' ').replaceAll(/(called settled ?)+/g, '. ')
+  expect(quiet.trim()).toMatch(/^(\. )*called persist settled (\. )*durable called commit settled( \.)*$/)
+})

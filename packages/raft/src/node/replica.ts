@@ -77,6 +77,7 @@ export class Replica {
         heartbeat: options.heartbeat,
         snapshot: options.snapshot,
         maxInFlightBytes: options.maxInFlightBytes,
+        limits: options.limits,
       },
       { ...ports, log: wal, send: (to, message) => this.transport.send(to, message) },
       {

@@ -2,7 +2,7 @@
 // notice.
 
 import type { Change, Patch } from '../run/changed-packages.js'
-import type { Profile } from '../swarm/options.js'
+import type { Profile } from '../raft/options.js'
 
 export interface Bug {
   readonly name: string

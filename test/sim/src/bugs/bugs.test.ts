@@ -1,12 +1,13 @@
 // Test: the simulator bites. A quick part of the known bugs, each in a copy of the core; `npm run sim --
 // --bugs` runs all.
 
+import { Raft } from '@latchkey/raft/core'
 import { expect, test } from 'vitest'
 import { scenarios } from '../scenarios/all.js'
 import { idsOf } from '../scenarios/scenario.js'
 import type * as raft from '../../../../packages/raft/dist/core/raft.js'
 import { checkChange, replaced } from '../run/changed-packages.js'
-import { changedCore, realCore } from '../run/load-core.js'
+import { changedModules } from '../raft/modules.js'
 import { bugs } from './all.js'
 import { hunt, isCaught } from './runner.js'
 
@@ -48,20 +49,20 @@ test('at least 40 bugs, each with another name, and with a scenario where one is
 
 test('a change that does not fit is an error that says so', async () => {
   const patches = [{ file: 'raft/dist/core/log-in-memory.js', find: 'nothing like that', replace: '' }]
-  await expect(changedCore(patches)).rejects.toThrow(
+  await expect(changedModules(patches)).rejects.toThrow(
     'does not fit any more: raft/dist/core/log-in-memory.js has 0 times',
   )
   const replacements = [
     { file: 'raft/dist/core/log-in-memory.js', name: 'Logg', put: (real: unknown) => real },
   ]
-  await expect(changedCore(replacements)).rejects.toThrow(
+  await expect(changedModules(replacements)).rejects.toThrow(
     'does not fit any more: raft/dist/core/log-in-memory.js exports no Logg',
   )
 })
 
 test('a line is changed and a method is replaced in one module, and only in that copy', async () => {
   const file = 'raft/dist/core/raft.js'
-  const { core, remove } = await changedCore([
+  const { modules, remove } = await changedModules([
     replaced<typeof raft, 'Raft'>(
       'raft/core/raft',
       'Raft',
@@ -75,8 +76,9 @@ test('a line is changed and a method is replaced in one module, and only in that
     { file, find: 'describe() {', replace: "describe() { return 'a changed line';" },
   ])
   try {
-    expect(core.Raft.prototype.describe.call({})).toBe('replaced: a changed line')
-    expect(realCore.Raft.prototype.describe).not.toBe(core.Raft.prototype.describe)
+    const { Raft: Changed } = modules as unknown as { readonly Raft: typeof Raft }
+    expect(Changed.prototype.describe.call({})).toBe('replaced: a changed line')
+    expect(Raft.prototype.describe).not.toBe(Changed.prototype.describe)
   } finally {
     remove()
   }

@@ -1,12 +1,11 @@
 // Driver: puts each known bug into a copy of the compiled core and looks whether the simulator notices.
 
-import type { CoreModule } from '../member/core-module.js'
 import { PatchMisfit } from '../run/changed-packages.js'
-import { changedCore, realCore } from '../run/load-core.js'
-import { run } from '../run/run.js'
+import { changedModules, type RaftModules, realModules } from '../raft/modules.js'
+import { run } from '../raft/run.js'
 import { scenarios } from '../scenarios/all.js'
 import { idsOf, play } from '../scenarios/scenario.js'
-import { drawOptions } from '../swarm/options.js'
+import { drawOptions } from '../raft/options.js'
 import { bugs } from './all.js'
 import type { Bug } from './bug.js'
 
@@ -30,42 +29,42 @@ export const isCaught = ({ bug, scenario, seed }: Catch): boolean =>
   (bug.scenario === undefined || scenario !== undefined) && (bug.seeds === 0 || seed !== undefined)
 
 export async function hunt(bug: Bug, options: Hunt = {}): Promise<Catch> {
-  const { core, remove } = await changedCore(bug.changes)
+  const { modules, remove } = await changedModules(bug.changes)
   try {
-    const scenario = bug.scenario === undefined ? undefined : byScenario(bug.scenario, core, options)
-    return { bug, scenario, ...bySeed(bug, core, options) }
+    const scenario = bug.scenario === undefined ? undefined : await byScenario(bug.scenario, modules, options)
+    return { bug, scenario, ...(await bySeed(bug, modules, options)) }
   } finally {
     remove()
   }
 }
 
-function byScenario(id: string, core: CoreModule, { outerOnly }: Hunt): string | undefined {
+async function byScenario(
+  id: string,
+  modules: RaftModules,
+  { outerOnly }: Hunt,
+): Promise<string | undefined> {
   const chosen = scenarios.filter((scenario) => idsOf(scenario).includes(id))
   if (chosen.length === 0) throw new Error(`there is no scenario ${id}`)
   for (const scenario of chosen) {
-    try {
-      play(scenario, core, { outerOnly: outerOnly === true })
-    } catch (error) {
-      const { name, law } = error as Error & { law?: string }
-      return law ?? name
-    }
+    const { verdict, law } = await play(scenario, modules, { outerOnly: outerOnly === true })
+    if (verdict !== 'pass') return law
   }
   return undefined
 }
 
-function bySeed(
+async function bySeed(
   bug: Bug,
-  core: CoreModule,
+  modules: RaftModules,
   hunting: Hunt,
-): { seed: number | undefined; how: string | undefined } {
+): Promise<{ seed: number | undefined; how: string | undefined }> {
   const mode = { outerOnly: hunting.outerOnly === true }
   for (let seed = 1; seed <= (hunting.seeds ?? bug.seeds); seed++) {
     const options = drawOptions(seed, bug.profile)
-    const { verdict, law } = run(options, core, mode)
+    const { verdict, law } = await run(options, modules, mode)
     const kind = verdict === 'crash' ? 'safety' : verdict
     if (kind !== (bug.breaks ?? 'safety')) continue
     // Only what the true core passes tells something about the bug.
-    if (run(options, realCore, mode).verdict !== 'pass') continue
+    if ((await run(options, realModules, mode)).verdict !== 'pass') continue
     return { seed, how: `${verdict}: ${law}` }
   }
   return { seed: undefined, how: undefined }

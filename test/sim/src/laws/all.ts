@@ -15,6 +15,7 @@ import { leaderCompleteness } from './leader-completeness.js'
 import { logMatching } from './log-matching.js'
 import type { ReadMembership } from './log-mirror.js'
 import { orderlyIndexes } from './orderly-indexes.js'
+import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
 
 /** What a client or a replica would notice. */
@@ -36,6 +37,7 @@ export const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
   durableVotes,
   durableQuorum,
   orderlyIndexes,
+  snapshotPieces,
   committedConfiguration(decode),
 ]
 

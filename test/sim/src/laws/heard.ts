@@ -1,6 +1,6 @@
 // Rule: what laws are told of, as plain data.
 
-import type { MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
+import type { Effect, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 
 /** What a member found on its disk when it started. */
 export interface Found {
@@ -12,6 +12,8 @@ export interface Found {
   /** What its state machine holds already. */
   readonly applied: number
 }
+
+export type StagedPiece = Extract<Effect, { type: 'stageSnapshot' }>
 
 export interface Acknowledged {
   readonly index: number

@@ -2,7 +2,7 @@
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import type { Ledger, MemberRecord } from './ledger.js'
-import type { Acknowledged, Found, ReadServed } from './heard.js'
+import type { Acknowledged, Found, ReadServed, StagedPiece } from './heard.js'
 
 /**
  * Everything a member does that a law may judge. A member tells its watcher at once, before the next effect.
@@ -14,8 +14,8 @@ export interface Watcher {
    * given.
    */
   persisting(id: MemberId, batch: PersistBatch, stampedAt: number): void
-  /** That batch is on the medium, whether or not the member knows. */
-  durable(id: MemberId, batch: PersistBatch): void
+  /** The log says that this batch, one of those that were asked for, is durable. */
+  durable(id: MemberId, batchId: number): void
   role(id: MemberId, role: string, term: number): void
   membership(id: MemberId, membership: Membership): void
   /** The member's commit index, as it knows it now. */
@@ -26,10 +26,8 @@ export interface Watcher {
   committed(id: MemberId, from: number, to: number): void
   /** `hash`: of the whole state machine after this entry. */
   applied(id: MemberId, index: number, hash: number): void
-  /**
-   * All of a snapshot is here, and the state machine is being replaced: nothing may be handed out to it (S3).
-   */
-  installing(id: MemberId): void
+  /** A piece of a snapshot is handed over to be kept. */
+  staged(id: MemberId, piece: StagedPiece): void
   /** The state machine was replaced by a snapshot's. */
   installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void
   sending(id: MemberId, message: Message): void
@@ -53,6 +51,7 @@ export interface Law {
   settled?(member: MemberRecord): void
   committed?(member: MemberRecord, from: number, to: number): void
   applied?(member: MemberRecord, index: number, hash: number): void
+  staged?(member: MemberRecord, piece: StagedPiece): void
   installed?(member: MemberRecord, index: number, term: number, hash: number): void
   sending?(member: MemberRecord, message: Message): void
   acknowledged?(ack: Acknowledged): void

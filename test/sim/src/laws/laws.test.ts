@@ -15,6 +15,7 @@ import { leaderAppendOnly } from './leader-append-only.js'
 import { leaderCompleteness } from './leader-completeness.js'
 import { logMatching } from './log-matching.js'
 import { orderlyIndexes } from './orderly-indexes.js'
+import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
 import { configuration, decode, entry, members, Tale } from './tale.js'
 
@@ -135,7 +136,7 @@ const cases: Readonly<Record<string, Case>> = {
       },
       'S3: handed out while a snapshot is installed': (tale) => {
         tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
-        tale.watch.installing('a')
+        tale.stages('a', 0, true)
         tale.watch.committed('a', 1, 1)
       },
       'back to an older snapshot': (tale) => {
@@ -309,6 +310,15 @@ const cases: Readonly<Record<string, Case>> = {
         tale.write('a', { entries: [entry(1, 1, '', 1020)] }, { at: 1_000_000 }).commits('a', 1)
       },
       'no whole milliseconds': (tale) => tale.leads('a', 1).write('a', { entries: [entry(1, 1, '', 1.5)] }),
+    },
+  },
+  'snapshot-pieces': {
+    law: snapshotPieces,
+    good: (tale) => tale.stages('a', 0).stages('a', 8).stages('a', 0).stages('b', 0).stages('a', 8, true),
+    bad: {
+      'S4: a piece is left out': (tale) => tale.stages('a', 0).stages('a', 16),
+      'S4: a piece comes twice': (tale) => tale.stages('a', 0).stages('a', 8).stages('a', 8),
+      'S4: the first piece is missing': (tale) => tale.stages('a', 8),
     },
   },
   'fresh-reads': {

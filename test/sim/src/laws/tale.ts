@@ -66,7 +66,7 @@ export class Tale {
       ...part,
     }
     this.watch.persisting(id, batch, options.at ?? 0)
-    if (options.durable !== false) this.watch.durable(id, batch)
+    if (options.durable !== false) this.watch.durable(id, batch.id)
     return this
   }
 
@@ -82,6 +82,13 @@ export class Tale {
   commits(id: string, index: number): this {
     this.watch.decided(id, index)
     this.watch.settled(id)
+    return this
+  }
+
+  stages(id: string, offset: number, done = false): this {
+    const position = { index: 1, term: 1, time: 0 }
+    const piece = { type: 'stageSnapshot', from: 'b', position, membership: members('a'), offset } as const
+    this.watch.staged(id, { ...piece, chunk: new Uint8Array(8), done })
     return this
   }
 

@@ -2,7 +2,7 @@
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import { LawBroken } from './broken.js'
-import type { Acknowledged, Found, ReadServed } from './heard.js'
+import type { Acknowledged, Found, ReadServed, StagedPiece } from './heard.js'
 import type { Law, MakeLaw, Watcher } from './law.js'
 import { Ledger, type MemberRecord } from './ledger.js'
 import type { ReadMembership } from './log-mirror.js'
@@ -53,8 +53,10 @@ export class Watch implements Watcher {
     this.ledger.persist(member, batch)
   }
 
-  durable(id: MemberId, batch: PersistBatch): void {
+  durable(id: MemberId, batchId: number): void {
     const member = this.ledger.member(id)
+    const batch = member.unsynced.find((one) => one.id === batchId)
+    if (batch === undefined) throw new Error(`${id} says that an unknown batch ${batchId} is durable`)
     this.ledger.durable(member, batch)
     for (const law of this.#laws) law.durable?.(member, batch)
   }
@@ -110,8 +112,11 @@ export class Watch implements Watcher {
     member.applied = index
   }
 
-  installing(id: MemberId): void {
-    this.ledger.member(id).installing = true
+  /** Behind the last piece the state machine is being replaced: nothing may be handed out to it (S3). */
+  staged(id: MemberId, piece: StagedPiece): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#laws) law.staged?.(member, piece)
+    if (piece.done) member.installing = true
   }
 
   installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void {

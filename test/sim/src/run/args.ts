@@ -1,6 +1,6 @@
 // Door: the command line's words, checked. A word that is not known is an error, not a silence.
 
-import { isProfile, type Profile, PROFILES } from '../swarm/options.js'
+import { isProfile, type Profile, PROFILES } from '../raft/options.js'
 
 export interface Args {
   readonly help: boolean

@@ -1,10 +1,10 @@
 // Driver: many seeds in a row, and the sum of what they met.
 
-import type { CoreModule } from '../member/core-module.js'
-import { describeFault, drawPlan, type Fault } from '../swarm/faults.js'
-import { drawOptions, type Options } from '../swarm/options.js'
+import { describeFault, drawPlan, type Fault } from '../raft/faults.js'
+import { drawOptions, type Options } from '../raft/options.js'
 import type { Args } from './args.js'
-import { run, type RunResult } from './run.js'
+import { type RaftModules } from '../raft/modules.js'
+import { run, type RunResult } from '../raft/run.js'
 import { setOption, shrink } from './shrink.js'
 
 export type Print = (line: string) => void
@@ -87,7 +87,12 @@ export function replayCommand(
   return words.join(' ')
 }
 
-export function reportFailure(result: RunResult, args: Args, core: CoreModule, print: Print): void {
+export async function reportFailure(
+  result: RunResult,
+  args: Args,
+  modules: RaftModules,
+  print: Print,
+): Promise<void> {
   print('')
   print(`seed ${result.seed}: ${result.verdict}: ${result.law}`)
   print(`  ${result.message}`)
@@ -96,8 +101,8 @@ export function reportFailure(result: RunResult, args: Args, core: CoreModule, p
   if (!args.shrink) return
   const options = optionsOf(result.seed, args)
   const mode = { outerOnly: args.outerOnly }
-  const small = shrink({ options, faults: result.faults }, (candidate) => {
-    const again = run(candidate.options, core, { ...mode, faults: candidate.faults })
+  const small = await shrink({ options, faults: result.faults }, async (candidate) => {
+    const again = await run(candidate.options, modules, { ...mode, faults: candidate.faults })
     return again.verdict === result.verdict && again.law === result.law
   })
   print(`  shrunk from ${result.faults.length} to ${small.faults.length} faults in ${small.runs} runs:`)

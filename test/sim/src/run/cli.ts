@@ -2,13 +2,13 @@
 
 import { randomInt } from 'node:crypto'
 import { runBugs } from '../bugs/runner.js'
-import { LawBroken, type Verdict } from '../laws/broken.js'
+import type { Verdict } from '../laws/broken.js'
 import { scenarios } from '../scenarios/all.js'
 import { play } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
 import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './campaign.js'
-import { realCore } from './load-core.js'
-import { run, type RunResult } from './run.js'
+import { realModules } from '../raft/modules.js'
+import { run, type RunResult } from '../raft/run.js'
 
 export type Outcome = Verdict | 'usage' | 'missed'
 
@@ -44,21 +44,17 @@ export async function runCli(words: readonly string[], print: Print): Promise<Ou
   return runSeeds(args, print)
 }
 
-function runScenarios(print: Print): Outcome {
+async function runScenarios(print: Print): Promise<Outcome> {
   let outcome: Outcome = 'pass'
   for (const scenario of scenarios) {
-    try {
-      play(scenario, realCore)
-      print(`ok      ${scenario.title}`)
-    } catch (error) {
-      outcome = error instanceof LawBroken ? 'safety' : 'liveness'
-      print(`FAILED  ${scenario.title}: ${(error as Error).message}`)
-    }
+    const { verdict, law, message } = await play(scenario, realModules)
+    if (verdict !== 'pass') outcome = verdict
+    print(verdict === 'pass' ? `ok      ${scenario.title}` : `FAILED  ${scenario.title}: ${law}: ${message}`)
   }
   return outcome
 }
 
-function runSeeds(given: Args, print: Print): Outcome {
+async function runSeeds(given: Args, print: Print): Promise<Outcome> {
   const args = given.from === -1 ? { ...given, from: randomInt(1, 2 ** 31) } : given
   const first = args.seed ?? args.from
   const last = args.seed ?? args.from + args.seeds - 1
@@ -67,16 +63,16 @@ function runSeeds(given: Args, print: Print): Outcome {
   const before = process.cpuUsage()
   let outcome: Outcome = 'pass'
   for (let seed = first; seed <= last; seed++) {
-    const result = runSeed(seed, args)
+    const result = await runSeed(seed, args)
     totals.add(result)
     if (args.seed !== undefined) printRun(result, args, print)
-    if (args.twice && runSeed(seed, args).hash !== result.hash) {
+    if (args.twice && (await runSeed(seed, args)).hash !== result.hash) {
       print(`seed ${seed}: two runs, two hashes`)
       outcome = 'missed'
     }
     if (result.verdict === 'pass') continue
     outcome = result.verdict
-    reportFailure(result, args, realCore, print)
+    await reportFailure(result, args, realModules, print)
     if (!args.keepGoing) break
   }
   const { user, system } = process.cpuUsage(before)
@@ -89,10 +85,10 @@ function runSeeds(given: Args, print: Print): Outcome {
   return outcome
 }
 
-function runSeed(seed: number, args: Args): RunResult {
+function runSeed(seed: number, args: Args): Promise<RunResult> {
   const options = optionsOf(seed, args)
   const faults = faultsOf(options, args.only)
-  return run(options, realCore, { trace: args.trace > 0, outerOnly: args.outerOnly, faults })
+  return run(options, realModules, { trace: args.trace > 0, outerOnly: args.outerOnly, faults })
 }
 
 function printRun(result: RunResult, args: Args, print: Print): void {

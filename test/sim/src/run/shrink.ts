@@ -1,7 +1,7 @@
 // Rule: makes a failing run small: fewer faults, then a simpler world, as long as the same thing goes wrong.
 
-import type { Fault } from '../swarm/faults.js'
-import type { Options } from '../swarm/options.js'
+import type { Fault } from '../raft/faults.js'
+import type { Options } from '../raft/options.js'
 
 export interface Failing {
   readonly options: Options
@@ -9,7 +9,7 @@ export interface Failing {
 }
 
 /** Whether this smaller run still fails in the same way. */
-export type StillFails = (candidate: Failing) => boolean
+export type StillFails = (candidate: Failing) => Promise<boolean>
 
 export interface Shrunk extends Failing {
   readonly runs: number
@@ -17,38 +17,36 @@ export interface Shrunk extends Failing {
   readonly settings: readonly string[]
 }
 
-export function shrink(failing: Failing, stillFails: StillFails, maxRuns = 300): Shrunk {
+export async function shrink(failing: Failing, stillFails: StillFails, maxRuns = 300): Promise<Shrunk> {
   let runs = 0
-  const test: StillFails = (candidate) => runs++ < maxRuns && stillFails(candidate)
+  const test: StillFails = async (candidate) => runs++ < maxRuns && (await stillFails(candidate))
   let { options } = failing
-  let faults = fewer(failing.faults, (some) => test({ options, faults: some }))
+  let faults = await fewer(failing.faults, (some) => test({ options, faults: some }))
   const settings: string[] = []
   for (const [path, value] of SIMPLER) {
     const simpler = setOption(options, path, value)
     if (JSON.stringify(simpler) === JSON.stringify(options)) continue
-    if (!test({ options: simpler, faults })) continue
+    if (!(await test({ options: simpler, faults }))) continue
     options = simpler
     settings.push(`${path}=${JSON.stringify(value)}`)
   }
-  faults = fewer(faults, (some) => test({ options, faults: some }))
+  faults = await fewer(faults, (some) => test({ options, faults: some }))
   return { options, faults, runs, settings }
 }
 
 /** What makes a world simpler to read, boldest first. */
 const SIMPLER: readonly (readonly [string, unknown])[] = [
   ['clients', 1],
-  ['network.duplicate', 0],
-  ['network.loss', 0],
+  ['network.unreliable', undefined],
   ['network.tail', 0],
-  ['network.inOrder', true],
   ['disk.syncTail', 0],
   ['drift', 0],
   ['member.applyDelay', 0],
   ['member.batching', false],
-  ['member.snapshotEvery', 1_000_000],
+  ['member.everyEntries', 1_000_000],
   ['member.maxInflight', 64],
   ['member.maxAppendBytes', 1_048_576],
-  ['goneAfter', 0],
+  ['network.silentDeath', false],
   ['client.loss', 0],
   ['client.reads', 0],
   ['client.swaps', 0],
@@ -56,13 +54,16 @@ const SIMPLER: readonly (readonly [string, unknown])[] = [
 ]
 
 /** Delta debugging: leaves out ever smaller parts, keeps what is needed. */
-export function fewer<T>(items: readonly T[], fails: (some: readonly T[]) => boolean): readonly T[] {
+export async function fewer<T>(
+  items: readonly T[],
+  fails: (some: readonly T[]) => Promise<boolean>,
+): Promise<readonly T[]> {
   let kept = items
   for (let size = Math.ceil(kept.length / 2); size >= 1 && kept.length > 0; ) {
     let removed = false
     for (let at = 0; at < kept.length; ) {
       const without = [...kept.slice(0, at), ...kept.slice(at + size)]
-      if (fails(without)) {
+      if (await fails(without)) {
         kept = without
         removed = true
       } else at += size

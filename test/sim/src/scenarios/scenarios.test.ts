@@ -1,10 +1,10 @@
 // Test: every directed scenario, with all laws watching.
 
 import { expect, test } from 'vitest'
-import { realCore } from '../run/load-core.js'
+import { realModules } from '../raft/modules.js'
 import { scenarios } from './all.js'
 import { play } from './scenario.js'
 
-test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', (_, scenario) => {
-  expect(() => play(scenario, realCore)).not.toThrow()
+test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
+  expect((await play(scenario, realModules)).message).toBe('')
 })

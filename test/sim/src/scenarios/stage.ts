@@ -4,12 +4,13 @@
 // All laws watch as in any run; a scenario only says what else must come out.
 
 import type { MemberId, Message } from '@latchkey/raft/core'
-import type { Answer, MemberView, Request } from '../member/port.js'
-import type { CoreModule } from '../member/core-module.js'
-import { drawOptions, type MemberOptions, type Options } from '../swarm/options.js'
-import type { DiskStep } from '../world/disk.js'
-import type { ClientConnection } from '../world/seat.js'
-import { type RunMode, Simulation } from '../run/simulation.js'
+import type { Answer, CrashPoint, RaftMember } from '../raft/member.js'
+import type { MemberView } from '../raft/member-view.js'
+import type { RaftModules } from '../raft/modules.js'
+import { drawOptions, type MemberOptions, type Options } from '../raft/options.js'
+import type { Request } from '../raft/registers.js'
+import { found } from '../raft/run.js'
+import { RaftWorld } from '../raft/world.js'
 
 export class ScenarioFailed extends Error {
   override readonly name = 'ScenarioFailed'
@@ -21,107 +22,103 @@ export interface StageOptions {
   readonly member?: Partial<MemberOptions>
   /** Microseconds of a sync. */
   readonly sync?: number
-  /** Microseconds of every message. */
-  readonly delay?: number
-  readonly goneAfter?: number
-  /** All members tick at the same instants. */
-  readonly alignedTicks?: boolean
-  readonly seed?: number
 }
 
 const MS = 1000
 
 export class Stage {
-  readonly simulation: Simulation
+  readonly world: RaftWorld
   readonly electionTimeout: number
   readonly #dropped: ((message: Message) => boolean)[] = []
-  readonly #answers = new Map<number, Answer>()
 
-  constructor(core: CoreModule, options: StageOptions, mode: RunMode = {}) {
+  constructor(modules: RaftModules, options: StageOptions, mode: { readonly outerOnly?: boolean }) {
     this.electionTimeout = options.electionTimeout ?? 200
-    this.simulation = new Simulation(calm(options, this.electionTimeout), core, mode)
-    const { world } = this.simulation
-    world.alignedTicks = options.alignedTicks === true
-    world.network.filter = ({ message }) =>
-      this.#dropped.some((drops) => drops(message as Message)) ? 'drop' : 'pass'
-    const learn = world.onAnswer
-    world.onAnswer = (from, request, answer) => {
-      this.#answers.set(request.id, answer)
-      learn(from, request, answer)
-    }
-    for (const seat of world.seats) world.start(seat)
+    this.world = new RaftWorld(calm(options, this.electionTimeout), modules, { ...mode, directed: true })
+    this.world.drops = (message) => this.#dropped.some((drops) => drops(message))
   }
 
-  seat(id: MemberId): ClientConnection {
-    const seat = this.simulation.world.find(id)
-    if (seat === undefined) throw new ScenarioFailed(`there is no member ${id}`)
-    return seat
+  member(id: MemberId): RaftMember {
+    return this.world.find(id) ?? this.fail(`there is no member ${id}`)
   }
 
   view(id: MemberId): MemberView {
-    const view = this.seat(id).member?.view
-    if (view === undefined) throw new ScenarioFailed(`${id} is down`)
-    return view
+    return this.member(id).view ?? this.fail(`${id} is down`)
   }
 
   get now(): number {
-    return this.simulation.world.now / MS
+    return this.world.time.now / MS
   }
 
   // ---- time
 
-  run(millis: number): this {
-    const { world } = this.simulation
-    if (world.runUntil(world.now + millis * MS, 3_000_000) === 'storm') this.fail('a storm of messages')
-    return this
+  run(millis: number): Promise<void> {
+    return this.world.run(this.world.time.now + millis * MS)
   }
 
-  runTimeouts(count: number): this {
+  runTimeouts(count: number): Promise<void> {
     return this.run(count * this.electionTimeout)
   }
 
   /** Until it holds; else the scenario has failed. */
-  until(what: string, holds: () => boolean, millis = 20 * this.electionTimeout): this {
+  async until(what: string, holds: () => boolean, millis = 20 * this.electionTimeout): Promise<void> {
     const end = this.now + millis
     while (!holds()) {
       if (this.now >= end) this.fail(`${what}: not within ${millis} ms`)
-      this.run(1)
+      await this.run(1)
     }
-    return this
   }
 
   // ---- leaders
 
+  /** The cluster is founded, and the first member leads it. */
+  async found(): Promise<void> {
+    const first = this.#onlyCandidate('a')
+    await found(this.world)
+    first()
+    const { peers } = this.view('a').membership
+    await this.until('all are known', () =>
+      Object.values(peers).every(({ incarnation }) => incarnation !== ''),
+    )
+  }
+
+  /** All members are started anew at the same time. */
+  restart(): void {
+    for (const { id } of this.world.members) this.crash(id)
+    for (const { id } of this.world.members) this.start(id)
+  }
+
   /** Whoever leads the highest term. */
   leader(): MemberId | undefined {
-    let best: ClientConnection | undefined
-    for (const seat of this.simulation.world.seats) {
-      const view = seat.member?.view
-      if (view?.role === 'leader' && view.term > (best?.member?.view.term ?? 0)) best = seat
-    }
-    return best?.id
+    return this.world.leader()?.id
+  }
+
+  #onlyCandidate(id: MemberId): () => void {
+    return this.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from !== id)
   }
 
   /** Lets nobody else ask for votes until this member leads. */
-  elect(id: MemberId): this {
-    const others = (message: Message) =>
-      (message.type === 'preVote' || message.type === 'vote') && message.from !== id
-    this.#dropped.push(others)
-    this.until(`${id} leads`, () => this.leader() === id, 30 * this.electionTimeout)
-    this.#dropped.splice(this.#dropped.indexOf(others), 1)
-    return this
+  async elect(id: MemberId): Promise<void> {
+    const allow = this.#onlyCandidate(id)
+    await this.until(`${id} leads`, () => this.leader() === id, 30 * this.electionTimeout)
+    allow()
   }
 
   /** Until the one that leads has committed something of its term. */
-  settle(id: MemberId): this {
+  settle(id: MemberId): Promise<void> {
     return this.until(`${id} has committed its log`, () => {
       const { commit, lastIndex, role } = this.view(id)
       return role === 'leader' && commit === lastIndex
     })
   }
 
+  async lead(id: MemberId): Promise<void> {
+    await this.elect(id)
+    await this.settle(id)
+  }
+
   // ---- faults
 
+  /** Returns what lets these messages pass again. */
   drop(which: (message: Message) => boolean): () => void {
     this.#dropped.push(which)
     return () => {
@@ -130,65 +127,55 @@ export class Stage {
     }
   }
 
-  cut(a: MemberId, b: MemberId): this {
-    return this.cutOneWay(a, b).cutOneWay(b, a)
+  cut(a: MemberId, b: MemberId): void {
+    this.cutOneWay(a, b)
+    this.cutOneWay(b, a)
   }
 
-  cutOneWay(from: MemberId, to: MemberId): this {
-    this.simulation.world.network.cut(this.seat(from).slot, this.seat(to).slot)
-    return this
+  cutOneWay(from: MemberId, to: MemberId): void {
+    this.world.cuts.cut(this.member(from).host.index, this.member(to).host.index)
   }
 
-  isolate(id: MemberId): this {
-    for (const other of this.simulation.world.seats) if (other.id !== id) this.cut(id, other.id)
-    return this
+  isolate(id: MemberId): void {
+    for (const other of this.world.members) if (other.id !== id) this.cut(id, other.id)
   }
 
-  mend(a: MemberId, b: MemberId): this {
-    const { network } = this.simulation.world
-    network.mend(this.seat(a).slot, this.seat(b).slot)
-    network.mend(this.seat(b).slot, this.seat(a).slot)
-    return this
+  mend(a: MemberId, b: MemberId): void {
+    const [one, other] = [this.member(a).host.index, this.member(b).host.index]
+    this.world.cuts.mend(one, other)
+    this.world.cuts.mend(other, one)
   }
 
-  heal(): this {
+  heal(): void {
     this.#dropped.splice(0)
-    this.simulation.world.network.heal()
-    return this
+    this.world.cuts.heal()
   }
 
-  crash(id: MemberId, how: 'kill' | 'power' = 'power'): this {
-    this.simulation.world.crash(this.seat(id), how)
-    return this
+  crash(id: MemberId): void {
+    this.world.crash(this.member(id), true)
   }
 
-  start(id: MemberId): this {
-    this.simulation.world.start(this.seat(id))
-    return this
+  start(id: MemberId): void {
+    this.member(id).boot()
   }
 
-  crashAt(id: MemberId, step: DiskStep, after = 0): this {
-    this.seat(id).disk.armCrash(step, after)
-    return this
+  crashAt(id: MemberId, point: Pick<CrashPoint, 'kind' | 'when'>, after = 0): void {
+    this.member(id).crashPoint = { ...point, after }
   }
 
-  pause(id: MemberId, millis: number): this {
-    const seat = this.seat(id)
-    const { life } = seat
-    seat.pause()
-    this.simulation.world.after(millis * MS, () => seat.resume(life))
-    return this
+  pause(id: MemberId, millis: number): void {
+    const { host } = this.member(id)
+    host.stop(false)
+    this.world.time.later(millis * MS, () => host.resume(false))
   }
 
-  slowDisk(id: MemberId, factor: number): this {
-    this.seat(id).disk.slowness = factor
-    return this
+  slowDisk(id: MemberId, factor: number): void {
+    this.member(id).slowness = factor
   }
 
   /** As if this message arrived now. */
-  inject(message: Message): this {
-    this.seat(message.to).arrive({ type: 'message', message })
-    return this
+  inject(message: Message): void {
+    this.member(message.to).receive(message)
   }
 
   // ---- calls
@@ -202,11 +189,11 @@ export class Stage {
   }
 
   #ask(id: MemberId, kind: Request['kind']): number {
-    return this.simulation.clients.ask(this.seat(id), kind, 0)
+    return this.world.clients.ask(this.member(id), kind, 0)
   }
 
   answer(request: number): Answer | undefined {
-    return this.#answers.get(request)
+    return this.world.clients.answers.get(request)
   }
 
   isDone(request: number): boolean {
@@ -214,7 +201,7 @@ export class Stage {
   }
 
   /** A write that must succeed in time at whoever leads. */
-  mustWrite(millis = 10 * this.electionTimeout): this {
+  mustWrite(millis = 10 * this.electionTimeout): Promise<void> {
     let request: number | undefined
     let sentAt = 0
     return this.until(
@@ -235,14 +222,13 @@ export class Stage {
     )
   }
 
-  mustRead(id: MemberId, millis = 10 * this.electionTimeout): this {
+  mustRead(id: MemberId, millis = 10 * this.electionTimeout): Promise<void> {
     const request = this.read(id)
     return this.until(`a read at ${id} succeeds`, () => this.isDone(request), millis)
   }
 
-  demand(holds: boolean, what: string): this {
+  demand(holds: boolean, what: string): void {
     if (!holds) this.fail(what)
-    return this
   }
 
   fail(what: string): never {
@@ -250,32 +236,36 @@ export class Stage {
   }
 }
 
-function calm(options: StageOptions, electionTimeout: number): Options {
-  const drawn = drawOptions(options.seed ?? 1, 'mixed')
-  const delay = options.delay ?? 1000
+function calm({ members, sync, member }: StageOptions, electionTimeout: number): Options {
+  const drawn = drawOptions(1, 'mixed')
   return {
     ...drawn,
-    members: options.members,
-    tickEvery: 10_000,
-    goneAfter: options.goneAfter ?? 0,
+    members,
     drift: 0,
-    network: { base: delay, tail: 0, loss: 0, duplicate: 0, late: 0, inOrder: true },
-    disk: { syncBase: options.sync ?? 200, syncTail: 0, longest: 100_000_000 },
+    network: {
+      base: MS,
+      tail: 0,
+      // Nobody gives a connection up within a scenario, and what is cut is lost.
+      pulse: [3_600_000_000, 3_600_000_001],
+      silentDeath: false,
+      encoded: false,
+      unreliable: { loss: 0, duplicate: 0, late: 0, inOrder: true },
+    },
+    disk: { syncBase: sync ?? 200, syncTail: 0, longest: 100_000_000, registersMost: 200 },
     clients: 0,
     client: { ...drawn.client, keys: 1, loss: 0, timeout: 3_600_000_000 },
-    faults: Object.fromEntries(Object.keys(drawn.faults).map((kind) => [kind, 0])) as Options['faults'],
     member: {
       electionTimeout,
       heartbeat: electionTimeout / 10,
-      snapshotEvery: 1_000_000,
-      trailing: 0,
+      everyEntries: 1_000_000,
+      segmentBytes: 1_048_576,
       chunkBytes: 64,
       paddingBytes: 200,
       batching: false,
       applyDelay: 0,
       maxInflight: 64,
       maxAppendBytes: 1 << 20,
-      ...options.member,
+      ...member,
     },
   }
 }

@@ -9,6 +9,7 @@ import { Counter } from './counter.js'
 import { frameRecord } from '../batch-records.js'
 import type { Outcome } from '../callers-of-entries.js'
 import { Replica } from '../replica.js'
+import type { LoopObserver } from '../node-types.js'
 import type { ReplicaOptions, TransportOwner } from '../replica-types.js'
 
 class Wire extends Emitter<TransportEvents> implements Transport {
@@ -126,6 +127,9 @@ export class World {
     this.look()
   }
 
+  /** Given to each member that is started. */
+  observer: LoopObserver | undefined
+
   async boot(id: MemberId, options: Partial<ReplicaOptions> = {}): Promise<Replica> {
     if (!this.ids.includes(id)) this.ids.push(id)
     const before = this.#seats.get(id)
@@ -159,6 +163,7 @@ export class World {
         },
         logger: silentLogger,
         machine: seat.counter,
+        observer: this.observer,
         transport: (owner) => {
           const wire = new Wire(this, id, owner, ++this.#boots)
           this.#wires.set(id, wire)

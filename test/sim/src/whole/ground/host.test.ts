@@ -30,3 +30,23 @@ test.each([1, 2, 3, 4])(
     expect(heard).toEqual(['first', 'second', 'third', 'fourth'])
   },
 )
+
+test('CT2: a process that stalls behind a reading of its clock handles what comes next with the old reading', async () => {
+  const ground = new Ground()
+  const life = new Host(ground, 0, 'a', seededRandom('stall'), TRUE_CLOCK).start()
+  const { host } = life
+  const seen: unknown[] = []
+  const handle = (what: string) =>
+    life.deliver(() => {
+      const reading = life.clock.now()
+      seen.push([what, ground.now, reading - TRUE_CLOCK.uptime, life.takenAt(reading)])
+      seen.push(life.clock.now() - TRUE_CLOCK.uptime)
+    })
+  ground.at(1_000, () => {
+    host.stall = 5_000
+    handle('first')
+  })
+  ground.at(2_000, () => handle('second'))
+  await ground.run(10_000, () => {})
+  expect(seen).toEqual([['first', 6_000, 1, 1_000], 6, ['second', 6_000, 6, 6_000], 6])
+})

@@ -2,28 +2,67 @@
 // are, who asks for what.
 
 import { type Random, seededRandom } from '@latchkey/base'
-import type { ClientOptions } from '../clients/client.js'
-import type { DiskOptions } from '../world/disk.js'
-import type { NetworkOptions } from '../world/network.js'
-import { FAULT_KINDS, type FaultKind } from './kinds.js'
+import { FAULT_KINDS, type FaultKind } from './fault-kinds.js'
 
 const MS = 1000
 
 export interface MemberOptions {
   readonly electionTimeout: number
   readonly heartbeat: number
-  /** A snapshot is taken and the log compacted after this many applied entries. */
-  readonly snapshotEvery: number
-  /** Entries that stay in the log behind a snapshot. */
-  readonly trailing: number
+  /** The log is compacted beyond this many entries. */
+  readonly everyEntries: number
+  readonly segmentBytes: number
+  /** Bytes of one piece of a snapshot. */
   readonly chunkBytes: number
   readonly paddingBytes: number
-  /** Commands wait while the last write is under way, and go into the next entry together. */
+  /** Commands that wait together go into one entry; otherwise each has an entry of its own. */
   readonly batching: boolean
   /** Microseconds until committed entries are applied, at most. */
   readonly applyDelay: number
   readonly maxInflight: number
   readonly maxAppendBytes: number
+}
+
+/** Microseconds, but for shares. */
+export interface NetworkOptions {
+  /** What every message needs, and a long-tailed extra delay. */
+  readonly base: number
+  readonly tail: number
+  /** Silence after which an end of a connection gives up, at least and at most. */
+  readonly pulse: readonly [number, number]
+  /** Nobody hears of a power loss but by silence. */
+  readonly silentDeath: boolean
+  /** Messages are made bytes and read again. */
+  readonly encoded: boolean
+  /** As datagrams, which may be lost, doubled and reordered; undefined: as connections. */
+  readonly unreliable:
+    | { readonly loss: number; readonly duplicate: number; readonly late: number; readonly inOrder: boolean }
+    | undefined
+}
+
+/** Microseconds. */
+export interface DiskOptions {
+  /** Of a sync, at least and as a long tail. */
+  readonly syncBase: number
+  readonly syncTail: number
+  /** Of a sync on a slow disk too. */
+  readonly longest: number
+  /** Of a write of the registers, at most. */
+  readonly registersMost: number
+}
+
+export interface ClientOptions {
+  readonly keys: number
+  /** Share of reads, of swaps; the rest writes. */
+  readonly reads: number
+  readonly swaps: number
+  /** Microseconds between two operations, at most. */
+  readonly think: number
+  readonly timeout: number
+  /** Share of answers and questions that get lost on the way. */
+  readonly loss: number
+  /** Asks any member, not the last known leader. */
+  readonly roam: number
 }
 
 export interface Options {
@@ -32,10 +71,6 @@ export interface Options {
   readonly members: number
   /** Microseconds of faults; then comes the healing. */
   readonly duration: number
-  /** Microseconds between two ticks. */
-  readonly tickEvery: number
-  /** Microseconds until others hear that a process died; 0: never. */
-  readonly goneAfter: number
   readonly network: NetworkOptions
   readonly disk: DiskOptions
   readonly member: MemberOptions
@@ -55,11 +90,11 @@ const FAVOURITES: Readonly<Record<Profile, readonly FaultKind[]>> = {
   mixed: FAULT_KINDS,
   storm: ['storm', 'crashPoint', 'crash', 'orphan', 'isolate', 'oneWay', 'transfer'],
   membership: ['change', 'transfer', 'isolate', 'crash', 'split'],
-  snapshots: ['compact', 'isolate', 'crash', 'crashPoint', 'clog', 'pause'],
-  reads: ['isolate', 'oneWay', 'pause', 'transfer', 'clog', 'bridge'],
-  disk: ['crashPoint', 'crashAll', 'crash', 'slowDisk', 'failSync', 'rot'],
+  snapshots: ['compact', 'isolate', 'crash', 'crashPoint', 'pause'],
+  reads: ['isolate', 'oneWay', 'pause', 'transfer', 'bridge'],
+  disk: ['crashPoint', 'crashAll', 'crash', 'slowDisk', 'sickDisk', 'rot'],
   clocks: ['stall', 'suspend', 'step', 'drift', 'pause', 'transfer'],
-  network: ['isolate', 'split', 'oneWay', 'bridge', 'link', 'clog', 'burst'],
+  network: ['isolate', 'split', 'oneWay', 'bridge', 'link', 'burst'],
 }
 
 export function drawOptions(seed: number, forced?: Profile): Options {
@@ -72,8 +107,6 @@ export function drawOptions(seed: number, forced?: Profile): Options {
     profile,
     members: drawMembers(random),
     duration: random.between(6_000, 24_000) * MS,
-    tickEvery: Math.max(5, Math.floor(heartbeat / random.pick([2, 4]))) * MS,
-    goneAfter: random.chance(0.6) ? random.between(1, 20) * MS : 0,
     network: drawNetwork(random, electionTimeout),
     disk: drawDisk(random, electionTimeout),
     member: drawMember(random, electionTimeout, heartbeat, profile),
@@ -95,14 +128,20 @@ function drawMembers(random: Random): number {
 }
 
 function drawNetwork(random: Random, electionTimeout: number): NetworkOptions {
-  const calm = random.chance(0.35)
+  const datagrams = {
+    loss: random.pick([0, 0.01, 0.05, 0.2]),
+    duplicate: random.pick([0, 0.02, 0.1, 0.2]),
+    late: random.pick([10, 1_000, 20_000]) * MS,
+    inOrder: random.chance(0.5),
+  }
+  const pulse = random.pick([1, 3, 8]) * electionTimeout * MS
   return {
     base: random.between(100, 5_000),
     tail: random.pick([0, 20, 50, 100]) * (electionTimeout / 150) * MS,
-    loss: calm ? 0 : random.pick([0, 0.01, 0.05, 0.2]),
-    duplicate: calm ? 0 : random.pick([0, 0.02, 0.1, 0.2]),
-    late: random.pick([10, 1_000, 20_000]) * MS,
-    inOrder: random.chance(0.5),
+    pulse: [pulse, 2 * pulse],
+    silentDeath: random.chance(0.5),
+    encoded: random.chance(0.2),
+    unreliable: random.chance(0.35) ? undefined : datagrams,
   }
 }
 
@@ -110,6 +149,7 @@ const drawDisk = (random: Random, electionTimeout: number): DiskOptions => ({
   syncBase: random.pick([100, 500, 3_000]),
   syncTail: random.pick([0, 2, 10, 60]) * (electionTimeout / 150) * MS,
   longest: electionTimeout * 5 * MS,
+  registersMost: random.pick([200, 5_000, 100_000]),
 })
 
 function drawMember(
@@ -121,8 +161,8 @@ function drawMember(
   return {
     electionTimeout,
     heartbeat,
-    snapshotEvery: profile === 'snapshots' ? random.between(5, 40) : random.pick([20, 100, 1_000]),
-    trailing: random.pick([0, 0, 5, 30]),
+    everyEntries: profile === 'snapshots' ? random.between(2, 40) : random.pick([20, 100, 1_000]),
+    segmentBytes: random.pick([512, 2_048, 65_536]),
     chunkBytes: random.pick([64, 200, 1024]),
     paddingBytes: random.pick([0, 100, 1_000]),
     batching: random.chance(0.5),

@@ -2,7 +2,7 @@
 // not change the others.
 
 import { seededRandom } from '@latchkey/base'
-import { FAULT_KINDS, type FaultKind } from './kinds.js'
+import { FAULT_KINDS, type FaultKind } from './fault-kinds.js'
 import type { Options } from './options.js'
 
 export interface Fault {

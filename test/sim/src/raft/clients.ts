@@ -5,23 +5,17 @@
 // proves nothing.
 
 import type { Random } from '@latchkey/base'
+import type { MemberId } from '@latchkey/raft/core'
+import type { Timeline } from '@latchkey/raft/memory'
 import type { History, Operation } from '../history/history.js'
-import type { Answer, Request } from '../member/port.js'
-import type { ClientConnection } from '../world/seat.js'
-import type { World } from '../world/world.js'
+import type { Answer, RaftMember } from './member.js'
+import type { ClientOptions } from './options.js'
+import type { Request } from './registers.js'
 
-export interface ClientOptions {
-  readonly keys: number
-  /** Share of reads, of swaps; the rest writes. */
-  readonly reads: number
-  readonly swaps: number
-  /** Microseconds between two operations, at most. */
-  readonly think: number
-  readonly timeout: number
-  /** Share of answers and questions that get lost on the way. */
-  readonly loss: number
-  /** Asks any member, not the last known leader. */
-  readonly roam: number
+interface ClientPorts {
+  readonly time: Timeline
+  readonly members: readonly RaftMember[]
+  find(id: MemberId): RaftMember | undefined
 }
 
 interface Pending {
@@ -33,28 +27,35 @@ interface Pending {
 const ONE_CALL = 1000
 
 export class Clients {
-  readonly #world: World
+  readonly #ports: ClientPorts
   readonly #random: Random
   #options: ClientOptions
   readonly #history: History
   /** The highest acknowledged index; what a read must reflect. */
   readonly #floor: () => number
   readonly #pending = new Map<number, Pending>()
-  readonly #leaderOf: (ClientConnection | undefined)[] = []
+  readonly #leaderOf: (RaftMember | undefined)[] = []
   /** What a client saw last of a key: a swap that expects it has a chance. */
   readonly #lastSeen: number[] = []
+  /** Of single calls (`ask`), as soon as they were given. */
+  readonly answers = new Map<number, Answer>()
   #requests = 0
   #stopped = false
   /** Completed since the start, by what the client learned. */
   readonly done = { ok: 0, refused: 0, unknown: 0 }
 
-  constructor(world: World, random: Random, options: ClientOptions, history: History, floor: () => number) {
-    this.#world = world
+  constructor(
+    ports: ClientPorts,
+    random: Random,
+    options: ClientOptions,
+    history: History,
+    floor: () => number,
+  ) {
+    this.#ports = ports
     this.#random = random
     this.#options = options
     this.#history = history
     this.#floor = floor
-    world.onAnswer = (from, request, answer) => this.#answered(from, request, answer)
   }
 
   start(count: number): void {
@@ -68,7 +69,7 @@ export class Clients {
   }
 
   /** One operation of a client of its own, at a given member. */
-  ask(at: ClientConnection, kind: Request['kind'], key: number): number {
+  ask(at: RaftMember, kind: Request['kind'], key: number): number {
     const request = this.#request(ONE_CALL + this.#requests, kind, key)
     this.#send(request, at)
     return request.id
@@ -86,7 +87,7 @@ export class Clients {
 
   #rest(client: number): void {
     if (client >= ONE_CALL) return
-    this.#world.after(this.#random.between(0, this.#options.think + 1), () => this.#next(client))
+    this.#ports.time.later(this.#random.between(0, this.#options.think + 1), () => this.#next(client))
   }
 
   #next(client: number): void {
@@ -103,36 +104,37 @@ export class Clients {
     const id = ++this.#requests
     // Every written value is another one.
     const expected = kind === 'swap' ? (this.#lastSeen[key] ?? 0) : 0
-    return { id, client, kind, key, value: id, expected, sentAt: this.#world.now, floor: this.#floor() }
+    return { id, client, kind, key, value: id, expected, sentAt: this.#ports.time.now, floor: this.#floor() }
   }
 
-  #send(request: Request, at: ClientConnection): void {
-    this.#pending.set(request.id, { request, call: this.#world.now })
-    this.#world.after(this.#options.timeout, () => this.#timeout(request))
+  #send(request: Request, at: RaftMember): void {
+    this.#pending.set(request.id, { request, call: this.#ports.time.now })
+    this.#ports.time.later(this.#options.timeout, () => this.#timeout(request))
     if (this.#random.chance(this.#options.loss)) return
-    this.#world.after(this.#way(), () => at.arrive({ type: 'request', request }))
+    this.#ports.time.later(this.#way(), () => at.request(request))
   }
 
-  #choose(client: number): ClientConnection | undefined {
+  #choose(client: number): RaftMember | undefined {
     const known = this.#leaderOf[client]
     if (known !== undefined && !this.#random.chance(this.#options.roam)) return known
-    const there = this.#world.seats.filter((seat) => !seat.ruined)
+    const there = this.#ports.members.filter(({ ruined }) => !ruined)
     return there.length === 0 ? undefined : this.#random.pick(there)
   }
 
-  #answered(from: ClientConnection, request: Request, answer: Answer): void {
+  answered(from: RaftMember, request: Request, answer: Answer): void {
+    if (request.client >= ONE_CALL) this.answers.set(request.id, answer)
     if (this.#random.chance(this.#options.loss)) return
-    this.#world.after(this.#way(), () => this.#learn(from, request, answer))
+    this.#ports.time.later(this.#way(), () => this.#learn(from, request, answer))
   }
 
-  #learn(from: ClientConnection, request: Request, answer: Answer): void {
+  #learn(from: RaftMember, request: Request, answer: Answer): void {
     const pending = this.#pending.get(request.id)
     if (pending === undefined) return
     this.#pending.delete(request.id)
     if (answer.type === 'refused') {
       this.done.refused++
       this.#leaderOf[request.client] =
-        answer.leader === undefined ? undefined : this.#world.find(answer.leader)
+        answer.leader === undefined ? undefined : this.#ports.find(answer.leader)
     } else {
       if (answer.type === 'done') this.done.ok++
       else this.done.unknown++
@@ -163,7 +165,7 @@ export class Clients {
       value,
       expected,
       call,
-      end: known === undefined ? Number.POSITIVE_INFINITY : this.#world.now,
+      end: known === undefined ? Number.POSITIVE_INFINITY : this.#ports.time.now,
       seen: known?.value ?? 0,
       swapped: known?.swapped ?? false,
     }

@@ -1,0 +1,62 @@
+// Rule: how a running member stands, as laws, faults and scenarios may see it.
+
+import type { MemberId, Membership } from '@latchkey/raft/core'
+import type { Replica } from '@latchkey/raft/node'
+
+export interface MemberView {
+  readonly term: number
+  readonly role: string
+  readonly leader: MemberId | undefined
+  readonly commit: number
+  readonly applied: number
+  readonly lastIndex: number
+  readonly clusterTime: number
+  readonly membership: Membership
+  readonly stateHash: number
+  /** What has not come to its end: a snapshot, a transfer, a write, an apply; undefined: nothing. */
+  readonly pending: string | undefined
+}
+
+/** Of a process that is still reading its disk. */
+export const ASLEEP: MemberView = {
+  term: 0,
+  role: 'starting',
+  leader: undefined,
+  commit: 0,
+  applied: 0,
+  lastIndex: 0,
+  clusterTime: 0,
+  membership: { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} },
+  stateHash: 0,
+  pending: 'its start',
+}
+
+/** `now`: a reading of the member's clock. */
+export function viewOf(replica: Replica, stateHash: number, now: number): MemberView {
+  const { raft, applied } = replica.node
+  const { term, role, leader, commit, lastIndex, membership } = raft
+  return {
+    term,
+    role,
+    leader,
+    commit,
+    applied: applied.position.index,
+    lastIndex,
+    clusterTime: raft.clusterTime(now),
+    membership,
+    stateHash,
+    pending: pendingOf(replica),
+  }
+}
+
+function pendingOf({ node }: Replica): string | undefined {
+  const { raft } = node
+  if (raft.state.disk.durable !== raft.lastIndex) return 'a write'
+  if (node.pending > 0) return `${node.pending} proposals`
+  if (node.applied.position.index !== raft.commit) return `entries to apply up to ${raft.commit}`
+  if (raft.transferring) return 'a transfer'
+  if (node.rebuilding) return 'the state of another member'
+  const { staging } = raft.state
+  if (staging !== undefined && staging.position.index > raft.commit) return 'a snapshot half received'
+  return raft.progress.some(({ snapshot }) => snapshot !== undefined) ? 'a snapshot to send' : undefined
+}

@@ -1,0 +1,309 @@
+// Driver: carries out faults. Whom a fault meets is decided when it strikes, from its own dice and the state
+// of the world.
+//
+// Law: it breaks no more than was promised. Rot never ruins the last majority of any configuration that may
+// be in force.
+
+import type { MemberId, Membership } from '@latchkey/raft/core'
+import { isMajority } from '../laws/ledger.js'
+import type { FaultKind } from './fault-kinds.js'
+import type { Fault } from './faults.js'
+import type { CrashPoint, RaftMember } from './member.js'
+import { chooseChange } from './membership.js'
+import { rot } from './rot.js'
+import type { RaftWorld } from './world.js'
+
+type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
+
+/** The first four are those of each write to the log. */
+const STEPS: readonly CrashStep[] = [
+  { kind: 'write', when: 'before' },
+  { kind: 'sync', when: 'before' },
+  { kind: 'sync', when: 'during' },
+  { kind: 'sync', when: 'after' },
+  { kind: 'create', when: 'after' },
+  { kind: 'syncDir', when: 'before' },
+  { kind: 'syncDir', when: 'after' },
+  { kind: 'remove', when: 'after' },
+]
+
+type Strike = (fault: Fault) => void
+
+export class Nemesis {
+  readonly #world: RaftWorld
+  readonly #strikes: Readonly<Record<FaultKind, Strike>>
+  #over = false
+
+  constructor(world: RaftWorld) {
+    this.#world = world
+    this.#strikes = {
+      crash: (fault) => this.#crash(fault),
+      crashAll: (fault) => this.#crashAll(fault),
+      crashPoint: (fault) => this.#crashPoint(fault),
+      orphan: (fault) => this.#orphan(fault),
+      storm: (fault) => this.#storm(fault),
+      isolate: (fault) => this.#isolate(fault),
+      split: (fault) => this.#split(fault),
+      oneWay: (fault) => this.#oneWay(fault),
+      bridge: (fault) => this.#bridge(fault),
+      link: (fault) => this.#link(fault),
+      burst: (fault) => this.#burst(fault),
+      pause: (fault) => this.#pause(fault, false),
+      suspend: (fault) => this.#pause(fault, true),
+      stall: (fault) => this.#stall(fault),
+      step: (fault) => this.#step(fault),
+      drift: (fault) => this.#drift(fault),
+      slowDisk: (fault) => this.#slowDisk(fault),
+      sickDisk: (fault) => this.#sickDisk(fault),
+      rot: (fault) => this.#rot(fault),
+      transfer: (fault) => this.#transfer(fault),
+      change: (fault) => this.#change(fault),
+      compact: (fault) => this.#compact(fault),
+    }
+  }
+
+  schedule(faults: readonly Fault[]): void {
+    const { time } = this.#world
+    for (const fault of faults) time.later(fault.at, () => this.#strike(fault))
+  }
+
+  /** From now on nothing breaks any more, and what was to come does not come. */
+  end(): void {
+    this.#over = true
+  }
+
+  #strike(fault: Fault): void {
+    if (this.#over) return
+    this.#world.note(() => `--- fault ${fault.number}: ${fault.kind}`)
+    this.#world.time.print.add(fault.number)
+    this.#strikes[fault.kind](fault)
+  }
+
+  // ---- whom
+
+  #up(): readonly RaftMember[] {
+    return this.#world.members.filter(({ isUp }) => isUp)
+  }
+
+  /** Half of the time the leader, else anybody. */
+  #target([who, whom]: Fault['dice']): RaftMember | undefined {
+    const leader = this.#world.leader()
+    if (who < 0.5 && leader !== undefined) return leader
+    return pick(this.#up(), whom)
+  }
+
+  #later(micros: number, run: () => void): void {
+    this.#world.time.later(micros, () => {
+      if (!this.#over) run()
+    })
+  }
+
+  // ---- processes and disks
+
+  #crash({ dice, span }: Fault): void {
+    const member = this.#target(dice)
+    if (member === undefined) return
+    this.#world.crash(member, dice[2] >= 0.5)
+    this.#restart(member, dice[3] < 0.5 ? span / 20 : span)
+  }
+
+  #restart(member: RaftMember, after: number): void {
+    this.#later(after, () => member.boot())
+  }
+
+  #crashAll({ dice, span }: Fault): void {
+    this.#up().forEach((member, i) => {
+      this.#world.crash(member, dice[2] >= 0.3)
+      this.#restart(member, (span * (((dice[1] * 7919 + i * 37) % 10) + 1)) / 10)
+    })
+  }
+
+  /**
+   * Dies in the middle of its next persist sequence, and is back soon: what it promised meanwhile must hold.
+   */
+  #crashPoint({ dice }: Fault): void {
+    const member = this.#target(dice)
+    if (member === undefined) return
+    const step = pick(STEPS.slice(0, dice[3] < 0.8 ? 4 : STEPS.length), dice[2]) as CrashStep
+    member.crashPoint = { ...step, after: Math.floor(dice[3] * 3) }
+  }
+
+  /**
+   * Figure 8: the leader reaches one follower only, dies soon, and is back before the next election is over.
+   */
+  #orphan({ dice, span }: Fault): void {
+    const leader = this.#world.leader()
+    if (leader === undefined) return
+    const others = this.#world.members.filter((member) => member !== leader)
+    const friend = pick(others, dice[0])
+    for (const other of others) if (other !== friend) this.#cut(leader, other, span / 2)
+    this.#later(span / 10, () => {
+      this.#world.crash(leader, dice[1] >= 0.7)
+      this.#restart(leader, span * dice[2])
+    })
+  }
+
+  /** An election storm: whoever leads is cut off, again and again; some die at a crash point. */
+  #storm({ dice, span }: Fault): void {
+    const rounds = 3 + Math.floor(dice[0] * 5)
+    for (let round = 0; round < rounds; round++) {
+      this.#later((span * round) / 2, () => {
+        const leader = this.#world.leader()
+        if (leader === undefined) return
+        for (const other of this.#world.members) if (other !== leader) this.#cut(leader, other, span / 2)
+        const victim = pick(this.#up(), (dice[1] + round * 0.37) % 1)
+        if (victim === undefined || (dice[2] + round * 0.61) % 1 > 0.5) return
+        victim.crashPoint = { kind: 'sync', when: dice[3] < 0.7 ? 'during' : 'after', after: 0 }
+      })
+    }
+  }
+
+  #slowDisk({ dice, span }: Fault): void {
+    const member = this.#target(dice)
+    if (member === undefined) return
+    member.slowness = dice[2] < 0.5 ? 10 : 100
+    this.#later(span, () => {
+      member.slowness = 1
+    })
+  }
+
+  /** D4: an operation of the disk fails; the member must stop, and what was unsynced is in doubt. */
+  #sickDisk({ dice }: Fault): void {
+    this.#target(dice)?.sicken()
+  }
+
+  /** Rot where durability was promised: that member must not come back, so enough others must be whole. */
+  #rot({ dice }: Fault): void {
+    const member = this.#target(dice)
+    if (member === undefined || !this.#spareable(member)) return
+    this.#world.crash(member, false)
+    member.rotten = rot(member.disk, dice[2], dice[3])
+    this.#restart(member, 1000)
+  }
+
+  #spareable(member: RaftMember): boolean {
+    const whole = (id: MemberId) => id !== member.id && this.#world.find(id)?.rotten !== true
+    for (const { live, disk } of this.#world.watch.ledger.members.values()) {
+      for (const { membership } of [live, disk]) if (!hasMajority(membership, whole)) return false
+    }
+    return true
+  }
+
+  // ---- network
+
+  #cut(a: RaftMember, b: RaftMember, span: number): void {
+    this.#cutOneWay(a, b, span)
+    this.#cutOneWay(b, a, span)
+  }
+
+  #cutOneWay(from: RaftMember, to: RaftMember, span: number): void {
+    const { cuts } = this.#world
+    cuts.cut(from.host.index, to.host.index)
+    this.#later(span, () => cuts.mend(from.host.index, to.host.index))
+  }
+
+  #isolate({ dice, span }: Fault): void {
+    const member = this.#target(dice)
+    if (member === undefined) return
+    for (const other of this.#world.members) if (other !== member) this.#cut(member, other, span)
+  }
+
+  #split({ dice, span }: Fault): void {
+    const side = (member: RaftMember) => ((Math.floor(dice[0] * 4096) >> member.host.index) & 1) === 1
+    this.#cutWhere((a, b) => side(a) !== side(b), span)
+  }
+
+  #oneWay({ dice, span }: Fault): void {
+    const member = this.#target(dice)
+    if (member === undefined) return
+    this.#cutWhere((from, to) => (dice[2] < 0.5 ? from === member : to === member), span)
+  }
+
+  /** Two halves that meet in one member only. */
+  #bridge({ dice, span }: Fault): void {
+    const middle = this.#target(dice)
+    if (middle === undefined) return
+    const side = (member: RaftMember) => (member.host.index + Math.floor(dice[2] * 2)) % 2
+    this.#cutWhere((a, b) => a !== middle && b !== middle && side(a) !== side(b), span)
+  }
+
+  #link({ dice, span }: Fault): void {
+    const from = pick(this.#world.members, dice[0])
+    const to = pick(this.#world.members, dice[1])
+    if (from !== undefined && to !== undefined && from !== to) this.#cutOneWay(from, to, span)
+  }
+
+  #cutWhere(between: (from: RaftMember, to: RaftMember) => boolean, span: number): void {
+    for (const from of this.#world.members) {
+      for (const to of this.#world.members) {
+        if (from !== to && between(from, to)) this.#cutOneWay(from, to, span)
+      }
+    }
+  }
+
+  /** Most of what is sent is lost for a while, on a network that loses anything. */
+  #burst({ dice, span }: Fault): void {
+    const world = this.#world
+    if (world.options.network.unreliable === undefined) return
+    const before = world.options.network.unreliable.loss
+    world.loss = 0.2 + dice[0] * 0.6
+    this.#later(span, () => {
+      world.loss = before
+    })
+  }
+
+  // ---- time
+
+  #pause({ dice, span }: Fault, suspended: boolean): void {
+    const member = this.#target(dice)
+    if (member === undefined || member.host.stopped) return
+    const { host } = member
+    host.stop(suspended)
+    // Not #later: a paused process goes on also when the faults are over.
+    this.#world.time.later(span, () => host.resume(suspended))
+  }
+
+  #stall({ dice, span }: Fault): void {
+    const member = this.#target(dice)
+    if (member !== undefined) member.host.stall = span
+  }
+
+  #step({ dice }: Fault): void {
+    const clock = this.#target(dice)?.host.clock
+    if (clock === undefined) return
+    const { options, time } = this.#world
+    const millis = dice[2] < 0.5 ? dice[3] * 3_600_000 : dice[3] * 2_000
+    if (dice[2] < 0.75) clock.stepWall(dice[2] % 0.1 < 0.05 ? millis : -millis)
+    else clock.step(time.now, dice[3] < 0.4 ? -dice[3] * options.member.electionTimeout : millis)
+  }
+
+  #drift({ dice }: Fault): void {
+    const { time, options } = this.#world
+    this.#target(dice)?.host.clock.drift(time.now, 1 + (dice[2] * 2 - 1) * options.drift)
+  }
+
+  // ---- what an operator does
+
+  #transfer({ dice }: Fault): void {
+    const leader = this.#world.leader()
+    const to = pick(this.#world.members, dice[0])
+    if (leader !== undefined && to !== undefined) leader.transfer(to.id)
+  }
+
+  #change({ dice }: Fault): void {
+    const leader = this.#world.leader()
+    const membership = leader?.view?.membership
+    if (leader === undefined || membership === undefined) return
+    const change = chooseChange(this.#world, membership, dice)
+    if (change !== undefined) leader.change(change)
+  }
+
+  #compact({ dice }: Fault): void {
+    this.#target(dice)?.compact()
+  }
+}
+
+const pick = <T>(items: readonly T[], dice: number): T | undefined => items[Math.floor(dice * items.length)]
+
+const hasMajority = ({ voters, outgoing }: Membership, has: (id: MemberId) => boolean): boolean =>
+  (voters.length === 0 || isMajority(voters, has)) && (outgoing.length === 0 || isMajority(outgoing, has))

@@ -1,0 +1,77 @@
+// Driver: tells the laws what the loop of one process does: each call of the core, each effect, and what its
+// log has made durable.
+
+import type { Effect, MemberId, Message, PersistBatch, Raft } from '@latchkey/raft/core'
+import type { LoopObserver } from '@latchkey/raft/node'
+import type { Watch } from '../laws/watch.js'
+
+interface ObserverPorts {
+  readonly watch: Watch
+  readonly checkInvariants: ((raft: Raft) => void) | undefined
+  /** Runs a part of the laws, while the process lives. */
+  judge(part: () => void): void
+  note(line: () => string): void
+  /** The true time of a reading of the process's clock. */
+  takenAt(reading: number): number
+}
+
+export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
+  const { watch } = ports
+  /** The true time of the reading of the clock with which the core was called that asked for a batch. */
+  const askedAt = new WeakMap<PersistBatch, number>()
+  return {
+    called: (raft, effects) =>
+      ports.judge(() => {
+        for (const effect of effects)
+          if (effect.type === 'persist') askedAt.set(effect.batch, ports.takenAt(raft.state.now))
+        // A leader's commit index never rests on entries of this very call; a follower's may.
+        if (raft.role === 'leader') watch.decided(id, raft.commit)
+      }),
+    effect: (effect) => ports.judge(() => tell(id, effect, ports, askedAt)),
+    durable: (batchId) => ports.judge(() => watch.durable(id, batchId)),
+    settled: (raft) =>
+      ports.judge(() => {
+        watch.decided(id, raft.commit)
+        watch.settled(id)
+        ports.checkInvariants?.(raft)
+      }),
+  }
+}
+
+function tell(
+  id: MemberId,
+  effect: Effect,
+  { watch, note }: ObserverPorts,
+  askedAt: WeakMap<PersistBatch, number>,
+): void {
+  switch (effect.type) {
+    case 'send':
+      note(() => `${id} -> ${effect.message.to} ${describe(effect.message)}`)
+      return watch.sending(id, effect.message)
+    case 'persist':
+      return watch.persisting(id, effect.batch, askedAt.get(effect.batch) ?? 0)
+    case 'commit':
+      return watch.committed(id, effect.from, effect.to)
+    case 'role':
+      note(() => `${id} is ${effect.role} of term ${effect.term}`)
+      return watch.role(id, effect.role, effect.term)
+    case 'membership':
+      return watch.membership(id, effect.membership)
+    case 'stageSnapshot':
+      return watch.staged(id, effect)
+    case 'rolledBack':
+      return watch.accused(effect.id, effect.acknowledged, effect.holds)
+    case 'read':
+    case 'readSnapshot':
+    case 'endSnapshot':
+      return
+  }
+}
+
+function describe(message: Message): string {
+  const { type, from: _from, to: _to, group: _group, ...rest } = message
+  const text = JSON.stringify(rest, (key, value: unknown) =>
+    key === 'data' || key === 'chunk' ? `${(value as Uint8Array).length} bytes` : value,
+  )
+  return `${type} ${text}`
+}

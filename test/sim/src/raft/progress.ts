@@ -1,0 +1,152 @@
+// Driver: after the faults: heals a majority and demands progress. The rest may stay dead for ever.
+//
+// Within 20 election timeouts there is one leader, its members hold the same committed log and state, nothing
+// is pending, a write and a read succeed, and the traffic goes back to that of an idle cluster whose time
+// goes on.
+
+import type { MemberId, Membership } from '@latchkey/raft/core'
+import { NoProgress } from '../laws/broken.js'
+import { isMajority, isQuorum } from '../laws/ledger.js'
+import type { RaftMember } from './member.js'
+import type { RaftWorld } from './world.js'
+
+const TIMEOUTS = 20
+/** How many times as long a member may take to catch up, as long as it gets on all the while. */
+const LONGEST = 10
+
+export async function demandProgress(world: RaftWorld): Promise<void> {
+  const healed = heal(world)
+  if (healed === undefined) return
+  const { options } = world
+  const timeout = options.member.electionTimeout * 1000
+  const patience = TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase + DIAL
+  // Of two members both have to have an entry of the term before anything commits: the one that is behind
+  // gets on by its log alone (seed 1840841478, where it is sent one entry at a time).
+  const doneBy = ({ view }: RaftMember) =>
+    view === undefined ? 0 : view.applied + (view.role === 'leader' ? 0 : view.lastIndex)
+  const doneAll = () => healed.reduce((sum, member) => sum + doneBy(member), 0)
+  await waitFor(world, patience, () => unsettled(world, healed), doneAll)
+  const write = world.clients.ask(world.leader() as RaftMember, 'write', 0)
+  const read = world.clients.ask(healed[healed.length - 1] as RaftMember, 'read', 0)
+  const open = () => [write, read].find((id) => world.clients.isPending(id))
+  await waitFor(world, 4 * timeout, () =>
+    open() === undefined ? undefined : `call ${open()} of a healed cluster`,
+  )
+  await waitFor(world, 4 * timeout, () => unsettled(world, healed))
+  await demandQuiet(world, world.leader() as RaftMember)
+}
+
+/** Microseconds until members whose connection was given up have a new one. */
+const DIAL = 200_000
+
+/** A member that lags far behind may take longer, as long as it gets on; to lead and to commit may not. */
+async function waitFor(
+  world: RaftWorld,
+  patience: number,
+  missing: () => string | undefined,
+  doneAll: () => number = () => 0,
+): Promise<void> {
+  const { time, options } = world
+  const step = (options.member.electionTimeout * 1000) / 4
+  let deadline = time.now + patience
+  const last = time.now + patience * LONGEST
+  for (let done = doneAll(); ; ) {
+    const what = missing()
+    if (what === undefined) return
+    const more = doneAll()
+    if (more > done) deadline = Math.min(last, Math.max(deadline, time.now + patience / 4))
+    done = more
+    if (time.now >= deadline) throw new NoProgress('progress', what)
+    await world.run(Math.min(deadline, time.now + step))
+  }
+}
+
+/**
+ * Everything works again, for a majority or for all. Undefined when the faults have left no majority that
+ * could work.
+ */
+function heal(world: RaftWorld): readonly RaftMember[] | undefined {
+  world.calm()
+  const keep = chooseMajority(world)
+  for (const member of world.members) {
+    member.heal()
+    if (keep === undefined || keep.includes(member.id)) member.boot()
+    else world.crash(member, true)
+  }
+  return keep === undefined ? allThatCan(world) : world.members.filter(({ id }) => keep.includes(id))
+}
+
+/** A majority is enough where all agree on who belongs to the cluster; then the others die for good. */
+function chooseMajority({ members, options, random, watch }: RaftWorld): readonly MemberId[] | undefined {
+  const views = members.map(({ view }) => view?.membership)
+  const [membership] = views
+  const chance = random.fork('majority')
+  if (membership === undefined || new Set(views.map((one) => JSON.stringify(one?.voters))).size !== 1)
+    return undefined
+  if (membership.outgoing.length > 0 || membership.learners.length > 0 || chance.chance(0.5)) return undefined
+  if (options.members < 3) return undefined
+  // Configurations that are only in somebody's log could come into force again.
+  const all = [...watch.ledger.members.values()].map(({ live }) => live.membership)
+  const keep = [...membership.voters]
+  while (keep.length > membership.voters.length / 2 + 1) keep.splice(chance.between(0, keep.length), 1)
+  const has = (id: MemberId) => keep.includes(id)
+  return all.every((other) => other.voters.length === 0 || isQuorum(other, has)) ? keep : undefined
+}
+
+/**
+ * Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in
+ * `unsettled`.
+ */
+function allThatCan({ members, watch }: RaftWorld): readonly RaftMember[] | undefined {
+  const whole = members.filter(({ ruined, rotten }) => !ruined && !rotten)
+  const has = (id: MemberId) => whole.some((member) => member.id === id)
+  const possible = ({ voters, outgoing }: Membership) =>
+    voters.length === 0 || (isMajority(voters, has) && (outgoing.length === 0 || isMajority(outgoing, has)))
+  for (const { live, disk } of watch.ledger.members.values()) {
+    if (!possible(live.membership) || !possible(disk.membership)) return undefined
+  }
+  return whole
+}
+
+/** What is missing, or undefined. */
+function unsettled(world: RaftWorld, healed: readonly RaftMember[]): string | undefined {
+  const leader = world.leader()
+  const view = leader?.view
+  if (leader === undefined || view === undefined) return 'nobody leads'
+  const { membership } = view
+  if (membership.outgoing.length > 0) return `${leader.id} leads a joint configuration`
+  if (view.commit !== view.lastIndex) return `${leader.id} has committed ${view.commit} of ${view.lastIndex}`
+  if (view.pending !== undefined) return `${leader.id} has pending: ${view.pending}`
+  const agreed = [...membership.voters, ...membership.learners]
+  for (const member of healed) {
+    const other = member.view
+    if (member === leader || !agreed.includes(member.id)) continue
+    if (other === undefined) return `${member.id} is down`
+    if (other.term !== view.term || other.leader !== leader.id)
+      return `${member.id} does not follow ${leader.id}`
+    if (other.applied !== view.applied) return `${member.id} has applied ${other.applied} of ${view.applied}`
+    if (other.stateHash !== view.stateHash) return `${member.id} holds another state than ${leader.id}`
+    if (other.pending !== undefined) return `${member.id} has pending: ${other.pending}`
+  }
+  return undefined
+}
+
+/** An idle cluster only beats: no storm, no election, and its time goes on. */
+async function demandQuiet(world: RaftWorld, leader: RaftMember): Promise<void> {
+  const { electionTimeout, heartbeat } = world.options.member
+  const { sent } = world
+  world.time.print.add(leader.view?.commit ?? 0)
+  const { term, clusterTime } = leader.view ?? { term: 0, clusterTime: 0 }
+  const span = 4 * electionTimeout
+  await world.run(world.time.now + span * 1000)
+  const beats = world.members.length * 2 * (span / heartbeat + 2)
+  const count = world.sent - sent
+  if (count > beats * 2)
+    throw new NoProgress('quiet', `${count} messages of an idle cluster in ${span} ms, not ${beats}`)
+  if (leader.view?.role !== 'leader' || leader.view.term !== term) {
+    throw new NoProgress('quiet', `${leader.id} lost its lead of term ${term} in a healed cluster`)
+  }
+  const passed = (leader.view?.clusterTime ?? 0) - clusterTime
+  if (passed < span / 2)
+    throw new NoProgress('cluster-time', `cluster time went on by ${passed} of ${span} ms`)
+}
