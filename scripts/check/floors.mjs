@@ -46,6 +46,7 @@ const HOMES = {
   pg: ['postgres'],
   ioredis: ['redis'],
   etcd3: ['etcd'],
+  '@opentelemetry/api': ['client'],
   'prom-client': ['daemon'],
   pino: ['daemon'],
   'memory-level': ['kv'],

@@ -8,7 +8,7 @@ export const title =
 
 export const REGISTER = 'docs/laws.md'
 const SCENARIO = /^[ELMSRDTACK][1-9]/
-const ID = /\b(?:[ELMSRDTACKNFWJ]|CT|EN|TR|RW|MA|LS|SW|DL|MK|VA|SV|OP)[1-9][0-9]?\b/g
+const ID = /\b(?:[ELMSRDTACKNFWJ]|CT|EN|TR|RW|MA|LS|SW|DL|MK|VA|SV|OP|OB)[1-9][0-9]?\b/g
 const OPENER = /(?<![.\w$])(?:test|it|describe)(?:\s*\.\s*\w+)*\s*\([^)'"`]*$/
 
 export function check(files) {

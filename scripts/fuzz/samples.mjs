@@ -118,6 +118,8 @@ export const READS = [
   [READ.backup, 0],
 ]
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
 export const REQUESTS = [
   { kind: 'command', id: 1, session: 7, number: 3, done: 2, body: encodeCommand([OP.put, null, key, value]) },
   ...READS.map((read, at) => ({ kind: 'read', id: 10 + at, stale: at % 2 === 0, read })),
@@ -128,6 +130,17 @@ export const REQUESTS = [
   { kind: 'attach', session: 7 },
   { kind: 'admin', id: 4, call: 'members.add', args: ['d', 'ws://d'] },
   { kind: 'admin', id: 5, call: 'status', args: [] },
+  {
+    kind: 'command',
+    id: 6,
+    session: 7,
+    number: 4,
+    done: 2,
+    body: encodeCommand([OP.put, null, key, value]),
+    trace: TRACE,
+  },
+  { kind: 'read', id: 7, stale: false, read: [READ.get, key], trace: TRACE },
+  { kind: 'admin', id: 8, call: 'status', args: [], trace: TRACE },
 ]
 
 export const REPLIES = [

@@ -28,6 +28,7 @@ test('what is left out is what the documents say, also where it is said to be un
       sessionLife: 30_000,
       // A client that counts on better clocks than the members do would believe in a hold that is over.
       drift: 0.005,
+      tracing: true,
       signal: undefined,
     })
     expect(typeof logger.warn).toBe('function')
@@ -45,6 +46,7 @@ test('what is given is taken as it is', () => {
     as: 'json',
     onUndecodable: 'bytes',
     drift: 0,
+    tracing: false,
     signal,
     tls,
   } as const

@@ -18,6 +18,7 @@ import {
   toSignal,
   unknownName,
 } from '@latchkey/protocol'
+import { tracingOption } from './tracing/tracing.js'
 
 /** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
@@ -55,6 +56,12 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   drift?: number | undefined
   /** Receives warnings and errors. Default: `console`; false: nothing is logged. */
   logger?: Logger | false | undefined
+  /**
+   * Spans of OpenTelemetry and events of node:diagnostics_channel (docs/tracing.md). Default: spans if an SDK
+   * is registered, events if somebody subscribes. true: a TypeError if @opentelemetry/api is missing. false:
+   * neither.
+   */
+  tracing?: boolean | undefined
   /** Aborts connect(). */
   signal?: AbortSignal | undefined
 }
@@ -71,6 +78,7 @@ export interface ConnectSettings {
   readonly sessionLife: number
   readonly drift: number
   readonly logger: Logger
+  readonly tracing: boolean
   readonly signal: AbortSignal | undefined
 }
 
@@ -109,6 +117,7 @@ const NAMES: Record<keyof ConnectOptions, true> = {
   sessionLife: true,
   drift: true,
   logger: true,
+  tracing: true,
   signal: true,
 }
 
@@ -130,6 +139,7 @@ export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
     sessionLife: checkLife(given.sessionLife ?? 30_000),
     drift: checkDrift(given.drift ?? DEFAULT_DRIFT),
     logger: loggerOption(given.logger),
+    tracing: tracingOption(given.tracing),
     signal: toSignal(given.signal),
   }
 }

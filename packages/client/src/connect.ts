@@ -10,6 +10,7 @@ import {
   checkConnect,
 } from './connect-options.js'
 import { OneCluster, type OneClusterPorts } from './one-cluster.js'
+import { Tracing } from './tracing/tracing.js'
 import { socketDial } from './websocket-link.js'
 import { ConnectedStore, type RemoteStore } from './remote-store.js'
 import type { ClientStore, StoreOptions } from './store/create-store.js'
@@ -61,7 +62,7 @@ export async function connectIn<S extends As = 'bytes'>(
 }
 
 function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: ClientWorld): ConnectedStore<S> {
-  const { seeds, clusterId, token, tls, as, onUndecodable, sessionLife, drift, logger } = settings
+  const { seeds, cluster, clusterId, token, tls, as, onUndecodable, sessionLife, drift, logger } = settings
   const credentials = { token, tls }
   const members = new OneCluster({
     clock,
@@ -79,6 +80,7 @@ function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: Cli
     onUndecodable,
     sessionLife,
     drift,
+    tracing: settings.tracing ? new Tracing(cluster, logger) : undefined,
     closeHook: async () => members.close(),
   }
   return new ConnectedStore<S>(options, credentials)

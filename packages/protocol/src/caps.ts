@@ -60,6 +60,12 @@ export const CAPS = {
    */
   unfinishedBytes: 64 * MiB,
   unfinishedBytesASecond: 64 * KiB,
+  /**
+   * Traced requests that a member follows at once, of one connection and of all: a further one is served
+   * without a span and a log line.
+   */
+  tracedRequestsOfOne: 1_024,
+  tracedRequests: 16_384,
   /** Waiters of one lock: ERR_BUSY beyond. */
   waiters: 10_000,
   /** Permits of one semaphore. */

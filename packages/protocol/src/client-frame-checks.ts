@@ -32,6 +32,7 @@ import type { AdminCall } from './client-messages.js'
 import type { Read } from './operations.js'
 import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf } from './results.js'
 import type { PartyResult, PartyTicket } from './party-operations.js'
+import { isTraceparent } from './traceparent.js'
 
 /** The first element of each message. Append only. */
 export const ASK = {
@@ -75,11 +76,20 @@ const answerIn = (value: unknown): Answer | Uint8Array =>
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
+/** A positional array, with one place more where the request is traced. */
+const inTrace = (what: string, ...checks: readonly Check[]): Check => {
+  const untraced = places(what, ...checks)
+  const traced = places(what, ...checks, (value) =>
+    isTraceparent(value) ? null : 'a trace must be a traceparent of version 00',
+  )
+  return (value) => (Array.isArray(value) && value.length > checks.length ? traced(value) : untraced(value))
+}
+
 type Row<Message> = readonly [check: Check, build: (places: never) => Message]
 
 const ASKS: Record<number, Row<LinkRequest>> = {
   [ASK.command]: [
-    places(
+    inTrace(
       'command',
       kind,
       id,
@@ -88,22 +98,34 @@ const ASKS: Record<number, Row<LinkRequest>> = {
       recordNumber('done'),
       bytes(CAPS.commandBytes, 'a body'),
     ),
-    (m: [kind: unknown, id: number, session: number, number: number, done: number, body: Uint8Array]) => ({
+    (
+      m: [
+        kind: unknown,
+        id: number,
+        session: number,
+        number: number,
+        done: number,
+        body: Uint8Array,
+        trace?: string,
+      ],
+    ) => ({
       kind: 'command',
       id: m[1],
       session: m[2],
       number: m[3],
       done: m[4],
       body: m[5],
+      ...(m[6] === undefined ? {} : { trace: m[6] }),
     }),
   ],
   [ASK.read]: [
-    places('read', kind, id, flag('stale'), checkRead),
-    (m: [kind: unknown, id: number, stale: boolean, read: Read]) => ({
+    inTrace('read', kind, id, flag('stale'), checkRead),
+    (m: [kind: unknown, id: number, stale: boolean, read: Read, trace?: string]) => ({
       kind: 'read',
       id: m[1],
       stale: m[2],
       read: m[3],
+      ...(m[4] === undefined ? {} : { trace: m[4] }),
     }),
   ],
   [ASK.watch]: [
@@ -147,18 +169,19 @@ const ASKS: Record<number, Row<LinkRequest>> = {
     (m: [kind: unknown, session: number]) => ({ kind: 'attach', session: m[1] }),
   ],
   [ASK.admin]: [
-    places(
+    inTrace(
       'admin',
       kind,
       id,
       (call) => (ADMIN_CALLS.includes(call as AdminCall) ? null : 'no known call'),
       listOf(orNull(name), 'arguments', MOST_ARGUMENTS),
     ),
-    (m: [kind: unknown, id: number, call: AdminCall, args: unknown[]]) => ({
+    (m: [kind: unknown, id: number, call: AdminCall, args: unknown[], trace?: string]) => ({
       kind: 'admin',
       id: m[1],
       call: m[2],
       args: m[3],
+      ...(m[4] === undefined ? {} : { trace: m[4] }),
     }),
   ],
 }

@@ -90,9 +90,12 @@ function open(frame: Uint8Array, options?: UnpackOptions): unknown[] | string {
 function requestPlaces(request: LinkRequest): unknown[] {
   switch (request.kind) {
     case 'command':
-      return [ASK.command, request.id, request.session, request.number, request.done, request.body]
+      return inTrace(
+        [ASK.command, request.id, request.session, request.number, request.done, request.body],
+        request.trace,
+      )
     case 'read':
-      return [ASK.read, request.id, request.stale, request.read]
+      return inTrace([ASK.read, request.id, request.stale, request.read], request.trace)
     case 'watch':
       return [ASK.watch, request.id, request.start, request.end, request.from, request.of ?? 0]
     case 'watchMore':
@@ -102,8 +105,14 @@ function requestPlaces(request: LinkRequest): unknown[] {
     case 'attach':
       return [ASK.attach, request.session]
     case 'admin':
-      return [ASK.admin, request.id, request.call, request.args]
+      return inTrace([ASK.admin, request.id, request.call, request.args], request.trace)
   }
+}
+
+/** A request that is traced has one place more. */
+function inTrace(places: unknown[], trace: string | undefined): unknown[] {
+  if (trace !== undefined) places.push(trace)
+  return places
 }
 
 function replyPlaces(reply: LinkReply): unknown[] {

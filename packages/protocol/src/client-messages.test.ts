@@ -29,6 +29,7 @@ import {
 } from './index.js'
 
 const key = Buffer.from('k')
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const REQUESTS: LinkRequest[] = [
   { kind: 'command', id: 1, session: 7, number: 3, done: 2, body: encodeCommand([2]) },
   { kind: 'read', id: 2, stale: true, read: [READ.get, key] },
@@ -40,6 +41,9 @@ const REQUESTS: LinkRequest[] = [
   { kind: 'attach', session: 7 },
   { kind: 'admin', id: 4, call: 'members.add', args: ['d', 'ws://d'] },
   { kind: 'admin', id: 5, call: 'transferLeadership', args: [null] },
+  { kind: 'command', id: 6, session: 7, number: 4, done: 2, body: encodeCommand([2]), trace: TRACE },
+  { kind: 'read', id: 7, stale: true, read: [READ.get, key], trace: TRACE },
+  { kind: 'admin', id: 8, call: 'status', args: [], trace: TRACE },
 ]
 const REPLIES: LinkReply[] = [
   { kind: 'answer', id: 1, time: 123, never: false, answer: encodeAnswer(okAnswer(5)) },
@@ -71,6 +75,33 @@ test('L22: all messages of a turn are one frame, and come back as they were', ()
   expect([asked.length, told.length]).toEqual([1, 1])
   expect(decodeRequests(asked[0] as Uint8Array)).toEqual(REQUESTS)
   expect(decodeReplies(told[0] as Uint8Array)).toEqual(REPLIES)
+})
+
+test('OB3: the trace of a request is a whole traceparent, or the frame is refused', () => {
+  const wrong = [
+    null,
+    '',
+    7,
+    Buffer.from(TRACE),
+    `${TRACE} `,
+    TRACE.toUpperCase(),
+    TRACE.replace('00-', '01-'),
+    TRACE.replace('0af7', 'zzzz'),
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    `00-0af7651916cd43dd8448eb211c80319c-${'0'.repeat(16)}-01`,
+    'x'.repeat(1_000_000),
+  ]
+  const untraced = [
+    [1, 6, 7, 4, 2, encodeCommand([2])],
+    [2, 7, true, [READ.get, key]],
+    [7, 8, 'status', []],
+  ]
+  for (const request of untraced) {
+    expect(decodeRequests(pack([1, [...request, TRACE]]))).toHaveLength(1)
+    for (const trace of wrong) expect(decodeRequests(pack([1, [...request, trace]]))).toMatch(/traceparent/)
+    expect(decodeRequests(pack([1, [...request, TRACE, TRACE]]))).toMatch(/places/)
+  }
+  expect(decodeRequests(pack([1, [4, 3, 100, TRACE]]))).toMatch(/places/)
 })
 
 test('an answer travels as it is, or as the bytes that were kept of it', () => {

@@ -20,7 +20,13 @@ export const CLIENTS_PATH = '/clients'
  */
 export type LinkRequest =
   | CommandRequest
-  | { readonly kind: 'read'; readonly id: number; readonly stale: boolean; readonly read: Read }
+  | {
+      readonly kind: 'read'
+      readonly id: number
+      readonly stale: boolean
+      readonly read: Read
+      readonly trace?: string | undefined
+    }
   /**
    * from 0: the watch begins after the member's revision at a linearizable read. Events are sent with this
    * id, as many as watchMore allows; a revision that was begun may exceed that.
@@ -45,6 +51,7 @@ export type LinkRequest =
       readonly id: number
       readonly call: AdminCall
       readonly args: readonly unknown[]
+      readonly trace?: string | undefined
     }
 
 /**
@@ -58,6 +65,8 @@ export interface CommandRequest {
   readonly number: number
   readonly done: number
   readonly body: Uint8Array
+  /** The traceparent (traceparent.ts) of the span in which the request is sent; left out: nobody traces it. */
+  readonly trace?: string | undefined
 }
 
 /**

@@ -7,13 +7,17 @@ import { type Answer, type AnswerReply, type LinkRequest, decodeAnswer } from '@
 import type { Call, Live } from './call.js'
 import type { Router } from './router.js'
 import { SendTimes } from './send-times.js'
+import type { StoreCounts } from './store-counts.js'
 
 const LEAST_PAUSE = 8
 const MOST_PAUSE = 250
 
+type TracedRequest = Extract<LinkRequest, { kind: 'command' | 'read' | 'admin' }>
+
 export class ActiveLink {
   readonly clock: Clock
   readonly bound: ClusterBound
+  readonly counts: StoreCounts
   readonly #random: Random
   readonly #sendTimes: SendTimes
   readonly #router: () => Router
@@ -24,8 +28,16 @@ export class ActiveLink {
   #learnedTime = 0
   #learnedFrom: Instant | undefined
 
-  constructor(clock: Clock, random: Random, bound: ClusterBound, router: () => Router, resume: () => void) {
+  constructor(
+    clock: Clock,
+    random: Random,
+    bound: ClusterBound,
+    counts: StoreCounts,
+    router: () => Router,
+    resume: () => void,
+  ) {
     this.clock = clock
+    this.counts = counts
     this.bound = bound
     this.#random = random
     this.#sendTimes = new SendTimes(clock)
@@ -65,12 +77,14 @@ export class ActiveLink {
     return this.#sendTimes.take()
   }
 
-  send(live: Live, call: Call, request: LinkRequest & { readonly id: number }): void {
+  send(live: Live, call: Call, request: TracedRequest): void {
     call.id = request.id
     call.live = live
-    call.sentAt ??= this.#sendTimes.take()
+    if (call.sentAt === undefined) call.sentAt = this.#sendTimes.take()
+    else this.counts.retries++
     live.inflight.add(request.id, call)
-    live.link?.send(request)
+    const trace = call.trace?.traceparent
+    live.link?.send(trace === undefined ? request : { ...request, trace })
     this.#router().asked(live)
   }
 

@@ -6,6 +6,7 @@ import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/prot
 import type { Link } from '../link.js'
 import type { Due } from './deadlines.js'
 import type { CallState } from './outcomes.js'
+import type { CallTrace } from '../tracing/call-trace.js'
 import type { InFlightRequests } from './in-flight-requests.js'
 
 export type Payload =
@@ -53,7 +54,9 @@ const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'metrics', '
 
 export class Call implements Due {
   readonly payload: Payload
-  readonly reject: (error: unknown) => void
+  /** undefined: nobody listens to calls. */
+  trace: CallTrace | undefined = undefined
+  readonly #reject: (error: unknown) => void
   readonly #convert: Convert<unknown>
   readonly #resolve: (result: unknown) => void
 
@@ -105,7 +108,7 @@ export class Call implements Due {
     this.payload = payload
     this.#convert = convert
     this.#resolve = resolve
-    this.reject = reject
+    this.#reject = reject
   }
 
   /** Converts the result and gives it to the caller. */
@@ -116,7 +119,19 @@ export class Call implements Due {
     } catch (error) {
       return this.reject(error)
     }
+    this.trace?.end(this.#address)
     this.#resolve(made)
+  }
+
+  /** Gives the error to the caller. */
+  reject(error: unknown): void {
+    this.trace?.end(this.#address, error)
+    this.#reject(error)
+  }
+
+  /** That of the member that answered, or was asked last. */
+  get #address(): string | undefined {
+    return (this.answeredBy ?? this.live)?.url
   }
 
   /**

@@ -26,6 +26,8 @@ import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
 import { LinkReports } from './link-reports.js'
 import type { Route, RouterEvents } from './route.js'
 import { Router } from './router.js'
+import { StoreCounts } from './store-counts.js'
+import type { Tracing } from '../tracing/tracing.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
 
 export interface EngineOptions {
@@ -35,10 +37,14 @@ export interface EngineOptions {
   /** Milliseconds of cluster time. */
   readonly sessionLife: number
   readonly drift: number
+  /** undefined: the store's calls are not followed. */
+  readonly tracing?: Tracing | undefined
 }
 
 export class Engine {
   readonly bound: ClusterBound
+  readonly counts = new StoreCounts()
+  readonly tracing: Tracing | undefined
   readonly grants = new GrantPushes()
   readonly events: Emitter<StoreEvents>
   readonly #activeLink: ActiveLink
@@ -54,6 +60,7 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     const { clock, random } = options
+    this.tracing = options.tracing
     this.bound = new ClusterBound(options.drift)
     this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
     const isRemote = 'seeds' in options.route
@@ -63,6 +70,7 @@ export class Engine {
       clock,
       random.fork('pauses'),
       this.bound,
+      this.counts,
       () => this.#router,
       () => this.#reports.resume(),
     )
@@ -147,6 +155,8 @@ export class Engine {
   ): Call {
     const call = new Call(payload, convert, resolve as (result: unknown) => void, reject)
     call.home = home
+    if (this.tracing?.followsCalls === true)
+      call.trace = this.tracing.call(payload, this.#activeLink.link?.url)
     if (!this.#pendingCalls.admit(call, options)) return call
     if (payload.what === 'command') this.#commands.submit(call)
     else this.#readsAndAdmin.submit(call)

@@ -31,6 +31,8 @@ export class LinkReports {
   #lastLeader: string | undefined
   /** The session that was last attached. */
   #attached: number | undefined
+  /** The last connection was lost, and no other one has been made yet. */
+  #isCutOff = false
 
   constructor(to: Receivers) {
     this.#to = to
@@ -58,6 +60,8 @@ export class LinkReports {
   }
 
   active(live: Live): void {
+    if (this.#isCutOff) this.#to.activeLink.counts.reconnects++
+    this.#isCutOff = false
     this.#to.linkEvents?.active(live.url)
     for (const { done } of this.#connected.splice(0)) done()
     this.attach()
@@ -112,6 +116,7 @@ export class LinkReports {
 
   lost(live: Live, reason: Error): void {
     const { activeLink, commands, readsAndAdmin, linkEvents } = this.#to
+    this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
     for (const call of owed) {
       // This call has been sent on another link since then, or waits to be sent again.

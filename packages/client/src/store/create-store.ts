@@ -26,6 +26,7 @@ import {
 import { Engine } from '../engine/engine.js'
 import type { Route } from '../engine/route.js'
 import { attempt } from './reject-not-throw.js'
+import type { Tracing } from '../tracing/tracing.js'
 import { backupToFile } from './backup-file.js'
 import { Cluster } from './cluster-calls.js'
 import { PrefixedStore, portOf } from './prefixed-store.js'
@@ -43,6 +44,8 @@ export interface StoreOptions {
   /** In ms; default 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
+  /** undefined: the store's calls are not followed. */
+  readonly tracing?: Tracing | undefined
   /** Runs once, after all pending calls have ended: it stops the own member. */
   readonly closeHook?: (() => Promise<void>) | undefined
 }
@@ -80,6 +83,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
       random,
       sessionLife: options.sessionLife ?? DEFAULT_SESSION_LIFE,
       drift: options.drift ?? DEFAULT_DRIFT,
+      tracing: options.tracing,
     })
     const parties = new Set<object>()
     const parts = { engine, clock, newId, closed: closed.signal, parties }
@@ -123,8 +127,8 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
     return this.#cluster.status(options)
   }
 
-  metrics(options?: CallOptions): Promise<Metric[]> {
-    return this.#cluster.metrics(options)
+  async metrics(options?: CallOptions): Promise<Metric[]> {
+    return [...(await this.#cluster.metrics(options)), ...this.engine.counts.metrics()]
   }
 
   transferLeadership(id?: string, options?: CallOptions): Promise<void> {

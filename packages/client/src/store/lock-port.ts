@@ -32,6 +32,8 @@ export function lockPort(options: LockPortOptions): LockPort {
   const { engine, clock, decoding, closed, newId, guarded } = options
   return {
     clock,
+    observer: engine.tracing,
+    counts: engine.counts,
     bound: engine.bound,
     electionTimeout: () => engine.cluster?.electionTimeout ?? 0,
     noLeader: () => engine.noLeader(),

@@ -18,6 +18,7 @@ import {
   OVER,
   pause,
   untilAnswered,
+  waiting,
 } from '@latchkey/lock'
 import {
   type Bytes,
@@ -93,7 +94,14 @@ export class PartyWait {
   }
 
   /** The end of the wait, or the refusal to wait at all. Rejects where the caller's limit ends it. */
-  async run(): Promise<PartyResult> {
+  run(): Promise<PartyResult> {
+    const { observer } = this.#port
+    const { of, name } = this.#terms
+    if (observer?.isOn !== true) return this.#run()
+    return observer.wait(of === PARTY_OF.latch ? 'latch' : 'barrier', [name], hasPassed, () => this.#run())
+  }
+
+  async #run(): Promise<PartyResult> {
     const port = this.#port
     const offs = [
       port.onEnded(this.#ticket[2], (result) => {
@@ -119,7 +127,7 @@ export class PartyWait {
     let result = await this.#enter()
     while (result !== undefined && result[0] === 'waiting') {
       this.#mayBeIn = true
-      if ((await this.#limit.wait(this.#woken())) === OVER) return this.#waitIsOver()
+      if ((await waiting(this.#port, this.#limit.wait(this.#woken()))) === OVER) return this.#waitIsOver()
       result = this.#ended ?? (await this.#ask())
       if (result?.[0] !== 'unknown') continue
       // The own session has ended, and the party with it, or the wait is over by cluster time.
@@ -261,6 +269,8 @@ export class PartyWait {
     return new LatchkeyError('ERR_TIMEOUT', message, { key: given, waitedMillis, outcome })
   }
 }
+
+const hasPassed = ([state]: PartyResult): boolean => state === 'passed'
 
 /** The party was in when its call ended, so that it may have passed. */
 const unsure = ({ code, message, cause }: LatchkeyError): LatchkeyError =>

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
+import { until } from './testing/small.js'
 
 /** Each has few values, whatever clients send; members are as many as the cluster has. */
 const LABELS = 'member version node door kind code reason outcome direction level le'.split(' ')
@@ -91,6 +92,32 @@ onEveryStore((at) => {
       .map(({ labels }) => labels['door'])
     expect(doors.length).toBeGreaterThan(0)
     for (const door of doors) expect(['websocket', 'process', 'member']).toContain(door)
+  })
+
+  test('metrics: the calls of this store that wait, and the holds that it has lost', async () => {
+    const counted = async () => {
+      const metrics = await at.store.metrics()
+      const valueOf = (name: string) => metrics.find((metric) => metric.name === name)?.values[0]?.value ?? -1
+      return [valueOf('latchkey_store_waiting'), valueOf('latchkey_store_lost_holds_total')] as const
+    }
+    const [waiting, lost] = await counted()
+    const [lock, set, latch] = [at.key('lock'), at.key('set'), at.key('latch')]
+    await at.store.latches.create(latch, 1)
+    const holds = [await at.store.locks.acquire(lock), await at.store.locks.acquire(set)]
+    const waits = [
+      at.store.locks.acquire(lock, { wait: '20s' }),
+      at.store.locks.acquireAll([set, at.key('free')], { wait: '20s' }),
+      at.store.latches.wait(latch),
+    ] as const
+    await until(async () => (await counted())[0] === waiting + 3)
+    for (const hold of holds) await hold.release()
+    await at.store.latches.countDown(latch)
+    const [first, second] = await Promise.all(waits)
+    expect(await counted()).toEqual([waiting, lost])
+    await Promise.all([first.release(), second.release()])
+    const short = await at.store.locks.acquire(lock, { lease: 100, renew: false })
+    await until(() => !short.held)
+    expect(await counted()).toEqual([waiting, lost + 1])
   })
 
   test('metrics: a signal, a timeout, an unknown option', async () => {

@@ -6,6 +6,7 @@ import type { Clock } from '@latchkey/base'
 import type { Barriers, Engine, Latches } from '@latchkey/client'
 import type { LockPort, Semaphores } from '@latchkey/lock'
 import type { As, ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
+import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
 import type { Unfinished } from '../member/unfinished.js'
 import type { Route } from './route-table.js'
@@ -79,6 +80,8 @@ export interface HttpPorts {
   wrote(response: ServerResponse): void
   /** A call was refused before it was run; `kind` is one of few. */
   refused(kind: string, reason: string): void
+  /** Left out: traces are not followed. */
+  readonly tracer?: RequestTracer | undefined
   metrics(): Promise<{ readonly type: string; readonly text: string }>
   /** A call failed because of a bug: it is answered with 500, and the error must be logged. */
   failed(error: unknown): void

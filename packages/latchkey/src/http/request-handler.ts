@@ -17,6 +17,12 @@ import { refuseUnknownQuery } from './request-options.js'
 import { routeAt, type RouteId } from './route-table.js'
 import { nearestPath, nearestVerb, type Place, placeOf } from './routes.js'
 
+/** `name`: as the figures name the route. */
+interface Answered {
+  readonly name: string
+  readonly reply: Reply
+}
+
 export class HttpDoor {
   readonly #ports: HttpPorts
   readonly #handlers: Readonly<Record<RouteId, Handler>>
@@ -55,7 +61,7 @@ export class HttpDoor {
       if (!response.writableFinished) end.end(new Error('the caller has gone'))
       if (this.#calls.delete(end) && this.#calls.size === 0) this.#idle()
     })
-    const { name, reply } = await this.#answer(request, end)
+    const { name, reply } = await this.#traced(request, end)
     this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
     write(request, response, withPage(this.#ports, request, reply), this.#stopping)
     this.#ports.wrote(response)
@@ -95,7 +101,17 @@ export class HttpDoor {
     for (const call of this.#calls) call.end(this.#stopped)
   }
 
-  async #answer(request: IncomingMessage, end: CallEnd): Promise<{ name: string; reply: Reply }> {
+  /** In the trace that the caller names, if it names one. */
+  async #traced(request: IncomingMessage, end: CallEnd): Promise<Answered> {
+    const { method = 'GET', headers, url = '/' } = request
+    const trace = this.#ports.tracer?.httpCall(method, headers.traceparent)
+    if (trace === undefined) return this.#answer(request, end)
+    const answered = await trace.run(() => this.#answer(request, end))
+    trace.endHttp(method, pathOfRoute(url, method), answered.reply.status)
+    return answered
+  }
+
+  async #answer(request: IncomingMessage, end: CallEnd): Promise<Answered> {
     let name = 'unknown'
     try {
       const { path, query, rawQuery } = split(request.url ?? '/')
@@ -191,6 +207,15 @@ class CallEnd {
 const figureOf = ({ routes, methods }: Place, method: string): string => {
   const id = routes[method] ?? routes[methods[0] as string]
   return id === undefined ? 'unknown' : routeAt(id).figure
+}
+
+/** For the name of a span, which must be one of few. */
+function pathOfRoute(url: string, method: string): string {
+  try {
+    return placeOf(split(url).path, method)?.path ?? 'unknown'
+  } catch {
+    return 'unknown'
+  }
 }
 
 const nothingThere = (path: string): Reply => {

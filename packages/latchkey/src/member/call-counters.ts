@@ -7,16 +7,21 @@
 //     Without this law: a stranger sends a million kinds, and each becomes a row that is kept for ever.
 
 import { type Clock, Histogram } from '@latchkey/base'
-import { type AnswerReply, codeOf, decodeAnswer, type LinkRequest, OP, READ } from '@latchkey/protocol'
+import {
+  type AnswerReply,
+  codeOf,
+  commandName,
+  decodeAnswer,
+  HIGHEST_OPERATION,
+  type LinkRequest,
+  opOf,
+  readName,
+} from '@latchkey/protocol'
 
 /** A power of two. */
 const SAMPLE = 16
 /** The most requests of one connection that are being timed. */
 const MOST_TIMED = 256
-const HIGHEST = 128
-
-const OPS = new Map<number, string>(Object.entries(OP).map(([name, op]) => [op, name]))
-const READS = new Map<number, string>(Object.entries(READ).map(([name, read]) => [read, name]))
 
 /** `process`: the store of this process, and HTTP. `member`: the stores of other members. */
 export const DOORS = ['websocket', 'process', 'member'] as const
@@ -32,8 +37,8 @@ export const newCallCounters = (clock: Pick<Clock, 'now'>): CallCounters => ({
 
 export class DoorCounters {
   readonly #clock: Pick<Clock, 'now'>
-  readonly #commands = new Float64Array(HIGHEST)
-  readonly #reads = new Float64Array(HIGHEST)
+  readonly #commands = new Float64Array(HIGHEST_OPERATION)
+  readonly #reads = new Float64Array(HIGHEST_OPERATION)
   #admin = 0
   #watches = 0
   #seen = 0
@@ -56,7 +61,7 @@ export class DoorCounters {
         return
       }
       case 'read': {
-        const read = request.read[0] & (HIGHEST - 1)
+        const read = request.read[0] & (HIGHEST_OPERATION - 1)
         this.#reads[read] = (this.#reads[read] as number) + 1
         if ((++this.#seen & (SAMPLE - 1)) === 1) timed.begin(request.id, this.#clock.now(), this.readTimes)
         return
@@ -74,9 +79,7 @@ export class DoorCounters {
   answered({ id, answer }: AnswerReply, timed: TimedRequests): void {
     this.#answered++
     if (timed.size > 0) timed.end(id, this.#clock)
-    if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return
-    const whole = answer instanceof Uint8Array ? decodeAnswer(answer) : answer
-    const code = codeOf(whole)
+    const code = errorCodeIn(answer)
     if (code === undefined) return
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
   }
@@ -90,8 +93,8 @@ export class DoorCounters {
     const add = (kind: string, count: number) => {
       if (count > 0) counts.set(kind, (counts.get(kind) ?? 0) + count)
     }
-    for (const [op, count] of this.#commands.entries()) add(OPS.get(op) ?? 'other', count)
-    for (const [read, count] of this.#reads.entries()) add(READS.get(read) ?? 'other', count)
+    for (const [op, count] of this.#commands.entries()) add(commandName(op), count)
+    for (const [read, count] of this.#reads.entries()) add(readName(read), count)
     return counts
   }
 
@@ -100,6 +103,12 @@ export class DoorCounters {
     const failed = [...this.#errors.values()].reduce((sum, count) => sum + count, 0)
     return new Map([['ok', this.#answered - failed], ...this.#errors])
   }
+}
+
+/** undefined: the answer is no error. */
+export function errorCodeIn(answer: AnswerReply['answer']): string | undefined {
+  if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return undefined
+  return codeOf(answer instanceof Uint8Array ? decodeAnswer(answer) : answer)
 }
 
 /** The requests of one connection that are being timed. */
@@ -120,11 +129,4 @@ export class TimedRequests {
     this.#begun.delete(id)
     begun.into.observe((clock.now() - begun.at) / 1000)
   }
-}
-
-/** The number of a command, which is the first element of the packed list; 0 where the bytes are something else. */
-function opOf(body: Uint8Array): number {
-  const first = body[0] ?? 0
-  if (first >= 0x90 && first <= 0x9f) return (body[1] ?? 0) & (HIGHEST - 1)
-  return first === 0xdc ? (body[3] ?? 0) & (HIGHEST - 1) : 0
 }

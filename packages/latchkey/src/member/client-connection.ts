@@ -25,6 +25,7 @@ import type { Admin } from './admin-calls.js'
 import { ClientReads } from './client-reads.js'
 import { ClientWatches } from './client-watches.js'
 import { type DoorCounters, TimedRequests } from './call-counters.js'
+import { ConnectionTraces } from './connection-traces.js'
 import type { CommandQueue } from './command-queue.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
@@ -38,6 +39,7 @@ import {
 } from './required-rights.js'
 import { type HiddenFields, heldBackOf, ownerWithoutContext } from './hidden-fields.js'
 import { failedReply, refusalError, refusedReply, tooWide } from './request-errors.js'
+import type { RequestTracer } from './request-tracer.js'
 import type { Identity, Right } from './rights.js'
 
 export interface ClientConnectionPorts {
@@ -49,6 +51,8 @@ export interface ClientConnectionPorts {
   readonly commands: CommandQueue
   /** Those of the door through which this client came. */
   readonly calls: DoorCounters
+  /** undefined: traces are not followed. */
+  readonly tracer: RequestTracer | undefined
   tell(reply: LinkReply): void
   /** The identity of this connection's client. */
   readonly identity: Identity
@@ -71,6 +75,7 @@ export class ClientConnection implements Link {
   readonly #record = new RecordSource()
   readonly #anonymous: boolean
   readonly #timed = new TimedRequests()
+  readonly #traces: ConnectionTraces
   #opening = 0
   #closed = false
 
@@ -78,19 +83,27 @@ export class ClientConnection implements Link {
     this.#ports = ports
     this.#anonymous = isAnonymous(ports.identity)
     const tell = (reply: LinkReply) => this.tell(reply)
+    this.#traces = new ConnectionTraces(ports.tracer, () => ports.node.role)
     this.#reads = new ClientReads(ports, tell)
     this.#watches = new ClientWatches(ports, tell)
   }
 
   tell(reply: LinkReply): void {
     if (this.#closed) return
-    if (reply.kind === 'answer') this.#ports.calls.answered(reply, this.#timed)
+    if (reply.kind === 'answer') {
+      this.#ports.calls.answered(reply, this.#timed)
+      if (this.#traces.size > 0) this.#traces.end(reply)
+    }
     this.#ports.tell(reply)
   }
 
   send(request: LinkRequest): void {
     if (this.#closed) return
     this.#ports.calls.came(request, this.#timed)
+    this.#run(this.#traces.begin(request))
+  }
+
+  #run(request: LinkRequest): void {
     switch (request.kind) {
       case 'command':
         return this.#command(request)
@@ -127,6 +140,7 @@ export class ClientConnection implements Link {
     this.#closed = true
     this.#watches.close()
     this.#reads.close()
+    this.#traces.close()
     this.#ports.commands.leave(this)
     this.#ports.ended(this)
   }

@@ -11,6 +11,7 @@
 // process.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
+import type { CommandRequest } from '@latchkey/protocol'
 import type { Outcome } from '@latchkey/raft'
 import { type MemberMessage, encodeMemberMessage, firstId } from './member-messages.js'
 
@@ -54,11 +55,11 @@ export class Forwarder {
 
   command(
     to: string,
-    command: { session: number; number: number; done: number; body: Uint8Array },
+    command: Pick<CommandRequest, 'session' | 'number' | 'done' | 'body' | 'trace'>,
     tell: Tell,
   ): void {
-    const { session, number, done, body } = command
-    this.#ask(to, COMMAND_MS, (id) => ({ kind: 'command', id, session, number, done, body }), tell)
+    const { session, number, done, body, trace } = command
+    this.#ask(to, COMMAND_MS, (id) => ({ kind: 'command', id, session, number, done, body, trace }), tell)
   }
 
   call(to: string, call: string, args: readonly unknown[], tell: Tell): void {

@@ -6,8 +6,10 @@ import { expect, test } from 'vitest'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
 
 const bytes = new Uint8Array([1, 2, 3])
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const all: MemberMessage[] = [
   { kind: 'command', id: 1, session: 2, number: 3, done: 4, body: bytes },
+  { kind: 'command', id: 1, session: 2, number: 3, done: 4, body: bytes, trace: TRACE },
   { kind: 'applied', id: 1, time: 99, bytes },
   { kind: 'refused', id: 1, reason: 'busy' },
   { kind: 'unknown', id: 1 },
@@ -32,6 +34,13 @@ test('a kind that is no number, or names what every list has, is null', () => {
   for (const kind of ['length', 'constructor', '__proto__', [1], null, 1.5, -1, 99])
     expect(decodeMemberMessage(pack([kind, 1, 2, 3, 4, bytes]))).toBeNull()
   expect(decodeMemberMessage(Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex'))).toBeNull()
+})
+
+test('OB3: a command with a trace that is no traceparent is null', () => {
+  const traced = (trace: unknown) => decodeMemberMessage(pack([0, 1, 2, 3, 4, bytes, trace]))
+  expect(traced(TRACE)).toMatchObject({ trace: TRACE })
+  for (const trace of [null, 7, '', TRACE.slice(1), `${TRACE}0`, TRACE.replace('00-', 'ff-')])
+    expect(traced(trace)).toBeNull()
 })
 
 test('a command with a number that no record of the log has room for is null', () => {

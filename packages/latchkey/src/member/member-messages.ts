@@ -3,7 +3,7 @@
 
 import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
-import { CAPS, pack, unpack } from '@latchkey/protocol'
+import { CAPS, isTraceparent, pack, unpack } from '@latchkey/protocol'
 
 /** A request that a follower forwards to its leader, and its outcome. The ids are the sender's. */
 export type MemberMessage =
@@ -14,6 +14,8 @@ export type MemberMessage =
       readonly number: number
       readonly done: number
       readonly body: Uint8Array
+      /** The traceparent of the follower's span, or of the client's; left out: the command is not traced. */
+      readonly trace?: string | undefined
     }
   /**
    * The answer of the log. `time`: that of the entry (CT5: it bounds cluster time); 0 when it proves nothing.
@@ -102,7 +104,15 @@ export function encodeMemberMessage(message: MemberMessage): Uint8Array {
   const kind = KINDS.indexOf(message.kind)
   switch (message.kind) {
     case 'command':
-      return pack([kind, message.id, message.session, message.number, message.done, message.body])
+      return pack([
+        kind,
+        message.id,
+        message.session,
+        message.number,
+        message.done,
+        message.body,
+        ...(message.trace === undefined ? [] : [message.trace]),
+      ])
     case 'applied':
       return pack([kind, message.id, message.time, message.bytes])
     case 'refused':
@@ -173,10 +183,12 @@ export function decodeMemberMessage(frame: Uint8Array): MemberMessage | null {
 }
 
 const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
-  command: ([id, session, number, done, body]) =>
-    count(id) && fitsRecord(session) && fitsRecord(number) && fitsRecord(done) && isCommand(body)
-      ? { kind: 'command', id, session, number, done, body: copyBytes(body) }
-      : null,
+  command: ([id, session, number, done, body, trace]) => {
+    if (!count(id) || !fitsRecord(session) || !fitsRecord(number) || !fitsRecord(done)) return null
+    if (!isCommand(body) || (trace !== undefined && !isTraceparent(trace))) return null
+    const command = { kind: 'command', id, session, number, done, body: copyBytes(body) } as const
+    return trace === undefined ? command : { ...command, trace }
+  },
   applied: ([id, time, answer]) =>
     count(id) && count(time) && bytes(answer)
       ? { kind: 'applied', id, time, bytes: copyBytes(answer) }

@@ -32,6 +32,7 @@ import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
 import { LeaderlessTime } from './leaderless-time.js'
 import { MemberLinks } from './member-links.js'
+import type { RequestTracer } from './request-tracer.js'
 import { RequestsOfMembers } from './requests-of-members.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
@@ -61,6 +62,8 @@ interface MemberPorts {
   readonly asked?: (() => void) | undefined
   /** Why no member can be added; undefined: connections of members are authenticated. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
+  /** Left out: traces are not followed. */
+  readonly tracer?: RequestTracer | undefined
   /** Left out: nothing is stored on a disk. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
   /** Requests that this member's state be deleted and the member be opened anew. Returns at once. */
@@ -146,6 +149,7 @@ export class Member extends Emitter<MemberEvents> {
       turns: new ReadTurns(ports.clock),
       commands: this.#commands,
       calls: this.#calls,
+      tracer: ports.tracer,
     })
     node.on('role', ({ leader }) => {
       if (leader !== undefined) this.#leads(leader)
@@ -202,7 +206,9 @@ export class Member extends Emitter<MemberEvents> {
   #makeRequestsOfMembers(): RequestsOfMembers {
     const { node } = this.replica
     const answer = (to: MemberId, message: MemberMessage) => this.#answer(to, message)
-    return new RequestsOfMembers({ node, kv: this.kv, commands: this.#commands, admin: this.#admin, answer })
+    const { kv } = this
+    const { tracer } = this.#ports
+    return new RequestsOfMembers({ node, kv, commands: this.#commands, admin: this.#admin, tracer, answer })
   }
 
   #makeMemberLinks(): MemberLinks {

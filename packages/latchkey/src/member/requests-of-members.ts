@@ -10,6 +10,7 @@ import { isPlainPut, type KvStore } from '@latchkey/kv'
 import {
   type AdminCall,
   type Answer,
+  commandName,
   decodeCommand,
   encodeAnswer,
   errorAnswer,
@@ -17,20 +18,28 @@ import {
   LatchkeyError,
   okAnswer,
   OP,
+  opOf,
 } from '@latchkey/protocol'
 import type { MemberId, Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin-calls.js'
+import { errorCodeIn } from './call-counters.js'
 import type { CommandQueue } from './command-queue.js'
 import type { MemberMessage } from './member-messages.js'
 import { outcomeMessage } from './outcome-message.js'
+import { refusalError } from './request-errors.js'
+import type { RequestTrace, RequestTracer } from './request-tracer.js'
 
 interface RequestsOfMembersPorts {
   readonly node: RaftNode
   readonly kv: KvStore
   readonly commands: CommandQueue
   readonly admin: Admin
+  /** undefined: traces are not followed. */
+  readonly tracer: RequestTracer | undefined
   readonly answer: (to: MemberId, message: MemberMessage) => void
 }
+
+type ForwardedCommand = Extract<MemberMessage, { kind: 'command' }>
 
 export class RequestsOfMembers {
   readonly #ports: RequestsOfMembersPorts
@@ -39,15 +48,28 @@ export class RequestsOfMembers {
     this.#ports = ports
   }
 
-  command(from: MemberId, command: Extract<MemberMessage, { kind: 'command' }>): void {
+  command(from: MemberId, command: ForwardedCommand): void {
     const { commands, kv, answer } = this.#ports
-    const told = (outcome: Outcome) => answer(from, outcomeMessage(command.id, outcome))
+    const trace = this.#follow(from, command)
+    const told = (outcome: Outcome) => {
+      trace?.end(codeOfOutcome(outcome))
+      answer(from, outcomeMessage(command.id, outcome))
+    }
     // The sender's own door has checked it. A command without a session opens one, and is alone in its entry.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
-    if (refusal !== undefined) return answer(from, { kind: 'returned', id: command.id, answer: refusal })
+    if (refusal !== undefined) {
+      trace?.end(errorCodeIn(refusal))
+      return answer(from, { kind: 'returned', id: command.id, answer: refusal })
+    }
     commands.submit(`${from} ${command.session}`, command, told, command.id, alone)
     if (isPlainPut(command.body)) kv.expectPut(command.body)
+  }
+
+  #follow(from: MemberId, { trace, body }: ForwardedCommand): RequestTrace | undefined {
+    if (trace === undefined) return undefined
+    const { tracer, node } = this.#ports
+    return tracer?.request(commandName(opOf(body)), trace, node.role, from)
   }
 
   #refusalOfSession(body: Uint8Array): Uint8Array | undefined {
@@ -68,5 +90,16 @@ export class RequestsOfMembers {
           error instanceof LatchkeyError ? error : new LatchkeyError('ERR_PROTOCOL', shortError(error))
         tell(errorAnswer(known.code, known.message, known))
       })
+  }
+}
+
+function codeOfOutcome(outcome: Outcome): string | undefined {
+  switch (outcome.type) {
+    case 'applied':
+      return errorCodeIn(outcome.answer.bytes)
+    case 'refused':
+      return refusalError(outcome.reason).code
+    case 'unknown':
+      return 'ERR_OUTCOME_UNKNOWN'
   }
 }

@@ -8,6 +8,7 @@ import type { ReplicaPorts } from '@latchkey/raft'
 import { ClusterLog } from '../member/cluster-log.js'
 import { Member } from '../member/member.js'
 import { Readiness } from '../member/readiness.js'
+import type { RequestTracer } from '../member/request-tracer.js'
 import { latchkeyVersion } from '../member/version.js'
 import type { LocalMember } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
@@ -29,6 +30,7 @@ interface Ports {
   /** Certificates and tokens in the settings may change while the member runs. */
   readonly settings: () => Settings
   readonly transport: ReplicaPorts['transport']
+  readonly tracer: RequestTracer | undefined
   /** Asks all clients to use another member. */
   readonly sendAway: () => void
   readonly quorum: (event: StoreEvents['quorum']) => void
@@ -112,6 +114,7 @@ export class CurrentMember implements LocalMember {
       note,
       asked: () => this.#serve(),
       diskUse,
+      tracer: this.#ports.tracer,
     })
     this.#member = member
     refuseUnprovenMembers(settings(), hasOthers(member))

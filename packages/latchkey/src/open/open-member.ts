@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, ConnectionErrors, newId, RefusalLog, seededRandom, Turns } from '@latchkey/base'
-import { ClientStore, type StoreOptions } from '@latchkey/client'
+import { ClientStore, requireOpenTelemetry, type StoreOptions, Tracing } from '@latchkey/client'
 import { CLIENTS_PATH, LatchkeyError, type MemberFigures, type Metric, type Status } from '@latchkey/protocol'
 import { removed } from '../member/own-membership.js'
 import { ClientDoor } from '../member/client-door.js'
@@ -13,6 +13,7 @@ import { ClientLog } from '../member/client-log.js'
 import type { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'
 import { Outboxes } from '../member/outboxes.js'
+import { RequestTracer } from '../member/request-tracer.js'
 import { whyNoLeader } from '../member/status.js'
 import { Identities, type Identity } from '../member/rights.js'
 import { Unfinished } from '../member/unfinished.js'
@@ -42,7 +43,10 @@ export class OpenedMember {
   readonly outboxes: Outboxes
   /** The received parts of messages and bodies whose rest is missing. */
   readonly unfinished: Unfinished
+  /** undefined: traces are not followed. */
+  readonly tracer: RequestTracer | undefined
   #settings: Settings
+  readonly #tracing: Tracing | undefined
   readonly #storage: Storage
   readonly #running: CurrentMember
   readonly #clients: ClientDoor
@@ -61,6 +65,7 @@ export class OpenedMember {
   ): Promise<OpenedMember> {
     const { logger } = settings
     const { clock } = world
+    if (settings.tracing) requireOpenTelemetry()
     const storage = await world.takeStorage(settings, clock)
     const opened = new OpenedMember(settings, storage, world, refusals ?? new RefusalLog({ clock, logger }))
     try {
@@ -86,6 +91,8 @@ export class OpenedMember {
     this.refusals = refusals
     this.outboxes = new Outboxes(refusals)
     this.unfinished = new Unfinished({ clock, refusals })
+    this.#tracing = settings.tracing === false ? undefined : new Tracing(settings.cluster, settings.logger)
+    this.tracer = tracerOf(this.#tracing, settings, clock)
     this.#gate = new MembersGate(() => this.#settings, clock, turns.end, refusals, this.connectionErrors)
     this.#certificates = new CertificateWatch(clock, () => this.#settings)
     this.#guardedUpgrade = this.connectionErrors.guard(
@@ -113,6 +120,7 @@ export class OpenedMember {
       turns,
       settings: () => this.#settings,
       transport: (owner) => world.transport?.(owner) ?? this.#gate.transport(owner),
+      tracer: this.tracer,
       sendAway: () => this.#clients.sendAway(),
       quorum: (event) => this.store.engine.events.emit('quorum', event),
     })
@@ -131,6 +139,7 @@ export class OpenedMember {
       newId,
       sessionLife,
       drift,
+      tracing: this.#tracing,
     }
   }
 
@@ -255,4 +264,13 @@ export class OpenedMember {
     await this.#server?.close()
     await this.#storage.release()
   }
+}
+
+function tracerOf(
+  tracing: Tracing | undefined,
+  { id, cluster, logger }: Settings,
+  clock: Clock,
+): RequestTracer | undefined {
+  if (tracing === undefined) return undefined
+  return new RequestTracer({ clock, logger, openTelemetry: tracing.openTelemetry, id, cluster })
 }

@@ -89,6 +89,8 @@ export interface OpenOptions<S extends As = 'bytes'> {
   onUndecodable?: OnUndecodable | undefined
   /** The logger. By default, warnings and errors go to `console`. With false, the store logs nothing. */
   logger?: Logger | false | undefined
+  /** As of connect(); the member's own part of a trace too (docs/tracing.md). */
+  tracing?: boolean | undefined
   /** Aborts `open`. */
   signal?: AbortSignal | undefined
 }
@@ -120,6 +122,8 @@ export interface Settings {
   readonly as: As
   readonly onUndecodable: OnUndecodable
   readonly logger: Logger
+  /** true: nothing is opened where traces cannot be written. */
+  readonly tracing: boolean | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -144,6 +148,7 @@ const NAMES: Record<keyof OpenOptions<As>, true> = {
   as: true,
   onUndecodable: true,
   logger: true,
+  tracing: true,
   signal: true,
 }
 
@@ -191,6 +196,7 @@ export function checkOptions(options: OpenOptions<As>): Settings {
     as: toAs(options.as, 'bytes'),
     onUndecodable: toOnUndecodable(options.onUndecodable, 'error'),
     logger: loggerOption(options.logger),
+    tracing: options.tracing === undefined ? undefined : checkBoolean(options.tracing, 'tracing'),
     signal: checkSignal(options.signal),
   }
   if (settings.join && members === undefined)

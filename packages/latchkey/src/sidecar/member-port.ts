@@ -16,6 +16,7 @@ import type { Acting } from '../http/index.js'
 import type { Proven } from '../open/connections.js'
 import type { Outboxes } from '../member/outboxes.js'
 import type { Unfinished } from '../member/unfinished.js'
+import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
 import type { ReloadOptions } from '../open/reload.js'
@@ -28,6 +29,7 @@ export interface Member {
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
   readonly unfinished: Unfinished
+  readonly tracer?: RequestTracer | undefined
   /** The address at which the other members reach it, from its log. */
   readonly address?: string | undefined
   isReady(): boolean

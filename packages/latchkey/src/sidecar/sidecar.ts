@@ -153,6 +153,7 @@ export class Sidecar {
       pageFile,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
       bodies: member.unfinished,
+      tracer: member.tracer,
       wrote: (response) => watchAnswer(member.outboxes, response),
       refused: (reason, why) => refusals.note('http', reason, 'a call was refused', { reason: why }),
       failed: (error) => connectionErrors.note('http', error),

@@ -19,6 +19,7 @@ import { type CallLimit, OVER, type Over } from './call-limit.js'
 import { codeOf, isSuccess, obstacleError } from './owner-decoding.js'
 import { lockCommand } from './lock-command.js'
 import type { LockCall } from './lock-port.js'
+import { waiting } from './waiting-count.js'
 import type { Confirmed } from './renewals.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type Renewal, HoldValidity } from './hold-validity.js'
@@ -159,7 +160,7 @@ export class Acquisition implements Releasable {
     })
     const wakers = (this.#wakers ??= new Set())
     wakers.add(wake)
-    const end = await limit.wait(woken)
+    const end = await waiting(this.#place.port, limit.wait(woken))
     wakers.delete(wake)
     return end
   }

@@ -152,6 +152,8 @@ export class HoldValidity implements Concern {
     const error = new LatchkeyError('ERR_LOCK_LOST', message, { cause, key, token })
     this.#loss = error
     this.#finish('lost')
+    const { counts } = this.#port
+    if (counts !== undefined) counts.lost++
     this.#abort?.abort(error)
     this.#lost(error)
   }

@@ -6,12 +6,16 @@ import {
   type Owner,
   type OwnerResult,
   isLatchkeyError,
+  type Kind,
+  KIND,
+  kindOfLockKey,
   shownLockKey,
 } from '@latchkey/protocol'
 import { Acquisition, type Attempt, type HoldChange, type Step, type Terms } from './acquisition.js'
 import type { Place } from './place.js'
 import { CallLimit, OVER, type Over } from './call-limit.js'
 import type { LockObject } from './lock-interface.js'
+import type { WaitKind } from './lock-port.js'
 import { codeOf, toKept, toOwner } from './owner-decoding.js'
 import { isWorthRetry, mayBeApplied, pause } from './background-retry.js'
 import type { HoldValidity } from './hold-validity.js'
@@ -121,7 +125,14 @@ export class Holder {
     return shownLockKey(this.#terms.key, this.#place.port.decoding)
   }
 
-  async enter(wanted: Wanted): Promise<boolean> {
+  enter(wanted: Wanted): Promise<boolean> {
+    const { observer } = this.#place.port
+    if (!wanted.waits || observer?.isOn !== true) return this.#enter(wanted)
+    const kind = WAIT_KINDS[kindOfLockKey(this.#terms.key)]
+    return observer.wait(kind, [this.#terms.key], isHeld, () => this.#enter(wanted))
+  }
+
+  async #enter(wanted: Wanted): Promise<boolean> {
     // When the store closes, it closes its own watchdog too. Then the error must name the store, so the store
     // is checked first.
     if (this.#place.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
@@ -376,3 +387,11 @@ function waitOf({ waits, limit }: Wanted): number | null {
 }
 
 const isOver = (): Over => OVER
+const isHeld = (entered: boolean): boolean => entered
+
+const WAIT_KINDS: Readonly<Record<Kind, WaitKind>> = {
+  [KIND.lock]: 'lock',
+  [KIND.semaphore]: 'semaphore',
+  [KIND.election]: 'election',
+  [KIND.webLock]: 'web_lock',
+}

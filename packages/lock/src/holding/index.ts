@@ -18,8 +18,16 @@ export { lockCommand } from './lock-command.js'
 export { flowNameArg } from './flow.js'
 export { modeArg, permitsArg } from './lock-arguments.js'
 export { circleError, obstacleError, toLockInfo, toOwner } from './owner-decoding.js'
-export type { LockCall, LockCallOptions, LockPort } from './lock-port.js'
+export type {
+  HoldingCounts,
+  LockCall,
+  LockCallOptions,
+  LockPort,
+  Observer,
+  WaitKind,
+} from './lock-port.js'
 export type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
+export { waiting } from './waiting-count.js'
 export { Watchdog, type WatchdogEvents } from './watchdog.js'
 export {
   type WebLock,

@@ -42,8 +42,35 @@ export interface LockCall {
   settled(): Promise<void>
 }
 
+export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_set' | 'latch' | 'barrier'
+
+/** Follows waits and works for those who listen to them. */
+export interface Observer {
+  /** Whether somebody listens. Asked before each of the following calls, so that they cost nothing otherwise. */
+  readonly isOn: boolean
+  wait<T>(
+    kind: WaitKind,
+    keys: readonly Uint8Array[],
+    isGranted: (result: T) => boolean,
+    run: () => Promise<T>,
+  ): Promise<T>
+  work<T>(key: Uint8Array, fencingToken: number, run: () => Promise<T>): Promise<T>
+}
+
+/** What the lock objects of one store count. */
+export interface HoldingCounts {
+  /** Callers that wait in a queue, at a latch or at a barrier now. */
+  waiting: number
+  /** Holds that were lost. */
+  lost: number
+}
+
 export interface LockPort {
   readonly clock: Clock
+  /** undefined: nobody can listen. */
+  readonly observer?: Observer | undefined
+  /** undefined: nobody asks for the counts. */
+  readonly counts?: HoldingCounts | undefined
   /** One per store. The engine calls meet() at each handshake and learn() for each answer. */
   readonly bound: ClusterBound
   /** The members' election timeout in ms: a change of leader takes one to two of these. 0: not known yet. */

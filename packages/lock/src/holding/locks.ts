@@ -202,9 +202,12 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     const { around } = this.place
     const flow = given?.flow ?? null
     const outer = around.getStore()
-    const own = { key: binary(lockKeyArg(this.prefix, key)), id, flow, outer, active: true }
+    const wanted = lockKeyArg(this.prefix, key)
+    const own = { key: binary(wanted), id, flow, outer, active: true }
     try {
-      const result = await around.run(own, async () => work(hold))
+      const run = () => around.run(own, async () => work(hold))
+      const { observer } = this.port
+      const result = await (observer?.isOn ? observer.work(wanted, hold.token, run) : run())
       await settleLoss(hold)
       return result
     } finally {

@@ -16,6 +16,7 @@ import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-r
 import { type CallLimit, OVER } from './call-limit.js'
 import { HoldValidity } from './hold-validity.js'
 import type { LockCall } from './lock-port.js'
+import { waiting } from './waiting-count.js'
 import { circleError } from './owner-decoding.js'
 
 export interface SetTerms {
@@ -36,6 +37,8 @@ const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
 /** So often an answer that leaves less than half of the lease is asked for again. */
 const MOST_RENEWED = 2
+
+const isHeld = (entered: Entered): boolean => entered === 'held'
 
 /** One key of a set, for the calls that release everything that a store has. */
 class Member implements Releasable {
@@ -89,7 +92,14 @@ export class SetAcquisition {
   }
 
   /** Asks until all keys are held, or it is refused, or the limit ends. */
-  async enter(waits: boolean, limit: CallLimit): Promise<Entered> {
+  enter(waits: boolean, limit: CallLimit): Promise<Entered> {
+    const { observer } = this.#place.port
+    if (!waits || observer?.isOn !== true) return this.#enter(waits, limit)
+    const keys = this.#terms.list.map(([key]) => key)
+    return observer.wait('lock_set', keys, isHeld, () => this.#enter(waits, limit))
+  }
+
+  async #enter(waits: boolean, limit: CallLimit): Promise<Entered> {
     const offs = waits ? this.#listen() : []
     for (const member of this.#members) this.#place.acquisitions.add(member)
     let entered: Entered | 'again' = 'broken'
@@ -123,7 +133,8 @@ export class SetAcquisition {
       throw circleError(circle, shownLockKey(key, port.decoding), port.decoding)
     }
     if (state === 'held') return this.#take(owners, waits, limit)
-    if (state === 'queued') return (await limit.wait(this.#woken())) === OVER ? 'over' : 'again'
+    if (state === 'queued')
+      return (await waiting(port, limit.wait(this.#woken()))) === OVER ? 'over' : 'again'
     return state
   }
 

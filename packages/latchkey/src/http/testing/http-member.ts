@@ -50,6 +50,7 @@ export async function httpMember(
     failed: (error) => void faults.push(error),
     hasPlace: () => true,
     bodies: member.unfinished,
+    tracer: member.tracer,
     wrote: () => {},
     refused: () => {},
     observe: () => {},

@@ -1,0 +1,68 @@
+// Rule: the channels of node:diagnostics_channel, for those who listen without OpenTelemetry. Each is a
+// TracingChannel of Node: start, end, asyncStart, asyncEnd and error, with one message for all of them.
+
+import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
+
+/** A call of a store: one request, with all its retries. */
+export interface CallMessage {
+  readonly operation: string
+  readonly namespace: string
+  /** The address of the member that answered; undefined: the member of the own process, or nobody. */
+  address: string | undefined
+  error?: unknown
+}
+
+/** A wait in a queue, at a latch or at a barrier. */
+export interface WaitMessage {
+  readonly kind: string
+  readonly namespace: string
+  readonly keys: readonly string[]
+  /** Whether the caller got what it waited for; undefined while it waits, or after an error. */
+  isGranted: boolean | undefined
+  error?: unknown
+}
+
+/** The work of a withLock. */
+export interface WorkMessage {
+  readonly namespace: string
+  readonly key: string
+  readonly fencingToken: number
+  error?: unknown
+}
+
+export const CHANNELS = {
+  call: tracingChannel<unknown, CallMessage>('latchkey:call'),
+  wait: tracingChannel<unknown, WaitMessage>('latchkey:wait'),
+  work: tracingChannel<unknown, WorkMessage>('latchkey:work'),
+} as const
+
+/** What one call, wait or work tells its channel. */
+export class Publication<Message extends { error?: unknown }> {
+  readonly #channel: TracingChannel<unknown, Message>
+  readonly message: Message
+
+  constructor(channel: TracingChannel<unknown, Message>, message: Message) {
+    this.#channel = channel
+    this.message = message
+  }
+
+  /** `work` returns at its first wait. */
+  run<T>(work: () => T): T {
+    const { start, end } = this.#channel
+    try {
+      return start.runStores(this.message, work) as T
+    } finally {
+      end.publish(this.message)
+    }
+  }
+
+  end(error: unknown): void {
+    const { asyncEnd, asyncStart, error: failed } = this.#channel
+    if (error !== undefined) {
+      this.message.error = error
+      failed.publish(this.message)
+    }
+    asyncStart.publish(this.message)
+    asyncEnd.publish(this.message)
+  }
+}

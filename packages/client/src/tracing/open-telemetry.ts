@@ -1,0 +1,180 @@
+// Driver: spans through the OpenTelemetry API that the user's process has registered.
+//
+// Laws
+// - OB1: without a registered SDK, the API is not loaded and a call allocates nothing here. Without this law:
+//   everybody pays for what few use. An SDK is registered if the API's global registry has a provider of
+//   traces; the registry is a symbol, and the API keeps its name for all of its versions 1.x.
+// - OB4: an error of the SDK, of its sampler or of its processors changes no call. Without this law: a
+//   processor throws at the end of a span, and the caller of a put waits for ever.
+
+import { createRequire } from 'node:module'
+import { type Logger, shortError } from '@latchkey/base'
+import { toTraceIds, traceparentOf } from '@latchkey/protocol'
+import type * as Api from '@opentelemetry/api'
+
+const REGISTRY = Symbol.for('opentelemetry.js.api.1')
+const PACKAGE = '@opentelemetry/api'
+const SCOPE = 'latchkey'
+export type Attributes = Readonly<Record<string, string | number | boolean | string[]>>
+
+export interface SpanTerms {
+  readonly name: string
+  readonly kind: 'client' | 'server' | 'internal'
+  readonly attributes: Attributes
+  /** The traceparent of the caller in another process. Left out: the parent is the span that is active here. */
+  readonly parent?: string | undefined
+}
+
+const registered = (): object | undefined =>
+  (globalThis as { [REGISTRY]?: { readonly trace?: object } })[REGISTRY]?.trace
+
+type Loaded = { readonly api: typeof Api; readonly error?: never } | { readonly error: unknown }
+let loaded: Loaded | undefined
+
+/** The API is CommonJS for `require` too, and shares its registry with a copy that was imported. */
+function load(): Loaded {
+  try {
+    loaded ??= { api: createRequire(import.meta.url)(PACKAGE) as typeof Api }
+  } catch (error) {
+    loaded = { error }
+  }
+  return loaded
+}
+
+/** Throws a TypeError if the API cannot be loaded. */
+export function requireOpenTelemetry(): void {
+  const { error } = load()
+  if (error === undefined) return
+  throw new TypeError(
+    `tracing: true needs the package ${PACKAGE}, which cannot be loaded: ${shortError(error)}. Install the package, or leave the option out.`,
+    { cause: error },
+  )
+}
+
+export class OpenTelemetry {
+  readonly #logger: Logger
+  /** The provider that is registered, and its tracer. */
+  #provider: object | undefined
+  #tracer: Api.Tracer | undefined
+  #hasWarned = false
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  get isRegistered(): boolean {
+    return registered() !== undefined
+  }
+
+  /** Whether a span is active in which the caller does its work. */
+  get isInSpan(): boolean {
+    const api = this.#api()
+    return api?.trace.getSpan(api.context.active()) !== undefined
+  }
+
+  /** undefined: no SDK is registered, or the span could not be started. */
+  start(terms: SpanTerms): Span | undefined {
+    const api = this.#api()
+    if (api === undefined) return undefined
+    try {
+      const context = contextOf(api, terms.parent)
+      const kind = api.SpanKind[KINDS[terms.kind]]
+      const span = this.#currentTracer(api).startSpan(
+        terms.name,
+        { kind, attributes: terms.attributes },
+        context,
+      )
+      return new Span(api, span, api.trace.setSpan(context, span), this.#failed)
+    } catch (error) {
+      this.#failed(error)
+      return undefined
+    }
+  }
+
+  #api(): typeof Api | undefined {
+    if (registered() === undefined) return undefined
+    const { api, error } = load() as Partial<{ api: typeof Api; error: unknown }>
+    if (api === undefined) this.#warn(`${PACKAGE} cannot be loaded from here, so nothing is traced`, error)
+    return api
+  }
+
+  #currentTracer(api: typeof Api): Api.Tracer {
+    const provider = registered()
+    if (this.#tracer === undefined || provider !== this.#provider) {
+      this.#provider = provider
+      this.#tracer = api.trace.getTracer(SCOPE)
+    }
+    return this.#tracer
+  }
+
+  readonly #failed = (error: unknown): void => {
+    this.#warn('a span could not be started or ended: the OpenTelemetry SDK has failed', error)
+  }
+
+  /** Once, because the same would happen at each call. */
+  #warn(message: string, error: unknown): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    this.#logger.warn(`${message}. Put it right, or give the option tracing: false.`, {
+      reason: shortError(error),
+    })
+  }
+}
+
+const KINDS = { client: 'CLIENT', server: 'SERVER', internal: 'INTERNAL' } as const
+
+function contextOf({ context, ROOT_CONTEXT, trace }: typeof Api, parent: string | undefined): Api.Context {
+  const ids = toTraceIds(parent)
+  if (ids === undefined) return context.active()
+  const { traceId, spanId, flags } = ids
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote: true })
+}
+
+/** One span, which ends once. */
+export class Span {
+  readonly #api: typeof Api
+  readonly #span: Api.Span
+  readonly #context: Api.Context
+  readonly #failed: (error: unknown) => void
+
+  constructor(api: typeof Api, span: Api.Span, context: Api.Context, failed: (error: unknown) => void) {
+    this.#api = api
+    this.#span = span
+    this.#context = context
+    this.#failed = failed
+  }
+
+  /** undefined: the span belongs to no trace, because tracing is suppressed here. */
+  get traceparent(): string | undefined {
+    const context = this.#span.spanContext()
+    if (!this.#api.isSpanContextValid(context)) return undefined
+    return traceparentOf({ traceId: context.traceId, spanId: context.spanId, flags: context.traceFlags })
+  }
+
+  rename(name: string): void {
+    this.#span.updateName(name)
+  }
+
+  /** Runs the work with this span as the active one. */
+  run<T>(work: () => T): T {
+    return this.#api.context.with(this.#context, work)
+  }
+
+  /** `code`: that of an error, if there was one. */
+  end(attributes: Attributes, code: string | undefined, error?: unknown): void {
+    try {
+      this.#span.setAttributes(attributes as Api.Attributes)
+      if (code !== undefined) this.#fails(code, error)
+      this.#span.end()
+    } catch (failure) {
+      this.#failed(failure)
+    }
+  }
+
+  #fails(code: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : code
+    this.#span.setAttribute('error.type', code)
+    if (error instanceof Error) this.#span.recordException(error)
+    this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message })
+  }
+}

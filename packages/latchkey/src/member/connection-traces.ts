@@ -1,0 +1,43 @@
+// Rule: the traced requests of one client connection that have no answer yet, by id.
+
+import { type AnswerReply, CAPS, type LinkRequest, operationName } from '@latchkey/protocol'
+import { errorCodeIn } from './call-counters.js'
+import type { RequestTrace, RequestTracer } from './request-tracer.js'
+
+export class ConnectionTraces {
+  readonly #tracer: RequestTracer | undefined
+  readonly #role: () => string
+  readonly #open = new Map<number, RequestTrace>()
+
+  constructor(tracer: RequestTracer | undefined, role: () => string) {
+    this.#tracer = tracer
+    this.#role = role
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** The request as it goes on from here: in the span of this member, if there is one. */
+  begin(request: LinkRequest): LinkRequest {
+    if (!('trace' in request) || request.trace === undefined) return request
+    if (this.#open.size >= CAPS.tracedRequestsOfOne || this.#open.has(request.id)) return request
+    const trace = this.#tracer?.request(operationName(request), request.trace, this.#role())
+    if (trace === undefined) return request
+    this.#open.set(request.id, trace)
+    return { ...request, trace: trace.traceparent }
+  }
+
+  end({ id, answer }: AnswerReply): void {
+    const trace = this.#open.get(id)
+    if (trace === undefined) return
+    this.#open.delete(id)
+    trace.end(errorCodeIn(answer))
+  }
+
+  /** The connection has closed: these requests are not answered any more. */
+  close(): void {
+    for (const trace of this.#open.values()) trace.end('ERR_CLOSED')
+    this.#open.clear()
+  }
+}

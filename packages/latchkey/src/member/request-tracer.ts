@@ -1,0 +1,133 @@
+// Driver: follows the traced requests of one member from their arrival to their answer: each has a span, if an
+// OpenTelemetry SDK is registered, and a line in the log.
+//
+// Law (OB3): what a stranger's traces cost is bounded. Each is checked whole at the door; CAPS.tracedRequests
+// are followed at once, and a further request is served without a span and without a line; warnings are limited
+// in number. Without this law: a client names a new trace in each of a million requests that wait, and the
+// member keeps them all.
+
+import { type Clock, LimitedLines, type Logger } from '@latchkey/base'
+import type { OpenTelemetry, Span, SpanTerms } from '@latchkey/client'
+import { CAPS, isTraceparent, toTraceIds } from '@latchkey/protocol'
+
+/** From this time on the line of a request is a warning. */
+const SLOW_MS = 1_000
+const WARNINGS = { most: 20, every: 10_000 }
+
+export interface RequestTracerPorts {
+  readonly clock: Pick<Clock, 'now'>
+  readonly logger: Logger
+  readonly openTelemetry: OpenTelemetry
+  /** The member, and its cluster. */
+  readonly id: string
+  readonly cluster: string
+}
+
+export class RequestTracer {
+  readonly #ports: RequestTracerPorts
+  readonly #warnings = new LimitedLines(WARNINGS)
+  #open = 0
+
+  constructor(ports: RequestTracerPorts) {
+    this.#ports = ports
+  }
+
+  /** The requests that are followed now. */
+  get open(): number {
+    return this.#open
+  }
+
+  /** A request of a client, or one that a follower forwards. undefined: it is not followed. */
+  request(operation: string, parent: string, role: string, from?: string): RequestTrace | undefined {
+    const { id, cluster } = this.#ports
+    const attributes = {
+      'db.system.name': 'latchkey',
+      'db.namespace': cluster,
+      'db.operation.name': operation,
+      'latchkey.member.id': id,
+      'latchkey.member.role': role,
+      ...(from === undefined ? {} : { 'latchkey.forwarded_by': from }),
+    }
+    return this.#begin(operation, parent, {
+      name: `${operation} ${cluster}`,
+      kind: 'server',
+      attributes,
+      parent,
+    })
+  }
+
+  /**
+   * A call of HTTP, if it names a trace. Where an instrumentation of node:http has begun a span for the call,
+   * that span goes on, and the call has only its line here.
+   */
+  httpCall(method: string, parent: unknown): RequestTrace | undefined {
+    if (!isTraceparent(parent)) return undefined
+    const { id, openTelemetry } = this.#ports
+    if (openTelemetry.isInSpan) return this.#begin(method, parent, undefined)
+    const attributes = { 'http.request.method': method, 'latchkey.member.id': id }
+    return this.#begin(method, parent, { name: method, kind: 'server', attributes, parent })
+  }
+
+  /** `terms`: undefined where no span is wanted. */
+  #begin(operation: string, parent: string, terms: SpanTerms | undefined): RequestTrace | undefined {
+    if (this.#open >= CAPS.tracedRequests) return undefined
+    const { openTelemetry, clock } = this.#ports
+    const span = terms === undefined ? undefined : openTelemetry.start(terms)
+    const traceparent = span?.traceparent ?? parent
+    this.#open++
+    const began = clock.now()
+    return new RequestTrace(traceparent, span, (code, name = operation) => {
+      this.#open--
+      this.#tell(traceparent, name, clock.now() - began, code)
+    })
+  }
+
+  #tell(traceparent: string, operation: string, millis: number, code: string | undefined): void {
+    const ids = toTraceIds(traceparent)
+    const { clock, logger } = this.#ports
+    const line = {
+      trace_id: ids?.traceId,
+      span_id: ids?.spanId,
+      operation,
+      millis: Math.round(millis),
+      ...(code === undefined ? {} : { code }),
+    }
+    if (millis < SLOW_MS) return logger.debug('a traced request was answered', line)
+    const times = this.#warnings.note('slow', clock.now())
+    if (times !== undefined) logger.warn('a traced request took long', times > 1 ? { ...line, times } : line)
+  }
+}
+
+/** One request that is followed; it ends once. */
+export class RequestTrace {
+  /** That of the member's own span; without an SDK, that of the caller. */
+  readonly traceparent: string
+  readonly #span: Span | undefined
+  readonly #ended: (code: string | undefined, name?: string) => void
+
+  constructor(traceparent: string, span: Span | undefined, ended: RequestTrace['end']) {
+    this.traceparent = traceparent
+    this.#span = span
+    this.#ended = ended
+  }
+
+  run<T>(work: () => T): T {
+    return this.#span === undefined ? work() : this.#span.run(work)
+  }
+
+  /** `code`: that of an error, if the answer is one. */
+  end(code: string | undefined): void {
+    this.#span?.end(code === undefined ? {} : { 'db.response.status_code': code }, code)
+    this.#ended(code)
+  }
+
+  /** `route`: a path of the table of routes. */
+  endHttp(method: string, route: string, status: number): void {
+    const name = `${method} ${route}`
+    this.#span?.rename(name)
+    // Of a server's answers, only those from 500 on are its errors.
+    const code = status >= 500 ? String(status) : undefined
+    this.#span?.end({ 'http.route': route, 'http.response.status_code': status }, code)
+    this.#ended(code, name)
+  }
+}

@@ -1,0 +1,14 @@
+// Rule: counts the callers of a store that wait, for its metrics.
+
+import type { LockPort } from './lock-port.js'
+
+/** The caller counts as waiting until the promise settles. */
+export async function waiting<T>({ counts }: LockPort, until: Promise<T>): Promise<T> {
+  if (counts === undefined) return until
+  counts.waiting++
+  try {
+    return await until
+  } finally {
+    counts.waiting--
+  }
+}

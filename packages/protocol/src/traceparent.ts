@@ -1,0 +1,29 @@
+// Door: the traceparent of W3C Trace Context, level 1: the trace and the span in which a request was made.
+//
+// Law (OB3): only a whole traceparent of version 00 is taken, always of the same length. Without this law: a
+// stranger sends a megabyte of text as the id of a trace, and each log line of the request repeats the text.
+
+export interface TraceIds {
+  /** 32 digits in hex, not all 0. */
+  readonly traceId: string
+  /** 16 digits in hex, not all 0. */
+  readonly spanId: string
+  /** A byte; its lowest bit says that the trace is recorded. */
+  readonly flags: number
+}
+
+const LENGTH = 55
+const SHAPE = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+
+export const isTraceparent = (value: unknown): value is string =>
+  typeof value === 'string' && value.length === LENGTH && SHAPE.test(value)
+
+/** undefined: this is no traceparent, so that nothing is known of the caller's trace. */
+export function toTraceIds(value: unknown): TraceIds | undefined {
+  if (!isTraceparent(value)) return undefined
+  const [, traceId = '', spanId = '', flags = ''] = SHAPE.exec(value) ?? []
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) }
+}
+
+export const traceparentOf = ({ traceId, spanId, flags }: TraceIds): string =>
+  `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`
