@@ -13,6 +13,7 @@ export class Orders {
   readonly #input: Writable
   readonly #waiting = new Map<string, Waiting>()
   #count = 0
+  #ended = false
 
   /** Of a process whose standard input and output are pipes. */
   constructor(child: ChildProcess) {
@@ -21,12 +22,15 @@ export class Orders {
     this.#input.on('error', () => {})
     createInterface({ input: child.stdout as Readable }).on('line', (line) => this.#hear(line))
     child.once('exit', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('the load process has ended'))
+      this.#ended = true
+      for (const { reject } of this.#waiting.values()) reject(hasEnded())
+      this.#waiting.clear()
     })
   }
 
   /** No word has a blank or a line's end in it. */
   give(...words: readonly string[]): Promise<unknown> {
+    if (this.#ended) return Promise.reject(hasEnded())
     const number = String(++this.#count)
     return new Promise((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject })
@@ -46,3 +50,5 @@ export class Orders {
     else waiting.reject(new Error(error))
   }
 }
+
+const hasEnded = () => new Error('the load process has ended')
