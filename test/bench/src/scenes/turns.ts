@@ -1,26 +1,39 @@
 // Driver: how long one command keeps a member from everything else: the commands that take longest, one at a time.
-// Each member's own timer of ten milliseconds tells how late it was at the most.
+// In each member a timer of a millisecond tells how late it was at the most.
 
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
-import { ask } from '@latchkey/test-chaos/ask'
-import type { Cluster } from '@latchkey/test-chaos/cluster'
+import { Cluster } from '@latchkey/test-chaos/cluster'
+import { until } from '@latchkey/test-chaos/until'
 import { quantiles, round } from '../measure.js'
 import { pause } from '../pause.js'
 import { inSteps } from '../steps.js'
-import type { LatchkeyScene, Stage } from './scene.js'
+import type { OwnScene, Stage } from './scene.js'
 
-export const turns: LatchkeyScene = {
+const PRELOAD = new URL('../turns-preload.js', import.meta.url).href
+
+export const turns: OwnScene = {
   name: 'turns',
   about: 'the longest turn that single large commands cause on a member',
-  on: 'latchkey',
-  fresh: true,
-  run: ({ cluster }, stage) => run(cluster, stage),
+  on: 'own',
+  async run(stage) {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-turns-'))
+    try {
+      const env = { BENCH_TURNS_FOLDER: folder, NODE_OPTIONS: `--import ${PRELOAD}` }
+      const cluster = await Cluster.start({ env })
+      await measureTurns(cluster, folder, stage).finally(() => cluster.destroy())
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
 }
 
 /** What the machine adds is not the same each time: the median of so many. */
 const ROUNDS = 3
 
-async function run(cluster: Cluster, stage: Stage): Promise<void> {
+async function measureTurns(cluster: Cluster, folder: string, stage: Stage): Promise<void> {
   const { rows, locks } = stage.quick ? { rows: 5_000, locks: 1_000 } : { rows: 100_000, locks: 10_000 }
   const store = await connect(cluster.urls)
   const found = new Map<string, { readonly what: string; readonly millis: number[] }>()
@@ -32,7 +45,7 @@ async function run(cluster: Cluster, stage: Stage): Promise<void> {
     )
     for (const [id, what, command] of commands(store, holder, rows)) {
       const known = found.get(id) ?? { what, millis: [] }
-      known.millis.push(await longestTurn(cluster, command))
+      known.millis.push(await longestTurn(cluster, folder, command))
       found.set(id, known)
     }
   }
@@ -79,26 +92,28 @@ function commands(store: Store, holder: Store, rows: number): readonly Command[]
   ]
 }
 
-/** A member computes its figures once for all who ask within a moment. */
-const FIGURES_ANEW_MILLIS = 300
-/** The interval of the member's timer is part of what it tells. */
-const TIMER_MILLIS = 10
+/** What a command leaves to be done in later turns is done. */
+const SETTLE_MILLIS = 200
 
 /** Of the member whose turn was longest. */
-async function longestTurn(cluster: Cluster, command: () => Promise<unknown>): Promise<number> {
-  await latest(cluster)
+async function longestTurn(
+  cluster: Cluster,
+  folder: string,
+  command: () => Promise<unknown>,
+): Promise<number> {
+  await longestSinceAsked(cluster, folder)
   await command()
-  await pause(FIGURES_ANEW_MILLIS)
-  return Math.max(...(await latest(cluster)).map((seconds) => seconds * 1000 - TIMER_MILLIS), 0)
+  await pause(SETTLE_MILLIS)
+  return longestSinceAsked(cluster, folder)
 }
 
-/** How late each member's timer was at the most since it was asked last, in seconds. */
-const latest = (cluster: Cluster): Promise<number[]> =>
-  Promise.all(
-    cluster.members.map(async ({ http }) => {
-      const answer = await ask(`${http}/metrics`, { timeout: 5_000 })
-      const found = /^nodejs_eventloop_lag_max_seconds ([\d.e-]+)/m.exec(answer?.body ?? '')
-      if (found === null) throw new Error('a member does not tell how late its timer was')
-      return Number(found[1])
-    }),
-  )
+async function longestSinceAsked({ members }: Cluster, folder: string): Promise<number> {
+  const each = members.map(async (member) => {
+    member.signal('SIGUSR2')
+    const file = join(folder, String(member.pid))
+    const told = await until('a member tells its longest turn', () => readFile(file, 'utf8'))
+    await rm(file)
+    return Number(told)
+  })
+  return Math.max(...(await Promise.all(each)))
+}
