@@ -15,8 +15,10 @@ const CAPS = { events: 3_000, eventBytes: 4 * 1024 * 1024 }
 /** Events over rows in memory; a batch is in the store only after `end` is called. */
 function scene(caps = CAPS) {
   const rows = new Map<string, Buffer>()
+  let reads = 0
   const store = {
     get: (key: Uint8Array) => {
+      reads++
       const row = rows.get(binary(key))
       return row && Buffer.from(row)
     },
@@ -51,6 +53,9 @@ function scene(caps = CAPS) {
       events.collect(under)
     },
     end,
+    get reads() {
+      return reads
+    },
     get busy() {
       return under !== undefined
     },
@@ -62,6 +67,30 @@ function scene(caps = CAPS) {
 }
 
 const textAt = (revision: number) => `value ${revision}`
+
+// Without it: a member whose history is full reads two old values of 1 MiB from its disk for each put of such a
+// value, while everybody waits.
+test('events of large values are dropped without reading them, from a batch, from the disk and before both', () => {
+  const large = 'x'.repeat(100_000)
+  const one = scene({ events: 3_000, eventBytes: 1_000_000 })
+  for (let i = 0; i < 8; i++) one.put(large)
+  one.begin()
+  one.end()
+  expect(one.rows.size).toBeGreaterThanOrEqual(8)
+  for (let round = 0; round < 6; round++) {
+    const before = one.reads
+    for (let i = 0; i < 5; i++) one.put(large)
+    one.begin()
+    for (let i = 0; i < 15; i++) one.put(large)
+    one.end()
+    expect(one.reads).toBe(before)
+    one.begin()
+    one.end()
+    expect(one.textOf(one.meta.revision)).toBe(large)
+  }
+  expect(one.meta.events.count).toBe(9)
+  expect(one.rows.size).toBeLessThan(15)
+})
 
 // Without this law: a watch reads old revisions, and their groups replace one in memory that no batch has
 // yet. The next watch that is up to date finds that a row is missing, and the member stops as if its disk

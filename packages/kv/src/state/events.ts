@@ -26,6 +26,7 @@ import {
 import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { BufferPool } from './buffer-pool.js'
+import { RowCache } from './row-cache.js'
 import { Sum } from './set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'
 
@@ -68,7 +69,7 @@ export class Events {
     this.#store = store
     this.#caps = caps
     this.#sum = meta.sums.events
-    this.#pieces = new RowTable(SPACE.events, store, new Sum())
+    this.#pieces = new RowTable(SPACE.events, store, new Sum(), new RowCache(0))
   }
 
   get pendingBytes(): number {
@@ -154,10 +155,8 @@ export class Events {
 
   #dropByRow(floor: number): void {
     const group = this.#groupWith(floor)
-    for (let piece = 1; piece <= group.pieces(floor); piece++) {
-      const key = pieceKey(floor, piece)
-      this.#pieces.set(key, null, this.#pieces.get(key))
-    }
+    for (let piece = 1; piece <= group.pieces(floor); piece++)
+      this.#pieces.removeUnread(pieceKey(floor, piece))
     this.#subtract(group.count(floor), group.size(floor), group.mark(floor))
   }
 

@@ -27,14 +27,33 @@ test('rows that are asked for stay, the others are dropped', () => {
   expect(shown(recent.get('k199'))).toBe('v')
 })
 
-test('cached rows are copies, and large rows are not cached', () => {
+test('cached rows are copies', () => {
   const recent = new RowCache()
   const value = bytes('before')
   recent.keep('a', value)
   value.write('behind')
   expect(shown(recent.get('a'))).toBe('before')
-  recent.keep('a', Buffer.alloc(100_000))
+})
+
+test('a large row is kept as it is, unless its buffer is much larger or it is more than a generation', () => {
+  const recent = new RowCache()
+  const large = Buffer.alloc(100_000)
+  recent.keep('a', large)
+  expect(recent.get('a')).toBe(large)
+  recent.keep('a', Buffer.alloc(200_000).subarray(0, 100_000))
   expect(recent.get('a')).toBeUndefined()
+  recent.keep('a', large)
+  recent.keep('a', Buffer.alloc(3 * 1024 * 1024))
+  expect(recent.get('a')).toBeUndefined()
+})
+
+test('large rows count as their bytes: no more than two generations of them are in memory', () => {
+  const recent = new RowCache(1_000_000)
+  const keys = Array.from({ length: 100 }, (_, i) => `k${i}`)
+  for (const key of keys) recent.keep(key, Buffer.alloc(100_000))
+  const kept = keys.filter((key) => recent.get(key) !== undefined)
+  expect(kept.length).toBeGreaterThanOrEqual(9)
+  expect(kept.length).toBeLessThanOrEqual(20)
 })
 
 /** A store in a map that counts its reads. */

@@ -9,12 +9,14 @@
 //   would fill the cache with rows that nobody needs again.
 // - There are two generations of rows at most. A row that is asked for moves to the young generation. The
 //   other rows are dropped together with the old generation.
-// - Rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
-//   owner in memory.
+// - Small rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
+//   owner in memory. A large row is kept without a copy if it fills nearly all of its buffer.
 
-/** The bytes of one generation. */
+/** The bytes of one generation. With 0 the cache keeps no large row, and of the small rows only the last. */
 const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
+/** A larger row is not copied. */
+const COPIED_BYTES = SLAB_BYTES / 4
 /** About how many bytes a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
 /** In how many slots the hashes of keys that were read are kept. Each slot has one hash. */
@@ -55,11 +57,12 @@ export class RowCache {
   /** Called when the store has this value for the key from now on. */
   keep(key: string, value: Uint8Array): void {
     this.#old.delete(key)
-    if (value.length > SLAB_BYTES / 4) {
+    const isLarge = value.length > COPIED_BYTES
+    if (isLarge && !(isAlone(value) && value.length <= this.#bytes)) {
       this.#young.delete(key)
       return
     }
-    this.#young.set(key, this.#copy(value))
+    this.#young.set(key, isLarge ? value : this.#copy(value))
     this.#youngBytes += key.length + value.length + ENTRY_BYTES
     if (this.#youngBytes > this.#bytes) this.#age()
   }
@@ -95,6 +98,9 @@ export class RowCache {
     this.#old = new Map()
   }
 }
+
+/** Whether the value fills nearly all of its buffer. */
+const isAlone = (value: Uint8Array): boolean => value.buffer.byteLength <= value.length * 1.1
 
 /** Two keys may have the same hash. Then one of them is kept after its first read, which does no harm. */
 function hashOf(key: string): number {

@@ -16,7 +16,7 @@ let file: File
 beforeEach(async () => {
   disk = new MemoryDisk()
   file = await create(disk, '/d/one')
-  await wait((done) => file.commit(0, Buffer.from('synced'), done))
+  await wait((done) => file.commit(0, [Buffer.from('synced')], done))
   await wait((done) => disk.syncDir('/d', done))
 })
 
@@ -155,7 +155,7 @@ test('the schedule decides when an operation completes, and gets the operation',
 
 test('D12 D18: damage and rollback change both images', async () => {
   const yesterday = disk.image()
-  await wait((done) => file.commit(0, Buffer.from('today!'), done))
+  await wait((done) => file.commit(0, [Buffer.from('today!')], done))
   disk.flipBit('/d/one', 3)
   disk.crash(seededRandom(1), 'all')
   expect(textOf(disk, '/d/one')).toBe('|oday!')
@@ -180,7 +180,7 @@ test('a process that has died in the middle of its work writes nothing more', as
   let isAlive = true
   const mortal = new MemoryDisk({ isAlive: () => isAlive })
   const open = await create(mortal, '/d/one')
-  await wait((done) => open.commit(0, Buffer.from('synced'), done))
+  await wait((done) => open.commit(0, [Buffer.from('synced')], done))
   await wait((done) => mortal.syncDir('/d', done))
   isAlive = false
   const told: unknown[] = []

@@ -320,7 +320,9 @@ class MemoryFile implements File {
     this.#disk.run('sync', this.#path, 0, () => inode.sync(), done, { forget: () => inode.forget() })
   }
 
-  commit(offset: number, bytes: Uint8Array, done: Done): void {
+  commit(offset: number, parts: readonly Uint8Array[], done: Done): void {
+    const [first] = parts
+    const bytes = parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
     this.write(offset, bytes, (error) => (error ? done(error) : this.sync(done)))
   }
 

@@ -27,7 +27,7 @@ describe('L22: frames', () => {
     const cutting = new Cutting(0, turnParts([[0, [blob.length]]], [blob]))
     const assembly = new Assembly()
     const frames: Uint8Array[] = []
-    while (!cutting.done) frames.push(cutting.next())
+    while (!cutting.done) frames.push(Buffer.from(cutting.next()))
     expect(frames).toHaveLength(4)
     frames.slice(0, -1).forEach((one, i) => {
       expect(assembly.take(one)).toEqual([])
@@ -36,6 +36,13 @@ describe('L22: frames', () => {
     const [parcel] = assembly.take(frames.at(-1) as Uint8Array) as Parcel[]
     expect(Buffer.compare(parcel?.blobs[0] as Uint8Array, blob)).toBe(0)
     expect(assembly.bytes).toBe(0)
+  })
+
+  test('all pieces of a frame are made in one buffer, so a large value is not in memory once more', () => {
+    const cutting = new Cutting(0, turnParts([[0, [1_000_000]]], [new Uint8Array(1_000_000)]))
+    const buffers = new Set<unknown>()
+    while (!cutting.done) buffers.add(cutting.next().buffer)
+    expect(buffers.size).toBe(1)
   })
 
   test('pieces of two send queues may be mixed', () => {
@@ -48,7 +55,7 @@ describe('L22: frames', () => {
     while (cuttings.some((cutting) => !cutting.done)) {
       for (const cutting of cuttings) {
         if (cutting.done) continue
-        const parcels = assembly.take(cutting.next())
+        const parcels = assembly.take(Buffer.from(cutting.next()))
         if (typeof parcels === 'string') throw new Error(parcels)
         for (const { blobs } of parcels) got.push(blobs[0]?.[0] as number)
       }

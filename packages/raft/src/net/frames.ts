@@ -74,7 +74,10 @@ export const length = (parts: readonly Uint8Array[]): number => {
   return sum
 }
 
-/** Cuts a frame into pieces. Each byte is copied once, into the piece that carries it. */
+/**
+ * Cuts a frame into pieces. Each byte is copied once, into the piece that carries it. All pieces are made in
+ * one buffer: whoever asks for the next piece must not need the last one any more.
+ */
 export class Cutting {
   readonly #lane: Lane
   readonly #parts: readonly Uint8Array[]
@@ -82,6 +85,7 @@ export class Cutting {
   /** The offset in the current part. */
   #at = 0
   #left: number
+  #buffer = Buffer.alloc(0)
 
   constructor(lane: Lane, parts: readonly Uint8Array[]) {
     this.#lane = lane
@@ -97,7 +101,9 @@ export class Cutting {
     const bytes = Math.min(this.#left, CAPS.frameBytes)
     this.#left -= bytes
     const [prefix, head] = prefixed(pack([PIECE, this.#lane, this.done]))
-    const frame = Buffer.allocUnsafe(PREFIX_BYTES + head.length + bytes)
+    const length = PREFIX_BYTES + head.length + bytes
+    if (this.#buffer.length < length) this.#buffer = Buffer.allocUnsafeSlow(length)
+    const frame = this.#buffer.subarray(0, length)
     frame.set(prefix, 0)
     frame.set(head, PREFIX_BYTES)
     this.#fill(frame, PREFIX_BYTES + head.length)

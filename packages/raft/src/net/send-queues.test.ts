@@ -34,7 +34,8 @@ class Reader {
   take(frame: Uint8Array): void {
     this.heard.frames++
     if (frame.length > FRAME_LIMIT) throw new Error('a frame is too long')
-    const parcels = this.#assembly.take(frame)
+    // The peer has a copy of its own.
+    const parcels = this.#assembly.take(Buffer.from(frame))
     if (typeof parcels === 'string') throw new Error(parcels)
     for (const parcel of parcels) this.heard.said.push(nameOf(parcel))
   }

@@ -134,8 +134,8 @@ export class SendQueues {
   }
 
   /**
-   * Returns the next frame. `free` means that the peer has taken all frames before. If it is false, only
-   * small messages are sent.
+   * Returns the next frame. `free` means that the system has taken all bytes of the frames before. If it is
+   * false, only small messages are sent. A piece of a cut frame is valid until the next call with `free`.
    */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []

@@ -37,17 +37,32 @@ test('a command that must be alone has an entry of its own, at any place in the 
   expect(entries).toEqual([[1], [2, 2], [3, 3, 3], [4, 4, 4, 4, 5, 5, 5, 5, 5]])
 })
 
-test("an entry shares no memory with its commands' bytes, nor with later entries", () => {
-  const proposals = new Proposals({ entryBytes: 100_000, gatheredBytes: 100_000 })
-  const handedIn = Buffer.alloc(3_000, 1)
-  proposals.add(handedIn, () => {})
-  handedIn.fill(2)
-  proposals.add(handedIn, () => {})
-  handedIn.fill(3)
-  const first = proposals.take()?.data
-  proposals.add(handedIn, () => {})
-  expect(proposals.take()?.data).toEqual(Buffer.alloc(3_000, 3))
-  expect(first).toEqual(Buffer.concat([Buffer.alloc(3_000, 1), Buffer.alloc(3_000, 2)]))
+test.each([3_000, 100_000])(
+  "an entry shares no memory with its commands' bytes, nor with later entries: %i bytes",
+  (bytes) => {
+    const proposals = new Proposals({ entryBytes: 1_000_000, gatheredBytes: 1_000_000 })
+    const handedIn = Buffer.alloc(bytes, 1)
+    proposals.add(handedIn, () => {})
+    handedIn.fill(2)
+    proposals.add(handedIn, () => {})
+    handedIn.fill(3)
+    const first = proposals.take()?.data
+    proposals.add(handedIn, () => {})
+    expect(Buffer.alloc(bytes, 3).equals(proposals.take()?.data as Uint8Array)).toBe(true)
+    const two = Buffer.concat([Buffer.alloc(bytes, 1), Buffer.alloc(bytes, 2)])
+    expect(two.equals(first as Uint8Array)).toBe(true)
+  },
+)
+
+// Without it: the log keeps 16 MiB of entries, and each of them keeps a buffer that grew to twice its bytes.
+test('a large entry takes its buffer with it, but not one that is half empty', () => {
+  const proposals = new Proposals({ entryBytes: 1_000_000, gatheredBytes: 1_000_000 })
+  for (const count of [1, 2, 3, 5]) {
+    for (let i = 0; i < count; i++) proposals.add(Buffer.alloc(100_000), () => {})
+    const data = proposals.take()?.data as Uint8Array
+    expect(data.length).toBe(count * 100_000)
+    expect(data.buffer.byteLength).toBeLessThanOrEqual((data.length * 4) / 3)
+  }
 })
 
 test('a record that cannot be copied leaves nothing behind', () => {

@@ -85,8 +85,14 @@ class Gathering {
     this.tickets.push(ticket)
   }
 
-  /** Returns a copy of the bytes. The log keeps the copy, while the buffer is used again. */
+  /** A large entry takes its buffer with it instead of a copy, unless much of the buffer is empty. */
+  get ownsItsRoom(): boolean {
+    return this.bytes >= LARGE && 4 * this.bytes >= 3 * this.room.length
+  }
+
+  /** Returns the bytes, which the log keeps. */
   data(): Uint8Array {
+    if (this.ownsItsRoom) return this.room.subarray(0, this.bytes)
     const data = Buffer.allocUnsafe(this.bytes)
     this.room.copy(data, 0, 0, this.bytes)
     return data
@@ -97,6 +103,8 @@ class Gathering {
 const ROOM = 1024
 /** A larger buffer is not kept for later entries. */
 const KEPT_ROOM = 1024 * 1024
+/** The least bytes of an entry that is not copied out of its buffer. */
+const LARGE = 64 * 1024
 
 export class Proposals {
   readonly #caps: ProposalCaps
@@ -151,7 +159,7 @@ export class Proposals {
     this.#bytes -= first.bytes
     const { dones, tickets } = first
     const batch = { data: first.data(), callers: { dones, tickets } }
-    if (first.room.length <= KEPT_ROOM) this.#room = first.room
+    if (first.room.length <= KEPT_ROOM && !first.ownsItsRoom) this.#room = first.room
     return batch
   }
 

@@ -38,7 +38,7 @@ async function fails(call: Promise<unknown>): Promise<string> {
 async function makeFile(fs: FileSystem, dir: string, name: string, text: string): Promise<string> {
   const path = joinPath(dir, name)
   const file = await open(fs, path, 'create')
-  await wait((done) => file.commit(0, bytes(text), done))
+  await wait((done) => file.commit(0, [bytes(text)], done))
   await wait((done) => file.close(done))
   await wait((done) => fs.syncDir(dir, done))
   return path
@@ -75,8 +75,11 @@ export const FILE_SYSTEM_CASES: readonly FileSystemCase[] = [
       await wait((done) => file.write(1, bytes('E'), done))
       await wait((done) => file.sync(done))
       equal(await textOf(fs, path), 'hEllo\0\0\0world', 'the sum')
-      await wait((done) => file.commit(5, bytes(' - '), done))
+      await wait((done) => file.commit(5, [bytes(' - ')], done))
       equal(await textOf(fs, path), 'hEllo - world', 'the sum after a commit')
+      const parts = ['m', 'a', '', 'ny'].map(bytes)
+      await wait((done) => file.commit(8, parts, done))
+      equal(await textOf(fs, path), 'hEllo - manyd', 'the sum after a commit of many parts')
       await wait((done) => file.close(done))
     },
   },
@@ -116,7 +119,7 @@ export const FILE_SYSTEM_CASES: readonly FileSystemCase[] = [
       const calls: ((done: (error?: Error) => void) => void)[] = [
         (done) => file.write(0, bytes('a'), done),
         (done) => file.sync(done),
-        (done) => file.commit(0, bytes('b'), done),
+        (done) => file.commit(0, [bytes('b')], done),
         (done) => file.truncate(3, done),
         (done) => file.close(done),
         (done) => fs.syncDir(dir, done),

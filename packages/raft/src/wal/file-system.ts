@@ -6,7 +6,7 @@
 //   F2  The caller has at most one call under way on a file, and does not read a file while it writes it.
 //   F3  What `write` wrote is durable only once a later `sync` of the same file has returned without an
 //       error. Before that, any part of it may be durable, in any order.
-//   F4  `commit` is `write` and `sync` in one.
+//   F4  `commit` is `write` and `sync` in one. It writes its parts one after another, as if they were joined.
 //   F5  The creation, renaming or removal of a file is durable only once `syncDir` of its folder has returned
 //       without an error.
 //   F6  After an error of `sync` or `commit` it is unknown what is durable: do not try again, stop.
@@ -21,7 +21,7 @@ export interface File {
    */
   write(offset: number, bytes: Uint8Array, done: Done): void
   sync(done: Done): void
-  commit(offset: number, bytes: Uint8Array, done: Done): void
+  commit(offset: number, parts: readonly Uint8Array[], done: Done): void
   truncate(length: number, done: Done): void
   close(done: Done): void
 }

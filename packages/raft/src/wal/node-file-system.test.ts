@@ -57,6 +57,20 @@ test('D5: short writes go on until all is written', async () => {
   expect(recovered.entries[0]?.data.length).toBe(1000)
 })
 
+test('D5: short writes of many parts go on until all is written', async () => {
+  let writes = 0
+  const writev = (fd: number, parts: readonly Uint8Array[], at: number, done: WriteDone) => {
+    writes++
+    const some = Buffer.concat(parts).subarray(0, 3)
+    nodeFs.write(fd, some, 0, some.length, at, done)
+  }
+  const file = await open(nodeFileSystem(calls({ writev })), join(root, 'file'))
+  const parts = ['a', 'bcde', '', 'fghijklmn', 'o'].map((text) => Buffer.from(text))
+  await wait((done) => file.commit(0, parts, done))
+  expect(writes).toBeGreaterThan(1)
+  expect(nodeFs.readFileSync(join(root, 'file'), 'utf8')).toBe('abcdefghijklmno')
+})
+
 test('D5: a write that writes nothing is an error, not a loop', async () => {
   const write = (_fd: number, _b: Uint8Array, _f: number, _l: number, _a: number, done: WriteDone) =>
     queueMicrotask(() => done(null, 0))

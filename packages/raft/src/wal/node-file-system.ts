@@ -13,7 +13,7 @@ import { makeFolders } from './make-folders.js'
 /** The calls of node:fs that this file needs. A test passes versions that fail. */
 export type NodeCalls = Pick<
   typeof nodeFs,
-  'open' | 'write' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
+  'open' | 'write' | 'writev' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
 > & { readonly promises: Pick<typeof nodeFs.promises, 'mkdir' | 'readdir' | 'readFile'> }
 
 const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_DSYNC } = nodeFs.constants
@@ -38,20 +38,23 @@ class NodeFile implements File {
   }
 
   write(offset: number, bytes: Uint8Array, done: Done): void {
-    this.#writeAll(this.#fd, offset, bytes, 0, done)
+    this.#writeAll(this.#fd, offset, [bytes], done)
   }
 
   sync(done: Done): void {
     this.#calls.fdatasync(this.#fd, (error) => done(error ?? undefined))
   }
 
-  commit(offset: number, bytes: Uint8Array, done: Done): void {
-    if (this.#commitFd !== undefined) return this.#writeAll(this.#commitFd, offset, bytes, 0, done)
-    if (!ONE_TRIP) return this.write(offset, bytes, (error) => (error ? done(error) : this.sync(done)))
+  commit(offset: number, parts: readonly Uint8Array[], done: Done): void {
+    if (this.#commitFd !== undefined) return this.#writeAll(this.#commitFd, offset, parts, done)
+    if (!ONE_TRIP) {
+      const written: Done = (error) => (error ? done(error) : this.sync(done))
+      return this.#writeAll(this.#fd, offset, parts, written)
+    }
     this.#calls.open(this.#path, O_WRONLY | O_DSYNC, (error, fd) => {
       if (error) return done(error)
       this.#commitFd = fd
-      this.#writeAll(fd, offset, bytes, 0, done)
+      this.#writeAll(fd, offset, parts, done)
     })
   }
 
@@ -68,14 +71,30 @@ class NodeFile implements File {
   }
 
   /** The system may write only a part of the bytes. Then another write continues (D5). */
-  #writeAll(fd: number, offset: number, bytes: Uint8Array, from: number, done: Done): void {
-    this.#calls.write(fd, bytes, from, bytes.length - from, offset + from, (error, written) => {
+  #writeAll(fd: number, offset: number, parts: readonly Uint8Array[], done: Done): void {
+    const after = (error: Error | null, written: number): void => {
       if (error) return done(error)
-      if (from + written === bytes.length) return done()
-      if (written === 0) return done(new Error(`${this.#path}: a write at ${offset + from} wrote nothing`))
-      this.#writeAll(fd, offset, bytes, from + written, done)
-    })
+      const rest = behind(parts, written)
+      if (rest.length === 0) return done()
+      if (written === 0) return done(new Error(`${this.#path}: a write at ${offset} wrote nothing`))
+      this.#writeAll(fd, offset + written, rest, done)
+    }
+    const [first] = parts
+    if (parts.length === 1 && first !== undefined)
+      this.#calls.write(fd, first, 0, first.length, offset, after)
+    else this.#calls.writev(fd, parts, offset, after)
   }
+}
+
+/** The parts without their first `bytes` bytes. */
+function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  const rest: Uint8Array[] = []
+  let skip = bytes
+  for (const part of parts) {
+    if (skip < part.length) rest.push(skip === 0 ? part : part.subarray(skip))
+    skip = Math.max(0, skip - part.length)
+  }
+  return rest
 }
 
 class NodeFileSystem implements FileSystem {

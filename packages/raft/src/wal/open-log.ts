@@ -209,7 +209,7 @@ class Boot {
     const file = await openFile(this.#fs, draft, 'create')
     const bytes = Buffer.alloc(MARK_FILE_BYTES)
     putMark(bytes, 0, mark)
-    await wait((done) => file.commit(0, bytes, done))
+    await wait((done) => file.commit(0, [bytes], done))
     await wait((done) => file.close(done))
     await wait((done) => this.#fs.rename(draft, this.#path(MARK_NAME), done))
     await wait((done) => this.#fs.syncDir(this.#options.dir, done))

@@ -42,19 +42,58 @@ const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =
   12 + textBytes(clusterId) + textBytes(memberId) + textBytes(incarnation)
 
 /**
- * Writes the record at `at` into a buffer that has room, and returns the end of the record. The first word of
- * a record is its checksum.
+ * The data of an entry that is not copied into the buffer. On the disk its bytes stand before the byte at `at`
+ * of the buffer.
  */
-export function putRecord(buffer: Buffer, at: number, kind: RecordKind, turn: Turn, place: Place): number {
-  const end = putParts(buffer, at + RECORD_HEADER_BYTES, turn)
-  buffer.writeUInt32LE(end - at, at + 4)
+export interface Apart {
+  readonly at: number
+  readonly data: Uint8Array
+}
+
+/** The least bytes of data that are not copied. */
+const APART_BYTES = 64 * 1024
+
+const isApart = ({ data }: Entry): boolean => data.length >= APART_BYTES
+
+/** The bytes of the record that are not copied into the buffer. */
+export const bytesApart = ({ entries }: Turn): number =>
+  entries.reduce((sum, entry) => (isApart(entry) ? sum + entry.data.length : sum), 0)
+
+/**
+ * Writes the record at `at` of a buffer that has room, and adds to `apart` what it did not copy; returns the
+ * end in the buffer. The record's first word is its checksum.
+ */
+export function putRecord(
+  buffer: Buffer,
+  at: number,
+  kind: RecordKind,
+  turn: Turn,
+  place: Place,
+  apart: Apart[] = [],
+): number {
+  const first = apart.length
+  const end = putParts(buffer, at + RECORD_HEADER_BYTES, turn, apart)
+  buffer.writeUInt32LE(end - at + bytesApart(turn), at + 4)
   buffer.writeUInt32LE(place.group, at + 8)
   buffer.writeUInt32LE(kind | (partsOf(turn) << 8), at + 12)
   putU64(buffer, at + 16, place.offset)
   putU64(buffer, at + 24, lastIndexAfter(turn, place.lastIndex))
-  const sum = checksum(buffer.subarray(at + 4, end), place.previous)
+  let sum = place.previous
+  for (const part of joined(buffer, at + 4, end, apart.slice(first))) sum = checksum(part, sum)
   buffer.writeUInt32LE(sum, at)
   return end
+}
+
+/** The bytes [from, end) of the buffer with what is apart in its place: the bytes as they are on the disk. */
+export function joined(buffer: Buffer, from: number, end: number, apart: readonly Apart[]): Uint8Array[] {
+  const parts: Uint8Array[] = []
+  let begin = from
+  for (const { at, data } of apart) {
+    parts.push(buffer.subarray(begin, at), data)
+    begin = at
+  }
+  if (begin < end) parts.push(buffer.subarray(begin, end))
+  return parts
 }
 
 function partsOf(turn: Turn): number {
@@ -67,14 +106,14 @@ function partsOf(turn: Turn): number {
   )
 }
 
-function putParts(buffer: Buffer, from: number, turn: Turn): number {
+function putParts(buffer: Buffer, from: number, turn: Turn, apart: Apart[]): number {
   let at = from
   if (turn.voidFrom !== undefined) {
     putU64(buffer, at, turn.voidFrom)
     at += 8
   }
   if (turn.start !== undefined) at = putStart(buffer, at, turn.start)
-  if (turn.entries.length > 0) at = putEntries(buffer, at, turn.entries)
+  if (turn.entries.length > 0) at = putEntries(buffer, at, turn.entries, apart)
   if (turn.hardState !== undefined) at = putHardState(buffer, at, turn.hardState)
   if (turn.identity !== undefined) at = putIdentity(buffer, at, turn.identity)
   return at
@@ -89,7 +128,7 @@ function putStart(buffer: Buffer, at: number, { position, membership }: Start): 
   return at + 28 + membership.length
 }
 
-function putEntries(buffer: Buffer, from: number, entries: readonly Entry[]): number {
+function putEntries(buffer: Buffer, from: number, entries: readonly Entry[], apart: Apart[]): number {
   putU64(buffer, from, elementAt(entries, 0).index)
   buffer.writeUInt32LE(entries.length, from + 8)
   let at = from + 12
@@ -98,8 +137,12 @@ function putEntries(buffer: Buffer, from: number, entries: readonly Entry[]): nu
     buffer.writeDoubleLE(entry.time, at + 8)
     buffer.writeUInt32LE(entry.data.length, at + 16)
     buffer.writeUInt32LE(entryKindCode(entry.kind), at + 20)
-    buffer.set(entry.data, at + ENTRY_HEADER_BYTES)
-    at += ENTRY_HEADER_BYTES + entry.data.length
+    at += ENTRY_HEADER_BYTES
+    if (isApart(entry)) apart.push({ at, data: entry.data })
+    else {
+      buffer.set(entry.data, at)
+      at += entry.data.length
+    }
   }
   return at
 }

@@ -10,7 +10,7 @@
 //        journal (docs/disk.md has the figures).
 
 import type { WalOptions } from './log-interface.js'
-import { putRecord, recordBytes } from './record-encoder.js'
+import { type Apart, bytesApart, joined, putRecord, recordBytes } from './record-encoder.js'
 import { type Done, type File, type FileSystem, joinPath } from './file-system.js'
 import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
 import type { LogState } from './log-state.js'
@@ -74,10 +74,12 @@ export class SegmentWriter {
   write(turns: readonly Turn[], size: number, done: Done): void {
     const { file, end, length } = this.#at
     const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
-    this.#reserve(room)
-    const checksum = this.#putTurns(turns)
-    this.#buffer.fill(0, size, room)
-    file.commit(end, this.#buffer.subarray(0, room), (error) => {
+    const copied = turns.reduce((sum, turn) => sum - bytesApart(turn), size)
+    this.#reserve(copied + room - size)
+    const apart: Apart[] = []
+    const checksum = this.#putTurns(turns, apart)
+    this.#buffer.fill(0, copied, copied + room - size)
+    file.commit(end, joined(this.#buffer, 0, copied + room - size, apart), (error) => {
       if (error !== undefined) return done(error)
       const { number, base } = this.#at
       this.#at = { file, number, base, end: end + size, length: Math.max(length, end + room), checksum }
@@ -86,15 +88,17 @@ export class SegmentWriter {
     })
   }
 
-  #putTurns(turns: readonly Turn[]): number {
+  #putTurns(turns: readonly Turn[], apart: Apart[]): number {
     const { origin, state } = this.#ports
     const buffer = this.#buffer
     let at = 0
+    let offset = this.reach
     let previous = this.#at.checksum
     for (const turn of turns) {
-      const place = { group: origin.group, offset: this.reach + at, previous, lastIndex: state.lastIndex }
-      const end = putRecord(buffer, at, TURN, turn, place)
+      const place = { group: origin.group, offset, previous, lastIndex: state.lastIndex }
+      const end = putRecord(buffer, at, TURN, turn, place, apart)
       previous = buffer.readUInt32LE(at)
+      offset += buffer.readUInt32LE(at + 4)
       state.apply(turn)
       at = end
     }
@@ -154,7 +158,7 @@ export function createSegment(
   const checksum = buffer.readUInt32LE(PREAMBLE_BYTES)
   fs.open(joinPath(dir, segmentName(number)), 'create', (error, file) => {
     if (file === undefined) return done(error)
-    file.commit(0, buffer, (error) => {
+    file.commit(0, [buffer], (error) => {
       if (error !== undefined) return done(error)
       fs.syncDir(dir, (error) => {
         if (error !== undefined) return done(error)

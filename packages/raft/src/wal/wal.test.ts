@@ -43,6 +43,25 @@ test('what is appended is there after a reopening; hard state, entries and trunc
   expect(again.recovered.fresh).toBe(false)
 })
 
+// The data of large entries is written from where it stands, between the bytes that are encoded.
+test('large entries come back, among small ones, in one record and in many records of one write', async () => {
+  const disk = new MemoryDisk()
+  const { wal } = await openWal(disk, { segmentBytes: 1e6, growBytes: 1e5 })
+  const large = (index: number, bytes: number) => entry(index, 1, String(index % 10).repeat(bytes))
+  const batches = [
+    batch({ hardState: { term: 1, vote: 'a' }, entries: [entry(1, 1), large(2, 70_000), entry(3, 1)] }),
+    batch({ entries: [large(4, 300_000), large(5, 65_536), large(6, 65_535)] }),
+    batch({ entries: [entry(7, 1)] }),
+    batch({ truncateFrom: 6, entries: [large(6, 400_000)], hardState: { term: 2, vote: 'b' } }),
+    batch({ entries: [entry(7, 2), large(8, 900_000)] }),
+    batch({ entries: [entry(9, 2)] }),
+  ]
+  await Promise.all(batches.map((one) => appended(wal, one)))
+  await wal.close()
+  const { recovered } = await openWal(disk)
+  expect(modelOf(recovered)).toEqual(batches.reduce(after, EMPTY_MODEL))
+})
+
 test('batches that come while a write is under way share the next one, and its sync', async () => {
   const ops: DiskOp[] = []
   const disk = new MemoryDisk({
