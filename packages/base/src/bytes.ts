@@ -1,7 +1,7 @@
 // Rule: small functions over bytes: compare, copy, view, and convert to and from text.
 
 const encoder = new TextEncoder()
-/** A byte order mark is kept: it is part of a key or of a value like any other character. */
+/** Keeps a byte order mark, because it may be part of a key or a value like any other character. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
@@ -22,27 +22,27 @@ export const startsWith = (bytes: Uint8Array, prefix: Uint8Array): boolean =>
   equalBytes(bytes.subarray(0, prefix.length), prefix)
 
 /**
- * A copy that shares no memory with its source. A decoded message is a view of a received frame: copy each
- * part that must outlive the frame.
+ * Returns a copy that shares no memory with its source. A decoded message is a view of a received frame. So
+ * each part that is kept longer than the frame must be copied.
  */
 export function copyBytes(bytes: Uint8Array): Uint8Array {
   return Uint8Array.prototype.slice.call(bytes)
 }
 
-/** A Buffer over the same memory, without a copy. */
+/** Returns a Buffer over the same memory, without a copy. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /**
- * A string with one character for each byte. As keys of a Map such strings have the same order as their
- * bytes.
+ * Returns a string with one character for each byte. As keys of a Map such strings have the same order
+ * as their bytes.
  */
 export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 
 /**
- * The first key after all keys that start with `prefix`; undefined where no such key exists (each byte is
- * 0xff).
+ * Returns the first key after all keys that start with `prefix`. Returns undefined if each byte of the prefix
+ * is 0xff, because then no such key exists.
  */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let i = prefix.length - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
-// Rule: the one checksum of this project: crc32. The second argument continues the checksum of earlier bytes.
-// Where a call to zlib costs more than it saves, or another polynomial is needed, a table replaces it.
+// Rule: the checksum of this project: crc32. The second argument continues the checksum of earlier bytes.
+// Very short texts, and LevelDB's other polynomial, are summed with a table instead of zlib.
 
 import { crc32 } from 'node:zlib'
 
@@ -7,7 +7,7 @@ export function checksum(bytes: Uint8Array, previous = 0): number {
   return crc32(bytes, previous)
 }
 
-/** The checksum of each single byte. `polynomial`: with its bits reversed, 0xedb88320 for crc32. */
+/** Returns the checksum of each single byte. `polynomial` has its bits reversed: 0xedb88320 for crc32. */
 export function checksumTable(polynomial: number): Int32Array {
   const table = new Int32Array(256)
   for (let byte = 0; byte < 256; byte++) {

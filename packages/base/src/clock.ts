@@ -20,13 +20,13 @@ export const nextTurn = (run: () => void): void => void setImmediate(run)
 export const microtask = (run: () => void): void => void resolved.then(run)
 
 /**
- * One instant, read from three local clocks. A leader uses the clock that ran slowest and a holder the one
+ * One moment, read from three local clocks. A leader uses the clock that ran slowest, and a holder the clock
  * that ran fastest (CT7 in docs/locks.md).
  */
 export interface Instant {
   /** process.hrtime, in ms. This clock stops while the machine is suspended. */
   readonly hr: number
-  /** os.uptime, in ms. This clock is coarse and goes on while the machine is suspended. */
+  /** os.uptime, in ms. This clock is coarse, and continues while the machine is suspended. */
   readonly up: number
   /** Date.now, in ms. This clock can jump forwards and backwards. */
   readonly wall: number
@@ -51,25 +51,28 @@ const MAX_TIMEOUT = 2 ** 31 - 1
 /** In ms: os.uptime counts in hundredths of a second. */
 const UPTIME_RESOLUTION = 10
 /**
- * In ms. Reading the uptime costs more than the other two clocks together. So the last uptime is used again
+ * In ms. Reading the uptime takes longer than reading both other clocks. So the last uptime is used again
  * until another clock has moved by this much.
  */
 const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
-/** In ms: how far a difference of two uptimes may be from the truth. */
+/** In ms, how wrong a difference of two uptimes may be. */
 const UPTIME_ERROR = UPTIME_RESOLUTION + UPTIME_REUSE
-/** In ms: the wall clock counts in whole milliseconds. */
+/** In ms. The wall clock counts in whole milliseconds. */
 const WALL_ERROR = 2
-/** By so much of the time the wall clock may run slower than the monotonic one without having been set. */
+/**
+ * The wall clock may run slower than the monotonic clock by this share of the time, without having been set.
+ */
 const WALL_DRIFT = 0.01
 
 /**
- * The most that can have passed (CT7). The monotonic clock stands still while the machine is suspended, and the
- * wall clock may be set. Where the uptime shows a suspension, or the wall clock was set back and shows none, the
- * uptime counts, with its error added. Without the error: a machine was suspended, its wall clock was set back, and
- * its holder believed in its lease for 4 ms beside the next holder (seed 310000051).
- * What none of them shows is a suspension of less than 30 ms in a time in which the wall clock was set back by less
- * than that and a hundredth of the time.
+ * Returns the most time that can have passed (CT7). The monotonic clock stands still while the machine is
+ * suspended, and the wall clock may be set. So the uptime, with its error added, is used in two cases: if it
+ * shows a suspension, or if the wall clock was set back and shows none. Without the error: a machine was
+ * suspended, its wall clock was set back, and its holder believed in its lease for 4 ms longer than the next
+ * holder had the lock (seed 310000051).
+ * No clock shows a suspension of less than 30 ms during which the wall clock was set back by less than that
+ * plus a hundredth of the time.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr
@@ -100,8 +103,8 @@ export function systemClock(uptimeSeconds: () => number): Clock {
 }
 
 /**
- * The wall clock goes on while the machine is suspended, so the uptime is read again afterwards. A reused
- * uptime is therefore never older than its own resolution.
+ * The wall clock continues while the machine is suspended. After a suspension it has moved, so the uptime is
+ * read again. A reused uptime is therefore never older than its own resolution.
  */
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined

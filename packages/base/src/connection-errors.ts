@@ -1,19 +1,21 @@
-// Driver: owns the unexpected errors of connection handlers: it counts and logs each error and closes its
-// connection.
+// Driver: counts and logs the unexpected errors of connection handlers, and closes the connection of each.
 //
 // Law: an error that a handler of a connection throws, or rejects with, ends that connection and nothing
 // else. Without this law: a client sends a frame that no check foresaw. The handler throws inside a socket's
 // event, nothing catches the error, and the whole process ends.
 //
-// The decoders run first, and turn each frame into a value of the expected shape or into a refusal. So an
-// error that arrives here is a bug of ours. It must be visible in the metrics (counter) and in the log
-// (line).
+// The decoders run first, and turn each frame into a value of the expected form or into a refusal. So an
+// error that arrives here is a bug of this project. It must be visible in the metrics (as a counter) and in
+// the log (as a line).
 
 import type { Clock } from './clock.js'
-import { LimitedLines, shortText } from './limited-lines.js'
+import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
-/** The kinds of handlers: labels of a metric, constants of the code only. */
+/**
+ * The kinds of handlers. They are labels of a metric, so they must be constants of the code and no
+ * text of a client.
+ */
 export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
 
 export class ConnectionErrors {
@@ -27,8 +29,8 @@ export class ConnectionErrors {
   }
 
   /**
-   * Wraps a handler. When the handler throws, or its promise rejects, `close` closes the connection.
-   * `where` names the kind of handler.
+   * Wraps a handler. If the handler throws, or its promise rejects, `close` closes the connection. `where`
+   * names the kind of handler.
    */
   guard<Args extends readonly unknown[]>(
     where: ConnectionHandler,
@@ -40,7 +42,7 @@ export class ConnectionErrors {
       try {
         close(...args)
       } catch {
-        // A connection that cannot be closed is closed already.
+        // A connection that cannot be closed has been closed before.
       }
     }
     return (...args) => {
@@ -66,7 +68,7 @@ export class ConnectionErrors {
   }
 }
 
-/** One short line about any thrown value, with its place in the code. Never throws. */
+/** Returns one short line about any thrown value, with the place in the code. Never throws. */
 export function shortError(error: unknown): string {
   try {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown ${typeof error}`
@@ -78,13 +80,13 @@ export function shortError(error: unknown): string {
   }
 }
 
-/** The file and line in which the error was made, if the stack has them. */
+/** Returns the file and line in which the error was made, if the stack has them. */
 export const codePlace = (error: Error): string | undefined =>
   /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error))?.[1]
 
 /**
- * The lines of the stack that name a place in the code. The error's message stands above them and may have
- * several lines.
+ * Returns the line of the stack that names a place in the code. The error's message comes before the stack
+ * and may have several lines.
  */
 const stackOf = ({ stack }: Error): string =>
   (stack ?? '').split('\n').find((line) => /^\s+at /.test(line)) ?? ''

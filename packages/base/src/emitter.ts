@@ -6,23 +6,27 @@ import { didYouMean } from './nearest-name.js'
 interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
-  /** Removed: the listener is not called any more, not even for an event that is being emitted now. */
+  /**
+   * True after the listener was removed. It is not called any more, not even for an event that is
+   * being emitted now.
+   */
   off: boolean
 }
 
 /**
  * Laws, the same as those of Node's EventEmitter:
- * - listeners are called in the order in which they were added; a listener that was added twice is called
- *   twice;
- * - a listener that is added while an event is emitted is not called for that event;
- * - `off` removes the listener that was added last among equal ones, also one that was added by `once`.
+ * - listeners are called in the order in which they were added. A listener that was added twice is
+ *   called twice.
+ * - a listener that is added while an event is emitted is not called for that event.
+ * - `off` removes the listener that was added last among equal ones. It also removes one that was
+ *   added by `once`.
  */
 export class Emitter<Events extends Record<string, unknown>> {
   #registrations = new Map<keyof Events, readonly Registration[]>()
   readonly #names: readonly (keyof Events & string)[] | undefined
 
   /**
-   * `names`: all events, for an emitter whose listeners belong to a user. A listener of another event is
+   * `names` lists all events, for an emitter to which a user adds listeners. A listener of any other event is
    * refused, because that event would never be emitted.
    */
   constructor(names?: readonly (keyof Events & string)[]) {
@@ -45,7 +49,7 @@ export class Emitter<Events extends Record<string, unknown>> {
 
   /**
    * `failed` receives each error that a listener throws. Without `failed` the error is thrown in a microtask,
-   * as an uncaught exception of the process.
+   * so that Node reports it as an uncaught exception.
    */
   emit<Name extends keyof Events>(
     name: Name,
@@ -64,7 +68,7 @@ export class Emitter<Events extends Record<string, unknown>> {
   }
 
   #add(name: keyof Events, listener: Registration['listener'], once: boolean): () => void {
-    // Node's `once(emitter, name)` adds a listener of 'error' to any emitter.
+    // Node's `once(emitter, name)` adds a listener of 'error' to any emitter, so 'error' is not refused.
     if (this.#names !== undefined && name !== 'error' && !(this.#names as readonly unknown[]).includes(name))
       throw unknownEvent(name, this.#names)
     if (typeof listener !== 'function') throw new TypeError('listener must be a function')

@@ -1,11 +1,11 @@
-// Driver: owns the end of a turn of the event loop, so that what is decided in a turn is sent in the same
-// turn.
+// Driver: runs functions at the end of a turn of the event loop, so that a message that results from an input
+// of the turn is sent in the same turn.
 //
 // Laws
-//   - `work` functions run after the event loop has delivered all input of this turn; work that they add runs
-//     in the next turn
-//   - `end` functions run after all work of the turn, also those that this work added: no message waits for
-//     another turn
+//   - `work` functions run after the event loop has delivered all input of this turn. Work that they add runs
+//     in the next turn.
+//   - `end` functions run after all work of the turn. Functions that the work adds run in the same turn too,
+//     so no message waits for another turn.
 
 export type Defer = (run: () => void) => void
 

@@ -1,10 +1,12 @@
-// Rule: a binary heap: whatever is added in whichever order, the item that comes first is at the top.
+// Rule: a binary heap. The smallest item is always at the top, in whatever order the items were added.
 
 export class Heap<T> {
   readonly #items: T[] = []
   readonly #isBefore: (a: T, b: T) => boolean
 
-  /** Of two items that are equal in this order either may come out first. */
+  /**
+   * `isBefore` compares two items. When two items compare equal, the heap may return either of them first.
+   */
   constructor(isBefore: (a: T, b: T) => boolean) {
     this.#isBefore = isBefore
   }
@@ -13,7 +15,7 @@ export class Heap<T> {
     return this.#items.length
   }
 
-  /** The first item; undefined: there is none. */
+  /** The first item, or undefined if the heap is empty. */
   get top(): T | undefined {
     return this.#items[0]
   }
@@ -36,7 +38,7 @@ export class Heap<T> {
     items[at] = item
   }
 
-  /** Takes the first item out. */
+  /** Removes and returns the first item. */
   pop(): T | undefined {
     const items = this.#items
     const first = items[0]

@@ -1,13 +1,17 @@
-// Rule: counts values by size, in fixed steps, as Prometheus wants a histogram. One value costs a few comparisons.
+// Rule: counts values by size, in fixed steps, as Prometheus wants a histogram. One value costs a
+// few comparisons.
 
-/** In seconds: from a quarter of a millisecond, a sync of a fast disk, to ten seconds. */
+/** In seconds. A quarter of a millisecond is a sync of a fast disk. The last step is ten seconds. */
 export const DURATION_STEPS: readonly number[] = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
 
 export class Histogram {
   readonly steps: readonly number[]
-  /** How many values were at most as large as each step, and larger than the one before; the last: larger than all. */
+  /**
+   * For each step, how many values were at most as large as the step, and larger than the step before. The
+   * last number counts the values that were larger than all steps.
+   */
   readonly #counts: number[]
   #sum = 0
 

@@ -1,5 +1,5 @@
 export { DURATION_STEPS, Histogram } from './histogram.js'
-export { onAbort } from './abort.js'
+export { onAbort } from './abort-signal-listeners.js'
 export { AssertionError, assert, elementAt, lastOf, unreachable } from './assert.js'
 export {
   EMPTY,
@@ -23,13 +23,13 @@ export {
   codePlace,
   shortError,
 } from './connection-errors.js'
-export { endRefused, REFUSED_MS } from './end-refused.js'
+export { endRefused, REFUSED_MS } from './close-refused-socket.js'
 export { Emitter } from './emitter.js'
 export { RecyclingMap } from './recycling-map.js'
-export { newId } from './ids.js'
+export { newId } from './random-ids.js'
 export { consoleLogger, type Logger, loggerOption, silentLogger } from './logger.js'
-export { LimitedLines, shortText } from './limited-lines.js'
-export { type RefusalCount, type RefusalFields, RefusalLog } from './refusals.js'
+export { LimitedLines, shortText } from './log-line-limit.js'
+export { type RefusalCount, type RefusalFields, RefusalLog } from './refusal-log.js'
 export { didYouMean, nearest } from './nearest-name.js'
 export { NONCE_BYTES, newNonce } from './nonce.js'
 export { type Random, seededRandom } from './random.js'

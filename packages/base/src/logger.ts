@@ -1,4 +1,4 @@
-// Rule: the port for log lines, and what a user passes for it.
+// Rule: the port for log lines, and the loggers that a user can pass.
 
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -10,7 +10,7 @@ export interface Logger {
 const nothing = () => {}
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Warnings and errors go to the console; what is only of interest does not. */
+/** Writes warnings and errors to the console, and nothing else. */
 export const consoleLogger: Logger = {
   ...silentLogger,
   // oxlint-disable-next-line no-console -- where no logger was given, a user has to see what went wrong
@@ -22,7 +22,7 @@ export const consoleLogger: Logger = {
 const shown = (message: string, fields: Readonly<Record<string, unknown>> = {}): unknown[] =>
   Object.keys(fields).length === 0 ? [`latchkey: ${message}`] : [`latchkey: ${message}`, fields]
 
-/** The option `logger` of a store. Throws a TypeError for what is none. */
+/** Checks the option `logger` of a store. Throws a TypeError if the value is no logger. */
 export function loggerOption(given: unknown): Logger {
   if (given === undefined) return consoleLogger
   if (given === false) return silentLogger

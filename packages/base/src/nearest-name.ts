@@ -1,9 +1,12 @@
-// Rule: the known name that a misspelt name probably means.
+// Rule: finds the known name that a misspelt name probably means.
 
-/** A longer text is no name, and is not compared: the comparison would take long. */
+/** A text longer than this is not compared, because the comparison would take long. */
 const LONGEST = 64
 
-/** The nearest known name, if at most a third of its letters (but at least one) differ; else undefined. */
+/**
+ * Returns the nearest known name, if at most a third of its letters (but at least one) are wrong,
+ * else undefined.
+ */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   if (given.length > LONGEST) return undefined
   const word = given.toLowerCase()
@@ -13,13 +16,13 @@ export function nearest(given: string, known: readonly string[]): string | undef
   return near.toSorted((a, b) => a.steps - b.steps)[0]?.name
 }
 
-/** A hint to append to an error about an unknown name: ': did you mean "guard"?', or an empty text. */
+/** Returns a hint for an error about an unknown name, such as ': did you mean "guard"?', or an empty text. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const name = nearest(given, known)
   return name === undefined ? '' : `: did you mean ${JSON.stringify(name)}?`
 }
 
-/** The number of letters that are wrong, missing, added, or exchanged with the next letter. */
+/** How many letters are wrong, missing, added, or exchanged with the next letter. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)

@@ -1,5 +1,5 @@
-// Rule: a random generator with a seed (sfc32). All random choices are drawn from a generator that the caller
-// passes in.
+// Rule: a random generator with a seed (sfc32). All random choices are made with a generator that the caller
+// passes in, so that a test can repeat them.
 
 export interface Random {
   /** An integer in [0, 2^32). */
@@ -10,7 +10,10 @@ export interface Random {
   between(low: number, high: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
-  /** An independent generator, so that an added draw in one place does not change the draws in another. */
+  /**
+   * Returns an independent generator, so that one more random choice in one place does not change the
+   * choices in another.
+   */
   fork(name: string): Random
 }
 
@@ -38,7 +41,7 @@ export function seededRandom(seed: number | string): Random {
   }
 }
 
-/** Makes four words of state from a text: FNV-1a over the text, mixed once more for each word. */
+/** Makes four words of state from a text, by FNV-1a over the text, mixed once more for each word. */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5
   const words: number[] = []

@@ -1,13 +1,13 @@
-// Rule: a Map for entries that come and go all the time.
+// Rule: a Map for entries that are added and deleted all the time.
 
-/** After fewer deletions than this a new Map is not worth its cost. */
+/** After fewer deletions than this, a new Map would cost more than it saves. */
 const FEW = 16
 
 /**
- * V8's Map replaces its table again and again while entries come and go. The old table keeps its entries, and
- * points to the new table for the sake of iterators. Once an old table is in V8's old generation, each
- * collection of the young generation keeps all later tables and their values alive. So entries that were
- * deleted long ago are copied again and again.
+ * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps its
+ * entries, and points to the new table for the sake of iterators. Once an old table is in V8's old
+ * generation, each collection of the young generation keeps all later tables and their values alive. So
+ * entries that were deleted long ago are copied again and again.
  * Law: after as many deletions as there are entries, the Map is a new one, to which no old table points.
  */
 export class RecyclingMap<Key, Value> {
@@ -26,7 +26,7 @@ export class RecyclingMap<Key, Value> {
     this.#map.set(key, value)
   }
 
-  /** Returns false when there was no such entry. */
+  /** Returns false if there was no such entry. */
   delete(key: Key): boolean {
     if (!this.#map.delete(key)) return false
     if (++this.#deleted >= this.#map.size + FEW) {
@@ -46,14 +46,14 @@ export class RecyclingMap<Key, Value> {
   }
 
   /**
-   * The values in the order of insertion. The caller may delete an entry that the iterator has returned
-   * already.
+   * Returns the values in the order of insertion. The caller may delete an entry that the iterator has
+   * already returned.
    */
   values(): IterableIterator<Value> {
     return this.#map.values()
   }
 
-  /** A copy of the keys as they are now, in the order of insertion. */
+  /** Returns a copy of the present keys, in the order of insertion. */
   keys(): Key[] {
     return [...this.#map.keys()]
   }

@@ -1,13 +1,13 @@
-// Door: checks and converts the arguments of a user's call. A wrong argument is a TypeError that names it; a
-// value that is too large is ERR_TOO_LARGE. Byte arrays are not copied here. Code that keeps one after the call
-// has to copy it; a command needs no copy, because it is encoded at once.
+// Door: checks and converts the arguments of a user's call. A wrong argument is a TypeError that names it. A
+// value that is too large is ERR_TOO_LARGE. Byte arrays are not copied here. Code that keeps an array after
+// the call must copy it. A command needs no copy, because it is encoded at once.
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './caps.js'
 import { millis } from './duration.js'
 import { LatchkeyError } from './errors.js'
-import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './known-names.js'
-import { KIND, lockKeyOf } from './lock-names.js'
+import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './unknown-name-errors.js'
+import { KIND, lockKeyOf } from './lock-keys.js'
 import type { GuardArg } from './operations.js'
 import { show } from './show-value.js'
 import type { As, Decoding, OnUndecodable } from './encodings.js'
@@ -36,21 +36,21 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
   return bytes
 }
 
-/** A copy, for what is kept beyond the call. */
+/** Returns a copy of the key, which may be kept after the call. */
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
-/** `as`: of the call. A value of `bytes` or `string` is text or bytes as it is. */
+/** `as` is the encoding of the call. Under `bytes` and `string` a value is taken as text or bytes. */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   const bytes = as === 'bytes' || as === 'string' ? toBytes(value, name) : encodeParsed(value, as, name)
   if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)
   return bytes
 }
 
-/** undefined: no value, which is null on the wire. */
+/** Undefined means that there is no value. It is null on the wire. */
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
-/** The start or end of a range: a key, or empty. */
+/** The start or the end of a range: a key, or empty. */
 export function toBound(value: unknown, name: string): Uint8Array {
   const bytes = toBytes(value, name)
   if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)
@@ -73,7 +73,7 @@ export function toRecord(value: unknown, name: string): Record<string, unknown> 
   throw new TypeError(`${name} must be an object; got ${show(value)}`)
 }
 
-// ---- options
+// ---- Options
 
 export interface CallArgs {
   readonly timeout: number | undefined
@@ -94,8 +94,8 @@ const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'onUndecodable', 'con
 const GUARD_FIELDS = knownNames('key', 'token', 'shared')
 
 /**
- * `call`: whose options they are. `standard` is the timeout where none is given: 5 s, or null for calls that
- * wait without limit.
+ * `call` names the call for error messages. `standard` is the timeout if the options give none: 5 s, or null
+ * for calls that wait without limit.
  */
 export function callArgs(
   call: string,
@@ -116,7 +116,10 @@ export function callArgs(
   }
 }
 
-/** A list of what is known would not say where a key gets a life. */
+/**
+ * Refuses `ttl` and `ephemeral` with a message of their own. The usual message, a list of the known options,
+ * would not say which calls give a key a lifetime.
+ */
 function refuseLife(given: object, call: string): void {
   const name = ['ttl', 'ephemeral'].find((one) => Object.hasOwn(given, one))
   if (name === undefined) return
@@ -141,7 +144,7 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
   throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
 }
 
-/** `standard` is what the store says where the call does not. */
+/** `standard` is used for what the call's options do not say. */
 export function readArgs(
   call: string,
   options: unknown,
@@ -156,7 +159,7 @@ export function readArgs(
   return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
-/** How a call reads and writes values: what it does not say, `standard` says. */
+/** How a call reads and writes values. `standard` is used for what the call's options do not say. */
 export function decodingArg(options: unknown, standard: Decoding): Decoding {
   if (options === undefined || options === null) return standard
   const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }

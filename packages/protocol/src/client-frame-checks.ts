@@ -1,5 +1,5 @@
-// Door: converts one decoded message of a frame to a LinkRequest or LinkReply. A returned text is the reason
-// for a refusal.
+// Door: converts one decoded message of a frame to a LinkRequest or LinkReply. If a text is returned, it is
+// the reason for a refusal.
 
 import {
   checkAnswer,
@@ -31,10 +31,10 @@ import {
 import type { AdminCall } from './client-messages.js'
 import type { Read } from './operations.js'
 import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf } from './results.js'
-import type { PartyResult, PartyTicket } from './party-operations.js'
+import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 import { isTraceparent } from './traceparent.js'
 
-/** The first element of each message. Append only. */
+/** The first element of each message. New ones are only added at the end. */
 export const ASK = {
   hello: 0,
   command: 1,
@@ -57,8 +57,8 @@ export const TELL = {
 
 const kind = count('a kind')
 /**
- * The limit of the narrowest field that will hold the number: the door refuses a number that the leader could
- * not write into its log.
+ * A number that fits into a record of the log. A larger number must be refused here, because the leader could
+ * not write it into its log.
  */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
 /** The arguments of a call about the cluster. */
@@ -68,7 +68,10 @@ const bytes =
   (most: number, what: string): Check =>
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
-/** A list is an unpacked answer; bytes are an answer that was packed and kept. */
+/**
+ * An answer that is a list was packed together with its frame. An answer that is bytes was packed
+ * before and kept.
+ */
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>

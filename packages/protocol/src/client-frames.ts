@@ -1,5 +1,5 @@
-// Door: frames between a client and a member. A frame is [version, ...messages]: all messages of one turn,
-// accepted or refused as a whole.
+// Door: frames between a client and a member. A frame is [version, ...messages]. It has all messages of one
+// turn of the event loop, and is accepted or refused as a whole.
 
 import { show } from './call-arguments.js'
 import { CAPS } from './caps.js'
@@ -16,14 +16,20 @@ import {
 } from './client-frame-checks.js'
 import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome } from './client-messages.js'
 
-// ---- frames
+// ---- Frames
 
-/** The messages of one turn in as few frames as possible: a frame ends when it has reached the size limit. */
+/**
+ * Encodes the messages of one turn in as few frames as possible. A frame ends when it has reached
+ * the size limit.
+ */
 export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
   frames(requests, requestPlaces)
 export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => frames(replies, replyPlaces)
 
-/** A text is the reason why the frame is refused: close the connection. Byte values are views of `frame`. */
+/**
+ * If a text is returned, it is the reason why the frame is refused, and the connection must be closed. Byte
+ * values are views of `frame`.
+ */
 export const decodeRequests = (frame: Uint8Array): LinkRequest[] | string => messages(frame, toRequest)
 export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, OF_ANSWERS)
 
@@ -47,7 +53,7 @@ function frames<Message>(list: readonly Message[], toPlaces: (message: Message) 
 }
 
 const PLAIN_WEIGHT = 9
-/** The approximate bytes of a message. */
+/** About how many bytes a message has. */
 function weight(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + PLAIN_WEIGHT
   if (!Array.isArray(value)) return PLAIN_WEIGHT
@@ -85,7 +91,7 @@ function open(frame: Uint8Array, options?: UnpackOptions): unknown[] | string {
   }
 }
 
-// ---- messages
+// ---- Messages
 
 function requestPlaces(request: LinkRequest): unknown[] {
   switch (request.kind) {
@@ -136,8 +142,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
   }
 }
 
-// ---- the handshake: one frame each way, of version 1 for ever, so that any two builds understand at least a
-// refusal
+// ---- The handshake: one frame in each direction. The frames stay as in version 1 for ever, so that any two
+// builds understand at least a refusal
 
 const HANDSHAKE = 1
 

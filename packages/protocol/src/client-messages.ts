@@ -1,13 +1,13 @@
-// Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames; a
-// link carries them.
+// Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames,
+// and a link carries them.
 
 import type { Read } from './operations.js'
 import type { Answer, EventResult, OwnerResult, WatchOf } from './results.js'
-import type { PartyResult, PartyTicket } from './party-operations.js'
+import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 
 /**
- * Version of the clients' protocol. Both sides send the range that they support; the highest common one is
- * used.
+ * The versions of the clients' protocol. Both sides send the range that they support, and use the
+ * highest common one.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
@@ -15,8 +15,8 @@ export const CLIENT_WIRE = { least: 1, most: 1 } as const
 export const CLIENTS_PATH = '/clients'
 
 /**
- * The requests of the engine to the member at the other end. Ids are the engine's own, unique while a link
- * lives.
+ * The requests that a client's engine sends to the member at the other end of a link. The engine chooses the
+ * ids, which are unique for as long as the link lives.
  */
 export type LinkRequest =
   | CommandRequest
@@ -28,8 +28,9 @@ export type LinkRequest =
       readonly trace?: string | undefined
     }
   /**
-   * from 0: the watch begins after the member's revision at a linearizable read. Events are sent with this
-   * id, as many as watchMore allows; a revision that was begun may exceed that.
+   * With `from` 0 the watch begins after the member's revision at a linearizable read. Events are sent with
+   * this id, as many as watchMore allows. The events of one revision stay together, so the last revision
+   * may exceed that.
    */
   | {
       readonly kind: 'watch'
@@ -37,15 +38,15 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
-      /** The subject of the watch. Default: keys. */
+      /** What is watched. By default keys. */
       readonly of?: WatchOf | undefined
     }
-  /** Flow control: the member may send this many more events; a watch begins with none. */
+  /** Flow control: the member may send this many more events. A new watch may send none. */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
-  /** The session whose grants, and the ends of whose waits, are to be pushed on this link. */
+  /** The member must push the grants of this session on this link, and the ends of its waits. */
   | { readonly kind: 'attach'; readonly session: number }
-  /** A call about the cluster. Its arguments are JSON-like. */
+  /** A call about the cluster. Its arguments are values that JSON could have. */
   | {
       readonly kind: 'admin'
       readonly id: number
@@ -55,8 +56,8 @@ export type LinkRequest =
     }
 
 /**
- * A command for the log. session 0: the command opens a session. `body` is the encoded Command, whose bytes
- * stay the same when it is sent again.
+ * A command for the log. Session 0 means that the command opens a session. `body` is the encoded Command. Its
+ * bytes stay the same when it is sent again.
  */
 export interface CommandRequest {
   readonly kind: 'command'
@@ -92,8 +93,8 @@ export type AdminCall = (typeof ADMIN_CALLS)[number]
 export type LinkReply =
   | AnswerReply
   /**
-   * The same events for several watches, because watches of one range share them. upTo: all revisions up to
-   * this one were sent.
+   * Events for several watches at once, because watches of one range share their events. upTo: all revisions
+   * up to this one were sent.
    */
   | {
       readonly kind: 'events'
@@ -102,7 +103,10 @@ export type LinkReply =
       readonly upTo: number
     }
   | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
-  /** A grant was made to a ticket of the attached session. This is a hint: it proves no leadership (CT5). */
+  /**
+   * A ticket of the attached session was granted a lock. This is only a hint: it does not prove that the
+   * sender leads (CT5).
+   */
   | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
   /** The wait of a party of the attached session has ended. The result is committed and final. */
   | { readonly kind: 'ended'; readonly ticket: PartyTicket; readonly result: PartyResult }
@@ -112,19 +116,19 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * The bound of cluster time (CT5) if this answer proves leadership, otherwise 0 (also for a stored answer).
+   * The bound of cluster time (CT5) if this answer proves leadership. Otherwise 0, as for a stored answer.
    */
   readonly time: number
-  /** The answer unpacked, or packed as the machine has kept it: both are sent. */
+  /** The answer as a list, or packed as the state machine has kept it. Both forms are sent. */
   readonly answer: Answer | Uint8Array
   /**
-   * The request was certainly not executed; it may be sent again to any member (the answer is then an error
-   * with the reason).
+   * True if the request was certainly not executed, so that it may be sent again to any member. The answer is
+   * then an error with the reason.
    */
   readonly never: boolean
 }
 
-/** What this member knows about its leader, sent at the start and at each change. */
+/** What this member knows about its leader. It is sent at the start and at each change. */
 export interface LeaderReply {
   readonly kind: 'leader'
   readonly id: string | undefined
@@ -134,18 +138,19 @@ export interface LeaderReply {
   readonly self: string
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
-  /** The election timeout in ms: from it a client derives how long its leader may be silent. */
+  /** The election timeout in ms. From it a client derives how long its leader may be silent. */
   readonly electionTimeout: number
   /** While there is no leader: the voters to which this member has no connection. */
   readonly missing?: readonly string[] | undefined
   /**
-   * The cluster is new and has not started: the members with which the reporting member has not connected
-   * yet.
+   * True if the cluster is new and has not started. `missing` then names the members with which the sender
+   * has not connected yet.
    */
   readonly isFirstStart?: boolean | undefined
 }
 /**
- * The sentence with which a member reports that it knows no leader, the same at every door and in its log.
+ * The sentence with which a member reports that it knows no leader. It is the same in every protocol and in
+ * the member's log.
  */
 export function leaderlessMessage({
   self,
@@ -164,7 +169,7 @@ export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'l
 /** The first frame of a client. */
 export interface Hello {
   readonly cluster: string
-  /** The cluster's id from an earlier handshake: another cluster of the same name is then refused. */
+  /** The cluster's id from an earlier handshake. With it another cluster of the same name is refused. */
   readonly clusterId: string | undefined
   readonly token: string | undefined
   readonly least: number
@@ -172,7 +177,8 @@ export interface Hello {
 }
 
 /**
- * The member's answer to it: the version in use, or an error, after which the member closes the connection.
+ * The member's answer to the first frame: the version in use, or an error, after which the member closes
+ * the connection.
  */
 export type Welcome =
   | { readonly ok: true; readonly version: number; readonly clusterId: string }

@@ -1,12 +1,12 @@
-// Door: checks whether a value is a Command, a Read or an Answer. Returns null or the reason, one rule a
-// line. No code after this file checks shapes again.
+// Door: checks whether a value is a Command, a Read or an Answer. Each check returns null or the reason of a
+// refusal, and takes one line. Code after this file does not check the form of these values again.
 
 import { binary } from '@latchkey/base'
 import { CAPS } from './caps.js'
-import { KIND, KIND_BYTES, kindOfLockKey, wrongLockKey } from './lock-names.js'
+import { KIND, KIND_BYTES, kindOfLockKey, wrongLockKey } from './lock-keys.js'
 import { FIELD, IS, type FlowArg, type KeyModeArg, LIFE_OF_SESSION, OP, READ, STEP } from './operations.js'
 import { LOCK_EVENT, OWNER_CODES } from './results.js'
-import { PARTY_OF, PARTY_STATES } from './party-operations.js'
+import { PARTY_OF, PARTY_STATES } from './latch-and-barrier-operations.js'
 
 export type Check = (value: unknown) => string | null
 
@@ -64,7 +64,7 @@ export const places =
     return null
   }
 export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
-/** A time may have a fraction, and a balance may be negative. */
+/** A time may have a fraction, and a duration may be negative. */
 export const finite =
   (what: string): Check =>
   (value) =>
@@ -76,20 +76,25 @@ const oneOf =
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const count = (what: string): Check => whole(0, MOST, what)
-/** Either sign, but not -0, which would be different bytes for the same command. */
+/** Whole numbers of either sign. -0 is refused, because it would be other bytes for the same command. */
 const integer =
   (what: string): Check =>
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
-/** The start or end of a range: may be empty, and one byte longer than a key (the first key after a key). */
+/**
+ * The start or end of a range. It may be empty, and it may be one byte longer than a key: the first key
+ * after a key is.
+ */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
-/** The same of keys of locks. */
+/** The same for keys of locks. */
 const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/** In characters; who asks counts bytes, of which there are never fewer. */
+/**
+ * The limit of an id in characters. The caller's own check counts bytes, of which there are at least as many.
+ */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey
@@ -134,7 +139,10 @@ const exclusiveAttempt = places(
 const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) === KIND.semaphore
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
-/** A lock is shared as 1 of 0; of a semaphore nobody asks for more permits than it has. */
+/**
+ * A shared hold of a lock is 1 of 0 permits. For a semaphore, a caller may not ask for more
+ * permits than it has.
+ */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
   if (!Array.isArray(share) || share.length !== 2) return 'a share must have 2 places'
@@ -151,7 +159,7 @@ const flow: Check = (value) => {
   const [, around] = value as FlowArg
   return around.length <= CAPS.holdsOfFlow ? null : `at most ${CAPS.holdsOfFlow} holds around a request`
 }
-/** In the last place. */
+/** Checks the flow, which is the last element. */
 const flowAt =
   (place: number) =>
   (list: readonly unknown[]): string | null =>
@@ -166,7 +174,7 @@ const allForm = places(
   context,
   orNull(count('a wait')),
 )
-/** A key twice would wait for itself. */
+/** Refuses a set that has one key twice, because the caller would wait for itself. */
 const setOfLocks = (list: readonly KeyModeArg[]): string | null => {
   if (list.length === 0 || list.length > CAPS.keysOfSet) return `a set has 1 to ${CAPS.keysOfSet} keys`
   if (list.some(([of]) => kindOfLockKey(of) !== KIND.lock)) return 'a set has locks only'
@@ -183,7 +191,7 @@ const onlySemaphore = (of: Uint8Array): string | null =>
   isSemaphore(of) ? null : 'only a semaphore has a number of permits'
 
 const life = (least: number): Check => whole(least, CAPS.maxLife, 'a life')
-/** A positional array with one place more where it has a life. */
+/** A positional array that may have one more place for the lifetime. */
 const withLife = (what: string, ...checks: readonly Check[]): Check => {
   const without = places(what, ...checks)
   const all = places(what, ...checks, life(LIFE_OF_SESSION))
@@ -335,7 +343,10 @@ export function checkRead(value: unknown): string | null {
   return check ? check(value) : 'no known read'
 }
 
-/** Of an error all of its places; of a success the result is for those who asked to check. */
+/**
+ * Checks an answer. All places of an error are checked. The result of a success is checked by the caller
+ * that needs it.
+ */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)
   if (code === undefined) return 'an answer must be a list'

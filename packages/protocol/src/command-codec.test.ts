@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Packr, Unpackr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { CAPS } from './caps.js'
-import { KIND, lockKeyOf } from './lock-names.js'
+import { KIND, lockKeyOf } from './lock-keys.js'
 import {
   type Command,
   ERROR_CODES,

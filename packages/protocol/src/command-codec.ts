@@ -1,5 +1,5 @@
-// Door: commands and answers as bytes. A command is bytes from the moment it is made, and only a command
-// decoded from bytes is applied.
+// Door: encodes and decodes commands and answers. A command is encoded once, where it is made, and a member
+// applies only a command that it has decoded from these bytes.
 
 import { CAPS } from './caps.js'
 import { checkAnswer, checkCommand, isKnownOperation } from './command-checks.js'
@@ -11,9 +11,9 @@ import type { Command } from './operations.js'
 import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './results.js'
 
 /**
- * Why bytes are no command. 'unknown': well formed, but an operation that this build does not know; a member
- * that finds it in its log must stop, and never skip it. 'invalid': answered with ERR_PROTOCOL, the same on
- * every member, and nothing is changed.
+ * Why bytes are no command. 'unknown': they are well formed, but this build does not know the operation. A
+ * member that finds such a command in its log must stop, and never skip it. 'invalid': the answer is
+ * ERR_PROTOCOL on every member, and nothing is changed.
  */
 export interface BadCommand {
   readonly bad: 'unknown' | 'invalid'
@@ -22,7 +22,7 @@ export interface BadCommand {
 
 export const encodeCommand = (command: Command): Uint8Array => pack(command)
 
-/** Byte values in it are views of `bytes`. */
+/** Byte values in the command are views of `bytes`. */
 export function decodeCommand(bytes: Uint8Array): Command | BadCommand {
   if (bytes.length > CAPS.commandBytes) return { bad: 'invalid', reason: 'a command is too long' }
   const value = tryUnpack(bytes)
@@ -46,17 +46,20 @@ function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
   }
 }
 
-// ---- answers
+// ---- Answers
 
 export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
-/** Byte values in it are views of `bytes`. */
+/** Byte values in the answer are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
   const value = tryUnpack(bytes, OF_ANSWERS)
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
 
-/** Bytes that are no answer become an answer: ERR_PROTOCOL, with an unknown outcome. */
+/**
+ * Returns the value if it is an answer. Otherwise returns ERR_PROTOCOL, with an unknown
+ * outcome, as an answer.
+ */
 export function toAnswer(value: unknown): Answer {
   const reason = checkAnswer(value)
   return reason === null ? (value as Answer) : noAnswer(reason)
@@ -73,7 +76,7 @@ const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
 
 export const okAnswer = (result: unknown): Answer => [0, result]
 
-/** An error as an answer, with the message and traits of the error table unless others are given. */
+/** Returns an error as an answer. If no message is given, message and traits are those of the error table. */
 export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOptions = {}): Answer {
   const row = ERRORS[code]
   return [
@@ -99,8 +102,8 @@ export const SESSION_FULL_ANSWER: Answer = [
 ]
 
 /**
- * The code of an error answer; undefined for a success, ERR_PROTOCOL for a code that this build does not
- * know.
+ * Returns the code of an error answer. Returns undefined for a success, and ERR_PROTOCOL for a code that this
+ * build does not know.
  */
 export function codeOf(answer: Answer): ErrorCode | undefined {
   if (answer[0] === 0) return undefined
@@ -109,7 +112,7 @@ export function codeOf(answer: Answer): ErrorCode | undefined {
 
 export const isError = (answer: Answer): answer is ErrorAnswer => answer[0] !== 0
 
-/** The error that an error answer means. Not for a successful answer. */
+/** Returns the error that an error answer stands for. The answer must not be a success. */
 export function errorOf(answer: Answer): LatchkeyError {
   const [, text, retryable, unknown, place] = answer as ErrorAnswer
   const holder = place ? toHolder(place) : place

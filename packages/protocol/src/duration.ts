@@ -1,4 +1,4 @@
-// Door: durations as users write them. A wrong one is a TypeError before anything is sent.
+// Door: durations as users write them. A wrong duration is a TypeError before anything is sent.
 
 import { show } from './show-value.js'
 
@@ -9,11 +9,11 @@ import { show } from './show-value.js'
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-/** 140,000 years: practically for ever, and still exact when it is added to a time. */
+/** 140,000 years. That is long enough for every use, and still exact when it is added to a time. */
 const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 
-/** Milliseconds. `name`: the argument or option that an error message names. */
+/** Returns milliseconds. `name` is the argument or option that an error message names. */
 export function millis(value: unknown, name: string): number {
   const ms = typeof value === 'string' ? fromText(value) : value
   if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return Math.min(ms, LONGEST)

@@ -28,13 +28,13 @@ export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
 /** The type of a value that may be put. Under `json` and `msgpack`: anything but undefined. */
 export type ValueIn<A extends As> = A extends Parsed ? NonNullable<unknown> | null : Bytes
 
-/** How one call reads and writes: what the call says, else the `sub` or the store that it is a call of. */
+/** How one call reads and writes. What the call does not say comes from its `sub`, or from the store. */
 export interface Decoding {
   readonly as: As
   readonly onUndecodable: OnUndecodable
   /**
-   * The prefix of a `sub`: keys have it in the store, and callers of the `sub` do not see it. Empty for the
-   * store itself.
+   * The prefix of a `sub`. Keys have it in the store, but callers of the `sub` do not see it. It is empty for
+   * the store itself.
    */
   readonly prefix: Uint8Array
 }

@@ -8,15 +8,18 @@ export type Outcome = 'not-applied' | 'unknown'
 interface Row {
   readonly retryable: boolean
   readonly outcome: Outcome
-  /** The message if the failing code gives none: what the error means, and what to do next. */
+  /**
+   * The message of an error for which the failing code gives none: what the error means, and what to do next.
+   */
   readonly message: string
   /**
-   * Further fields that an error of this code may have, beside `code`, `retryable`, `outcome` and `cause`.
+   * Further fields that an error of this code may have, in addition to `code`, `retryable`,
+   * `outcome` and `cause`.
    */
   readonly fields: readonly ErrorField[]
 }
 
-/** What each of them is: docs/errors.md. */
+/** docs/errors.md says what each of them is. */
 export type ErrorField =
   | 'key'
   | 'token'
@@ -197,7 +200,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** The codes by number, for the wire. Only append to them. */
+/** The codes by number, for the wire. New codes are only added at the end. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 export interface ErrorOptions {
@@ -221,17 +224,17 @@ export interface ErrorOptions {
   readonly waitedMillis?: number | undefined
   /** The fencing token of the hold or of the guard. */
   readonly token?: number | undefined
-  /** The holder of the lock. */
+  /** For ERR_FENCED, and for a wait that ended without the lock: the holder of the lock. */
   readonly holder?: LockHolder | undefined
-  /** Of ERR_MISMATCH: what is there. */
+  /** For ERR_MISMATCH: the number that is stored. */
   readonly present?: number | undefined
   /** The last leader that the caller knew. */
   readonly leader?: string | undefined
-  /** Of ERR_DEADLOCK: the flows that would wait for each other. */
+  /** For ERR_DEADLOCK: the flows that would wait for each other. */
   readonly circle?: readonly WaitingFlow[] | undefined
 }
 
-/** A flow of a circle, and the key that it waits for. */
+/** A flow that waits, and the key that it waits for. */
 export interface WaitingFlow {
   flow: string
   key: Bytes

@@ -1,24 +1,25 @@
-// Door: the keys of a `sub`. What its callers name gets the prefix here, after it was checked and before it
-// is sent; what members answer loses it in toUserKey, as the Decoding says. The store itself has the empty
-// prefix.
+// Door: adds and removes the prefix of a `sub`. The keys that a caller of the sub names are checked, then get
+// the prefix, then are sent. The keys that members answer lose the prefix in toUserKey, as the Decoding says.
+// The store itself has the empty prefix.
 //
 // Laws
-//   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without it the story
-//        is: a service clears its own part of the store with a scan and a deleteRange that have no end, and
-//        the part of its neighbour is gone.
-//   SV2  A caller of a sub never meets the prefix: not in results, events and errors.
+//   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without this law: a
+//        service clears its own part of the store with a scan and a deleteRange that have no end, and the
+//        part of its neighbour is gone.
+//   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// To add a primitive that has names: its constructor gets a Place (packages/lock) or a Decoding; on the way
-// in each name goes through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here; on the way out it
-// goes through `toUserKey(key, decoding)`. Then one line in PrefixedStore (packages/client) offers it in the
-// store and in each sub.
+// To add a primitive that has names: its constructor gets LockServices (packages/lock) or a
+// Decoding. Each name
+// that a caller gives must go through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here. Each
+// name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
+// (packages/client) offers the primitive in the store and in each sub.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
 import { CAPS } from './caps.js'
 import { subOptionsArg, toKey } from './call-arguments.js'
 import type { Decoding } from './encodings.js'
 import { LatchkeyError } from './errors.js'
-import { kindOfLockKey, lockKeyOf, nameOfLockKey } from './lock-names.js'
+import { kindOfLockKey, lockKeyOf, nameOfLockKey } from './lock-keys.js'
 import {
   type ConditionArg,
   FIELD,
@@ -36,7 +37,7 @@ import type { Bounds } from './read-arguments.js'
 
 type Key = Uint8Array
 
-/** The whole prefix of a sub, and how its values are read and written. */
+/** Returns the whole prefix of a sub, and how its values are read and written. */
 export function subArgs(prefix: unknown, options: unknown, above: Decoding): Decoding {
   const below = copyBytes(toKey(prefix, 'prefix'))
   const decoding = subOptionsArg(options, above)
@@ -48,7 +49,7 @@ export function subArgs(prefix: unknown, options: unknown, above: Decoding): Dec
   )
 }
 
-/** The limit of a key is that of the whole key: it is what members keep. */
+/** Adds the prefix. The limit for keys applies to the whole key, because members store the whole key. */
 export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: number = CAPS.keyBytes): Key {
   if (prefix.length === 0) return key
   const length = prefix.length + key.length
@@ -63,11 +64,17 @@ export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: numbe
   return whole
 }
 
-/** Of a lock as guards and conditions name it: the prefix goes before its name, behind what says its kind. */
+/**
+ * Adds the prefix to the key of a lock in a guard or a condition. The prefix goes before the name, and after
+ * the bytes that say the kind.
+ */
 const lockBelow = (prefix: Uint8Array, key: Key): Key =>
   lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))
 
-/** What is open at an end reaches to the end of the prefix, not of the store (SV1). */
+/**
+ * Adds the prefix to the bounds of a range. A range without an end ends where the prefix ends, and not at the
+ * end of the store (SV1).
+ */
 export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B {
   if (prefix.length === 0) return bounds
   const { start, end } = bounds
@@ -78,7 +85,7 @@ export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B 
   }
 }
 
-/** A bound behind a key is one byte longer than the key. */
+/** A bound may be the first key after a key, which is one byte longer than the key. */
 const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
   keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)
 

@@ -1,8 +1,9 @@
-// Types: the public contract of keys and values, of an embedded store or a remote one, and the options of calls.
+// Types: the public contract of keys and values, of an embedded store or a remote one, and the
+// options of calls.
 
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from './encodings.js'
-import type { AtRevision, InitialWatchEvent, RangeIterator } from './revision-types.js'
+import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-watch-types.js'
 
 /**
  * A `linearizable` read sees every write that was acknowledged before. For a `stale` read, the connected

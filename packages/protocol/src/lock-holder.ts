@@ -1,10 +1,13 @@
-// Rule: who holds a lock, in an error: as its field `holder` and in the words of its message.
+// Rule: who holds a lock, for errors: as the field `holder` and as words in the message.
 
 import { ERRORS, LatchkeyError, type LockHolder } from './errors.js'
 import type { HolderResult } from './results.js'
 import { show, shownKey } from './show-value.js'
 
-/** A context of bytes is a copy: the answer is a view of the received frame. */
+/**
+ * Converts the holder of an answer. A context that is bytes is copied, because the answer is a view of the
+ * received frame.
+ */
 export function toHolder([
   id,
   context,
@@ -16,7 +19,10 @@ export function toHolder([
   return { id, context: given, fencingToken, remainingMillis, sinceMillis }
 }
 
-/** A context that is a string is part of the message; one of bytes is not. */
+/**
+ * Describes the holder in words. A context that is a string is part of the text, and a context that
+ * is bytes is not.
+ */
 export function describeHolder(holder: LockHolder): string {
   const { id, context, fencingToken, remainingMillis, sinceMillis } = holder
   const what =
@@ -24,16 +30,13 @@ export function describeHolder(holder: LockHolder): string {
   return `${id}${what} has held it for ${sinceMillis} ms, with token ${fencingToken}, and has ${remainingMillis} ms of its lease left.`
 }
 
-/**
- * What the answer to a write whose guard did not hold says of the lock's holder at that entry; null: nobody
- * held it.
- */
+/** Returns what a message says about the holder of the lock. null means that the lock has no holder. */
 export const saysHolder = (holder: LockHolder | null): string =>
   holder === null ? 'Nobody holds it now.' : describeHolder(holder)
 
 /**
- * The error of a write whose guard did not hold. `answered` is what the member has answered; undefined: the
- * write was not sent, because its hold is known to be over.
+ * The error of a write whose guard was not in force. `answered` is what the member has answered. It is
+ * undefined if the write was not sent, because its hold is known to be over.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

@@ -114,7 +114,8 @@ export interface LockHistoryRow {
   agoMillis: number
 }
 /**
- * The last changes of a lock, in their order. `sinceMillis`: every change of the last so many ms is there, and
+ * The last changes of a lock, in their order. `sinceMillis`: every change of the last so many
+ * ms is there, and
  * none before. Renewals are no changes here.
  */
 export interface LockHistory extends Array<LockHistoryRow> {
@@ -150,7 +151,8 @@ export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {
 }
 export interface LockListOptions<A extends As = As> extends LockQueryOptions<A> {
   /**
-   * What to list. With it, rows tell their `kind`. 'all' reads one kind after the other, so that the answer is
+   * What to list. With it, rows tell their `kind`. 'all' reads one kind after the other, so
+   * that the answer is
    * not of one moment. Default: locks, without a `kind` in the rows.
    */
   kind?: HoldKind | 'all' | undefined

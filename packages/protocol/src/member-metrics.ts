@@ -1,5 +1,5 @@
-// Rule: the metrics of one member, from its status and its figures. `store.metrics()` resolves to them, and
-// /metrics shows them.
+// Rule: makes the metrics of one member from its status and its figures. `store.metrics()` resolves to them,
+// and /metrics shows them.
 
 import type { Metric, Status } from './cluster-types.js'
 

@@ -1,17 +1,17 @@
-// Door: decodes foreign bytes to plain values. Every input ends with a value or a Malformed, and needs memory
-// bounded by its own length.
+// Door: decodes bytes from outside to plain values. Every input gives a value or a Malformed, and needs
+// memory in proportion to its own length.
 //
 // Laws:
-//   - a count is accepted only if enough bytes for it are left; the depth is limited; nothing may follow the
-//     value;
+//   - a count is accepted only if enough bytes for it are left. The depth is limited. Nothing may follow
+//     the value.
 //   - the number of values is limited. Without this law: each byte of a frame of 16 MiB is an empty list,
-//     which is fifty times as large in memory; reading it stops a member for two seconds and costs it 900 MB;
-//   - only the types that this project uses are known, so that nothing is built, compiled or looked up for a
-//     sender;
-//   - there is no map, unless the caller says that the answer of a call may contain one. Without this law: a
+//     which is fifty times as large in memory. Reading it stops a member for two seconds and takes 900 MB.
+//   - only the types that this project uses are known, so that a sender cannot make this code build, compile
+//     or look up anything.
+//   - a map is refused, unless the caller says that the answer of a call may contain one. Without this law: a
 //     stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
-//     String(value) throws a TypeError, and the process ends;
-//   - no key of a map is a name that every object has: the result has the methods of any object.
+//     String(value) throws a TypeError, and the process ends.
+//   - no key of a map is a name that every object has, so that the result has the methods of any object.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -24,15 +24,19 @@ const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
-/** The answers of some calls contain maps, and others contain more values than any request may. */
+/**
+ * The options for answers: the answers of some calls contain maps, and others contain more values than
+ * any request may.
+ */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
 /**
- * Up to this length an array is allocated at once: a command, a message. A longer one grows while it is read.
+ * An array up to this length is allocated at once, such as a command or a message. A longer one grows
+ * while it is read.
  */
 const FEW = 32
 
 let source: Buffer = NOTHING
-/** The view of `source`, created once: each creation is a slow call out of compiled code. */
+/** The memory of `source`. It is read once, because each access is a slow call out of compiled code. */
 let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
@@ -43,13 +47,13 @@ const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
 export interface UnpackOptions {
-  /** Maps are allowed; only in answers of calls. */
+  /** Whether maps are allowed. They are allowed in answers of calls only. */
   readonly maps?: boolean
-  /** The limit of values. */
+  /** The most values. */
   readonly most?: number
 }
 
-/** Byte values in the result are views of `bytes`: copy what is kept. */
+/** Byte values in the result are views of `bytes`. Copy what must be kept. */
 export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
   const { maps = false, most = CAPS.values } = options
   source = asBuffer(bytes)
@@ -166,7 +170,7 @@ function readDouble(): number {
   return float[0] as number
 }
 
-/** Skips that many bytes; returns where they begin. */
+/** Skips that many bytes. Returns the offset at which they begin. */
 function take(length: number): number {
   const start = at
   if (length > source.length - start) throw new Malformed('it ends too early')
@@ -179,15 +183,15 @@ function readBytes(length: number): Uint8Array {
 }
 
 /**
- * Bytes that are not UTF-8 become U+FFFD, the same everywhere. (To join single characters would leave one
- * string behind for each.)
+ * Bytes that are not UTF-8 become U+FFFD on every member alike. The text is decoded by one call, because
+ * joining single characters would leave one string behind for each.
  */
 function readText(length: number): string {
   const start = take(length)
   return source.toString('utf8', start, at)
 }
 
-/** Each value takes one byte at least. */
+/** Refuses a count of values if fewer bytes are left, because each value takes at least one byte. */
 function count(values: number): void {
   if (values > source.length - at) throw new Malformed('it ends too early')
   valuesLeft -= values

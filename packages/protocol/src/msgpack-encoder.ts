@@ -5,11 +5,11 @@
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 let at = 0
-/** A larger scratch buffer is released after use, so that one large value does not occupy it for ever. */
+/** A larger buffer is released after use, so that one large value does not occupy it for ever. */
 const KEEP = 1024 * 1024
 const SHORT_TEXT = 64
 
-/** A copy: no other array shares the memory of the result. */
+/** Returns a copy: no other array shares the memory of the result. */
 export function pack(value: unknown): Uint8Array {
   at = 0
   write(value)
@@ -99,8 +99,8 @@ function writeText(value: string): void {
 }
 
 /**
- * Writes short ASCII text, the usual case, without a slow call out of compiled code. Returns false, and has
- * written nothing, for any other text.
+ * Writes short ASCII text, the usual case, without a slow call out of compiled code. For any other text it
+ * returns false and has written nothing.
  */
 function writeAscii(value: string): boolean {
   const start = at

@@ -2,10 +2,10 @@
 // bigints are decoded to the same types.
 //
 // Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them: each
-// length against the bytes that are there, the depth against a limit, and only extensions that `packValue`
-// writes are accepted. Without this law: somebody with the right to write puts a few bytes that define
-// records, or that refer to themselves. Then every reader compiles a function of the attacker's, or never
-// ends.
+// length against the bytes that are left, the depth against a limit, and only extensions that
+// `packValue` writes are accepted. Without this law: an attacker with the right to write puts a few
+// bytes that define records, or that refer to themselves. Then every reader compiles a function of the
+// attacker's, or never ends.
 // Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent is a
 // TypeError that names it.
 
@@ -13,7 +13,8 @@ import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './show-value.js'
 
 /**
- * A Map, as msgpackr gets it. Without this extension msgpackr has either plain objects or Maps, but not both.
+ * A Map in the form in which msgpackr gets it. Without this extension msgpackr has either plain objects or
+ * Maps, but not both.
  */
 class MapEntries {
   readonly entries: readonly unknown[]
@@ -109,7 +110,7 @@ export function unpackValue(bytes: Uint8Array): unknown {
   return packer.unpack(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
-// ---- checking the bytes
+// ---- Checking the bytes
 
 /**
  * The extensions that msgpackr decodes to harmless values: undefined, Date, Set, typed arrays, bigint,
@@ -130,7 +131,7 @@ const malformed = (why: string) => new TypeError(`no MessagePack of a value: ${w
 
 class Walker {
   at = 0
-  /** How many values each open array or map still lacks, the outermost first. */
+  /** How many values each open array or map still lacks. The outermost comes first. */
   readonly open: number[] = []
   readonly #bytes: Uint8Array
   readonly #view: DataView

@@ -1,18 +1,21 @@
-// Types: the commands and the reads, as they are on the wire. Each is a list whose first element is the
-// operation. Commands go through the log and stay encoded from the client to the state machine. Reads never
-// enter the log. Their results: results.ts.
+// Types: the commands and the reads as they are on the wire. Each is a list whose first element is the
+// operation. Commands go through the log, and stay encoded from the client to the state machine. Reads never
+// enter the log. results.ts has their results.
 
-import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './party-operations.js'
+import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 
-/** Operations of commands. Numbers are on disk and on the wire: append only, never reuse. */
+/**
+ * Operations of commands. The numbers are on disk and on the wire: add new ones at the end, and
+ * never reuse one.
+ */
 export const OP = {
-  // sessions (docs/locks.md, 6)
+  // Sessions (docs/locks.md, 6)
   openSession: 1,
   keepAlive: 2,
   closeSession: 3,
   cancelCall: 4,
   endSession: 5,
-  // keys and values
+  // Keys and values
   put: 10,
   putAll: 11,
   putIfAbsent: 12,
@@ -27,7 +30,7 @@ export const OP = {
   resetSequence: 21,
   increment: 22,
   touch: 23,
-  // locks
+  // Locks
   tryLock: 30,
   release: 31,
   renew: 32,
@@ -40,14 +43,14 @@ export const OP = {
   rotate: 39,
   steal: 40,
   tryLockAll: 41,
-  // latches and barriers
+  // Latches and barriers
   ...PARTY_OP,
 } as const
 export type Op = (typeof OP)[keyof typeof OP]
 
 /**
- * The life of a key: ms of cluster time, or 0 for as long as the session that puts it. If it is left out, the
- * key lives without limit.
+ * The lifetime of a key in ms of cluster time. 0 means as long as the session that puts the key. If it is
+ * left out, the key exists without limit.
  */
 export const LIFE_OF_SESSION = 0
 export type LifeArg = number | undefined
@@ -55,11 +58,11 @@ export type LifeArg = number | undefined
 type Key = Uint8Array
 type Data = Uint8Array
 /**
- * [key of the lock, token]; null: no guard. shared: the hold may be a shared one. How keys of locks are
- * formed: lock-names.ts.
+ * [key of the lock, token], or null for no guard. shared: the hold may be a shared one. lock-keys.ts says how
+ * keys of locks are formed.
  */
 export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
-/** A set of locks guards with all of them. */
+/** A guard by a set of locks has one element for each of them. */
 export type GuardArg = OneGuardArg | readonly OneGuardArg[] | null
 
 export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
@@ -72,17 +75,17 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
  * holders may share a lock.
  */
 export type ShareArg = readonly [permits: number, of: number]
-/** name: as the caller gave it. within: the ids of the holds around it, the innermost first. */
+/** name: as the caller gave it. within: the ids of the holds around the request, the innermost first. */
 export type FlowArg = readonly [name: string | null, within: readonly string[]]
 
-/** One key of a set: permits 0 is exclusive, 1 is shared. */
+/** One key of a set. permits 0 means exclusive, 1 means shared. */
 export type KeyModeArg = readonly [key: Key, permits: number]
 
 /** A hold, or a place in a queue. */
 export type TicketArg = readonly [key: Key, id: string]
 export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
 
-/** Inside a batch or txn. */
+/** The kinds of steps in a batch or txn. */
 export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4, increment: 5 } as const
 export type Step =
   | readonly [step: 0, key: Key, value: Data, life?: LifeArg]
@@ -95,21 +98,21 @@ export type Step =
 export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4, number: 5 } as const
 export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
 /**
- * value null: the key is absent. For FIELD.number: the stored text as a whole number, 0 if the key is absent.
- * For FIELD.lock: value is the token, and `is` must be IS['='].
+ * For value null the key must be absent. For FIELD.number the stored text is taken as a whole number, which
+ * is 0 if the key is absent. For FIELD.lock the value is the token, and `is` must be IS['='].
  */
 export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
 
 /**
  * A context is returned in the type in which it was given: a string is a string on the wire, bytes are bytes.
- * null: none.
+ * null means no context.
  */
 export type ContextArg = string | Uint8Array | null
 
 /**
- * A txn that is applied once: its answer is kept as the value of `key` for `life` ms, in the same entry. If
- * the key exists, nothing else is done, and its answer is the answer; unless another `digest` stands in it,
- * which is ERR_MISMATCH.
+ * A txn that is applied once. In the same entry its answer is kept as the value of `key` for `life` ms. If
+ * the key exists already, the txn changes nothing, and the kept answer is its answer. If the kept answer has
+ * another `digest`, the txn fails with ERR_MISMATCH.
  */
 export type OnceArg = readonly [key: Key, digest: Data, life: number]
 
@@ -118,28 +121,28 @@ export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 
 export type Command =
   /**
-   * The only command of its entry, because the id of the session is the index of the entry. life in ms. by:
-   * the identity that opens it; the member that receives the request writes it, and ignores what the client
-   * gives. Answer: the id.
+   * It is the only command of its entry, because the id of the session is the index of the entry. life: in
+   * ms. by: the identity that opens the session. The member that receives the request writes `by`, and
+   * ignores what the client gives. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
   /**
-   * For admins, without a session, the only command of its entry: waiters of the session leave, and its holds
-   * stay. Answer: whether the session was open.
+   * For administrators, without a session. It is the only command of its entry. The waiters of the session
+   * leave, and its holds stay. Answer: whether the session was open.
    */
   | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]
   | readonly [op: typeof OP.closeSession]
   /**
-   * Cancels the call `number` of this session: if it has not arrived yet, it is answered with ERR_ABORTED and
-   * never executed. Answer: true if it was cancelled, false if it had been applied.
+   * Cancels the call `number` of this session. If the call has not arrived yet, it is answered with
+   * ERR_ABORTED and never executed. Answer: true if it was cancelled, false if it had been applied.
    */
   | readonly [op: typeof OP.cancelCall, number: number]
   | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data, life?: LifeArg]
   | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly PairArg[]]
   | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
   | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
-  /** expect null: the key is absent. update null: delete the key. */
+  /** expect null: the key must be absent. update null: delete the key. */
   | readonly [
       op: typeof OP.compareAndPutAll,
       guard: GuardArg,
@@ -160,13 +163,13 @@ export type Command =
   | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
   | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
   | readonly [op: typeof OP.increment, guard: GuardArg, key: Key, by: number]
-  /** Gives an existing key another ttl, ms. Answer: whether the key exists. */
+  /** Gives an existing key another ttl in ms. Answer: whether the key exists. */
   | readonly [op: typeof OP.touch, guard: GuardArg, key: Key, life: number]
   /**
-   * docs/locks.md, 2. fencingKey null: the counter of the store. token 0: the request has no token. wait
-   * null: one attempt; otherwise a requester that is refused with HELD joins the queue for that many ms (0:
-   * without limit), with the ticket (key, id). share: left out or null for an exclusive hold. flow: docs/locks.md,
-   * 13. Answer: a TryLockResult.
+   * docs/locks.md, 2. fencingKey null means the counter of the store. token 0 means that the request has no
+   * token. wait null means one attempt. Otherwise a caller that is refused with HELD joins the queue for that
+   * many ms (0: without limit), with the ticket (key, id). share is null or left out for an exclusive hold.
+   * flow: docs/locks.md, 13. Answer: a TryLockResult.
    */
   | readonly [
       op: typeof OP.tryLock,
@@ -181,41 +184,44 @@ export type Command =
       share?: ShareArg | null,
       flow?: FlowArg,
     ]
-  /** docs/locks.md, 3. all: releases all acquires of the hold at once. Answer: the owner. */
+  /**
+   * docs/locks.md, 3. all: release the hold completely, even if it was acquired several times.
+   * Answer: the owner.
+   */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
-  /** Many keepLease renewals in one command. Answer: a RenewResult. */
+  /** Renews many leases in one command. Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
   /**
-   * Leaves the queue. If the lock was granted to this ticket already and is still held, it is released.
+   * Leaves the queue. If the lock was granted to this ticket before and is still held, it is released.
    * Answer: the TicketResult before that.
    */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
-  /** Answer: boolean. */
+  /** Answer: whether the hold was released. */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
   /**
-   * Applies cancelWait to each ticket, in their order and in one entry. Answer: for each ticket the token of
-   * the released hold, 0 if there was none.
+   * Applies cancelWait to each ticket, in order and in one entry. Answer: for each ticket the token of the
+   * released hold, or 0 if there was none.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
   /** Makes an exclusive hold a shared one with the same token. Answer: the owner, as for a renewal. */
   | readonly [op: typeof OP.downgrade, key: Key, id: string, token: number]
-  /** Sets the number of permits of a semaphore; permits that are held stay held. Answer: true. */
+  /** Sets the number of permits of a semaphore. Permits that are held stay held. Answer: true. */
   | readonly [op: typeof OP.resize, key: Key, of: number]
   /**
-   * Changes the context of a hold. In an election it is the proclaimed value of the leader. Answer: the
-   * owner, as for a renewal.
+   * Changes the context of a hold. In an election the context is the value that the leader proclaims. Answer:
+   * the owner, as for a renewal.
    */
   | readonly [op: typeof OP.proclaim, key: Key, id: string, token: number, context: ContextArg]
   /** Gives the same hold a new, higher token. Answer: the owner with that token, as for a renewal. */
   | readonly [op: typeof OP.rotate, key: Key, id: string, token: number]
   /**
-   * Of a web lock: ends every hold and takes it alone, before all who wait. Answer: a TryLockResult that
-   * never queues.
+   * For a web lock: ends every hold and takes the lock alone, before all callers that wait. Answer: a
+   * TryLockResult that is never queued.
    */
   | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
   /**
-   * docs/locks.md, 12: all keys or none. permits: 0 exclusive, 1 shared. wait: as of tryLock. Answer: a
-   * TryLockAllResult.
+   * docs/locks.md, 12: acquires all keys or none. permits: 0 exclusive, 1 shared. wait: as for tryLock.
+   * Answer: a TryLockAllResult.
    */
   | readonly [
       op: typeof OP.tryLockAll,
@@ -238,7 +244,7 @@ export const READ = {
   getEntry: 2,
   multiGet: 3,
   contains: 4,
-  /** One page of a range of a frozen view. */
+  /** One page of a range of a view. */
   page: 5,
   closeView: 6,
   sequence: 7,
@@ -246,17 +252,17 @@ export const READ = {
   lockOwner: 9,
   ticket: 10,
   revision: 11,
-  /** The next piece of a backup, from a frozen view of the whole store. */
+  /** The next piece of a backup, from a view of the whole store. */
   backup: 12,
   /** The state of locks at which a watch of locks begins. */
   lockState: 13,
   /** The last changes of one lock that this member remembers. */
   lockHistory: 14,
-  // latches and barriers
+  // Latches and barriers
   ...PARTY_READ,
 } as const
 
-/** The wanted part of each row of a page. */
+/** Which part of each row of a page is wanted. */
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
@@ -265,9 +271,9 @@ export type Read =
   | readonly [read: typeof READ.multiGet, keys: readonly Key[]]
   | readonly [read: typeof READ.contains, key: Key]
   /**
-   * start inclusive, end exclusive (null: unbounded). view 0: opens a frozen view; another number: reads on
-   * in that view. keep: the view stays open. part: the wanted part of each row; 'revisions': key, value and
-   * the revision of the last write of the row. Answer: a PageResult.
+   * start is in the range, end is not (null: no bound). view 0 opens a view, and another number reads on in
+   * that view. keep: the view stays open. part: which part of each row is wanted. 'revisions' means key,
+   * value and the revision of the row's last write. Answer: a PageResult.
    */
   | readonly [
       read: typeof READ.page,
@@ -281,23 +287,23 @@ export type Read =
     ]
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
-  /** queue: with the waiters. isKey: `prefix` is the whole name of a lock, and no prefix. */
+  /** queue: list the waiters too. isKey: `prefix` is the whole name of a lock. */
   | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
-  /** start inclusive, end exclusive (null: unbounded). Answer: a LockStateResult. */
+  /** start is in the range, end is not (null: no bound). Answer: a LockStateResult. */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
   /** Answer: a LockHistoryResult. */
   | readonly [read: typeof READ.lockHistory, key: Key]
   /**
-   * view 0: opens a frozen view of the whole store; another number: reads on in that view. Needs the admin
-   * right. Answer: a BackupResult.
+   * view 0 opens a view of the whole store, and another number reads on in that view. Needs the admin right.
+   * Answer: a BackupResult.
    */
   | readonly [read: typeof READ.backup, view: number]
   | PartyRead
 
-/** Those of single keys. */
+/** The reads of single keys. */
 export type KeyRead = Extract<
   Read,
   readonly [

@@ -1,10 +1,10 @@
 // Door: checks the arguments of reads, ranges and watches. It copies the arrays that it keeps, because the
-// caller may change its own.
+// caller may change its own arrays later.
 
 import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
-import { tooManyKeys } from './budget.js'
+import { tooManyKeys } from './command-budget.js'
 import { LatchkeyError } from './errors.js'
-import { knownNames, refuseUnknown } from './known-names.js'
+import { knownNames, refuseUnknown } from './unknown-name-errors.js'
 import { type ReadArgs, readArgs, show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
 import { type KeyRead, READ } from './operations.js'
 import type { Decoding } from './encodings.js'
@@ -20,7 +20,7 @@ export function multiGetArgs(keys: unknown): KeyRead {
   return [READ.multiGet, list.map((key, at) => toKeyCopy(key, `keys[${at}]`))]
 }
 
-/** start inclusive, end exclusive; null: unbounded. limit: Infinity if none was given. */
+/** start is in the range, end is not. null means no bound. limit is Infinity if none was given. */
 export interface RangeArgs {
   readonly start: Uint8Array | null
   readonly end: Uint8Array | null
@@ -79,7 +79,7 @@ const later = (a: Uint8Array | null, b: Uint8Array | null) =>
 const earlier = (a: Uint8Array | null, b: Uint8Array | null) =>
   a === null ? b : b === null ? a : compareBytes(a, b) <= 0 ? a : b
 
-/** No key can be in the range, so no request is needed. */
+/** Whether no key can be in the range, so that no request is needed. */
 export const isEmptyRange = ({ start, end }: Bounds): boolean =>
   end !== null && (start === null ? end.length === 0 : compareBytes(start, end) >= 0)
 
@@ -117,7 +117,7 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
   return { ...read, initial, resync }
 }
 
-/** from undefined: the watch begins after the store's revision at the call. */
+/** If from is undefined, the watch begins after the store's revision at the call. */
 export interface WatchArgs extends Bounds {
   readonly from: number | undefined
 }

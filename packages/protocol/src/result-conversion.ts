@@ -1,4 +1,4 @@
-// Door: converts results of members to what callers get. Everything is copied, so that the caller owns it; an
+// Door: converts results of members to what callers get. Everything is copied, so that the caller owns it. An
 // invalid result is ERR_PROTOCOL.
 
 import { elementAt, startsWith, text } from '@latchkey/base'
@@ -15,11 +15,11 @@ import {
   type LockStateResult,
   type PageResult,
 } from './results.js'
-import type { InitialPut } from './revision-types.js'
+import type { InitialPut } from './list-and-watch-types.js'
 import type { SessionInfo } from './cluster-types.js'
 import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-types.js'
 import type { BarrierInfo, LatchInfo, LockHistory } from './lock-types.js'
-import { undecodable } from './undecodable.js'
+import { undecodable } from './undecodable-value-error.js'
 import { decodeParsed } from './value-codec.js'
 
 const nonsense = (what: string) =>
@@ -31,24 +31,24 @@ const nonsense = (what: string) =>
     },
   )
 
-// ---- values and keys
+// ---- Values and keys
 
-/** `new Uint8Array` and not slice: a slice of a Buffer is a Buffer, with a Buffer's methods. */
+/** Uses `new Uint8Array` and not slice, because a slice of a Buffer is a Buffer, with a Buffer's methods. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** `whole`: as it is stored, with the prefix of a `sub`. */
+/** `whole` is the key as it is stored, with the prefix of a `sub`. */
 export function toUserKey(whole: Uint8Array, { as, prefix }: Decoding): string | Uint8Array {
   const key = prefix.length === 0 ? whole : behindPrefix(whole, prefix)
   return as === 'bytes' ? plain(key) : text(key)
 }
 
-/** A member that answers with a key from elsewhere is not believed (SV1). */
+/** A member must not answer with a key that is not below the prefix (SV1). Such an answer is refused. */
 function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
   if (startsWith(whole, prefix)) return whole.subarray(prefix.length)
   throw nonsense('key below the prefix that was asked for')
 }
 
-/** `key`: as it is stored. `revision`: of the value, where the answer tells it. */
+/** `key` is the key as it is stored. `revision` is the revision of the value, if the answer contains it. */
 export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
   const { as } = how
   if (as === 'bytes') return plain(bytes)
@@ -94,7 +94,7 @@ export function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryO
   }
 }
 
-/** Of a read: the revision that the member's state had belongs to it. */
+/** Returns the rows of a read with the revision that the member's state had. */
 export function toEntryRead(
   result: unknown,
   how: Decoding,
@@ -107,7 +107,7 @@ export function toEntryRead(
   return { ...entry, revision: toCount(result[0]) }
 }
 
-// ---- numbers and flags
+// ---- Numbers and flags
 
 export function toCount(result: unknown): number {
   if (Number.isSafeInteger(result) && (result as number) >= 0) return result as number
@@ -121,7 +121,7 @@ export function toBoolean(result: unknown): boolean {
 
 export const toNothing = (): undefined => undefined
 
-/** Of writes that answer with a revision alone: [revision, results] or the revision. */
+/** For writes whose caller only needs the revision. The result is [revision, results] or the revision. */
 export const toRevised = (result: unknown): { revision: number } => ({
   revision: toCount(Array.isArray(result) ? result[0] : result),
 })
@@ -138,7 +138,7 @@ export function toIncremented(result: unknown): { value: number; revision: numbe
   return { value, revision: toCount(revision) }
 }
 
-// ---- batches
+// ---- Batches
 
 export function toBatch(result: unknown): { revision: number; results: (true | number)[] } {
   const [revision, results] = toParts(result, 2)
@@ -148,7 +148,7 @@ export function toBatch(result: unknown): { revision: number; results: (true | n
 
 const isDone = (result: unknown): result is true | number => result === true || typeof result === 'number'
 
-/** `steps`: of `then` and of `else`, whose keys an error names. */
+/** `then` and `otherwise` are the steps of the two branches, whose keys an error names. */
 export function toTxn(result: unknown, how: Decoding, then: readonly Step[], otherwise: readonly Step[]) {
   const [succeeded, revision, results] = toParts(result, 3)
   return {
@@ -174,7 +174,7 @@ function toResults(
   )
 }
 
-// ---- sessions
+// ---- Sessions
 
 export function toSessions(result: unknown): SessionInfo[] {
   if (!Array.isArray(result)) throw nonsense('list of sessions')
@@ -189,7 +189,7 @@ function toSession(row: unknown): SessionInfo {
   return { id: toCount(id), openedBy, lifeMillis, idleMillis, remainingMillis, holds, waiters }
 }
 
-// ---- latches and barriers
+// ---- Latches and barriers
 
 export function toLatchInfos(result: unknown, how: Decoding): LatchInfo<As>[] {
   return toRows(result, 3).map(([name, count, waiters]) => ({
@@ -218,7 +218,7 @@ function toRows(result: unknown, length: number): unknown[][] {
   return result.map((row) => toParts(row, length))
 }
 
-// ---- locks
+// ---- Locks
 
 type LockValue = readonly [id: string, context: ContextArg, token: number, revision: number]
 
@@ -277,7 +277,7 @@ export function toLockHistory(result: unknown): LockHistory {
   return Object.defineProperty(history, 'sinceMillis', { value: toCount(since) }) as LockHistory
 }
 
-// ---- pages and events
+// ---- Pages and events
 
 export function toPage(result: unknown): PageResult {
   const [view, rows, revision] = toParts(result, 3)
@@ -298,7 +298,7 @@ function isRow(row: unknown): boolean {
   return isPart(key) && isPart(value) && (row.length === 2 || Number.isSafeInteger(revision))
 }
 
-/** Of a row that was there when the watch began: the event of its last write, as far as it is known. */
+/** For a row that existed when the watch began: the event of its last write, as far as it is known. */
 export function toInitialPut(
   [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
   how: Decoding,

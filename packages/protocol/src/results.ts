@@ -5,7 +5,7 @@ import type { ContextArg } from './operations.js'
 type Key = Uint8Array
 type Data = Uint8Array
 
-/** Owner on the wire, in this order. context: see ContextArg. code: index into OWNER_CODES. */
+/** Owner on the wire, in this order. context: see ContextArg. code: an index into OWNER_CODES. */
 export type OwnerResult = readonly [
   id: string,
   deadline: number,
@@ -17,20 +17,20 @@ export type OwnerResult = readonly [
   now: number,
 ]
 /**
- * queued: the requester is in the queue. obstacle: the reason why the requester neither holds nor waits: the
- * semaphore has another number of permits, the requester would wait for itself, or flows would wait for each
- * other.
+ * queued: the caller is in the queue. obstacle: the reason why the caller neither holds nor waits. Either
+ * the semaphore has another number of permits, or the caller would wait for itself, or flows would wait
+ * for each other.
  */
 export type TryLockResult = readonly [owner: OwnerResult, queued: boolean, obstacle?: ObstacleResult]
 export type ObstacleResult =
   | readonly ['mismatch', present: number]
   | readonly ['deadlock']
   | readonly ['circle', circle: readonly FlowLink[]]
-/** A flow of a circle, and the key that it waits for. */
+/** A flow that waits, and the key that it waits for. */
 export type FlowLink = readonly [flow: string, key: Uint8Array]
 /**
- * held: with the owner of each key. refused: with an owner that stands in the way. broken: this id had all
- * keys, and has not all of them any more. circle: its flow would wait for itself.
+ * held: with the owner of each key. refused: with an owner of a key that is held by others. broken: this id
+ * had all keys, and has lost some of them. circle: its flow would wait for itself.
  */
 export type TryLockAllResult = readonly [
   state: 'held' | 'queued' | 'refused' | 'broken' | 'circle',
@@ -52,9 +52,9 @@ export const OWNER_CODES = [
 ] as const
 
 /**
- * One item for each renewal, in their order: an owner without its context, or a number. A number: the hold is
- * valid for this many ms after `now`, the time of the entry, with the id and the token of the request, and it
- * was acquired once.
+ * One item for each renewal, in order: an owner without its context, or a number. A number means that the
+ * hold is valid for this many ms after `now`, the time of the entry, with the id and the token of the
+ * request, and that it was acquired once.
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
@@ -72,7 +72,7 @@ export type SessionResult = readonly [
 
 export type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
-/** An item of the answer to lockQuery: one hold, in the order of keys. permits: 0 for an exclusive hold. */
+/** An item of the answer to lockQuery: one hold, in the order of keys. permits is 0 for an exclusive hold. */
 export type LockInfoResult = readonly [
   key: Key,
   id: string,
@@ -85,7 +85,7 @@ export type LockInfoResult = readonly [
   queue: readonly QueuedResult[] | null,
   permits: number,
 ]
-/** A waiter; `waited` in ms. */
+/** A waiter. `waited` is in ms. */
 export type QueuedResult = readonly [id: string, context: ContextArg, waited: number, permits: number]
 /** The index of the last applied entry, the revision of the store, and the present holds in that range. */
 export type LockStateResult = readonly [
@@ -93,7 +93,7 @@ export type LockStateResult = readonly [
   revision: number,
   holds: readonly (readonly [key: Key, id: string, context: ContextArg, token: number])[],
 ]
-/** remaining: the rest of the ttl, ms; left out if the key has no ttl. */
+/** remaining: the rest of the ttl in ms. It is left out if the key has no ttl. */
 export type EntryResult = readonly [
   createRevision: number,
   modRevision: number,
@@ -102,7 +102,7 @@ export type EntryResult = readonly [
   remaining?: number,
 ]
 /**
- * rows: keys and values, null for a part that was not requested. view 0: the view is closed, because this is
+ * rows: keys and values. A part that was not requested is null. view 0: the view is closed, because this is
  * the last page. revision: that of the view.
  */
 export type PageResult = readonly [
@@ -113,18 +113,26 @@ export type PageResult = readonly [
 /** The answer to a getEntry of an existing key. */
 export type EntryReadResult = readonly [revision: number, entry: EntryResult]
 /**
- * `piece` is null after the last one; then the view is closed, and `view` is 0. `total`: the bytes of all
- * pieces so far, so that a caller notices a lost piece.
+ * `piece` is null after the last one. Then the view is closed, and `view` is 0. `total` is the number of
+ * bytes of all pieces so far, so that a caller notices a lost piece.
  */
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
- * The results of commands (the second element of a successful Answer):
- * openSession: the id · keepAlive, closeSession: true · cancelCall, endSession: boolean
- * put, putAll, merge: the revision · putIfAbsent, getAndPut: the previous value or null · compareAndPutAll:
- * boolean deleteAll, deleteRange: count · batch: [revision, StepResult[]] · txn: [succeeded, revision,
- * StepResult[]] nextSequence: [start, end] · resetSequence: true · increment: [value, revision] · touch:
- * boolean · locks: named at each operation A command that changed nothing has the present revision as its
- * result. A `get` step: EntryResult or null; an `increment` step: the new value.
+ * The results of commands (the second element of a successful Answer). A command that changed nothing has
+ * the present revision as its result. The operations of locks name their results in operations.ts.
+ *   openSession                    the id
+ *   keepAlive, closeSession        true
+ *   cancelCall, endSession         boolean
+ *   put, putAll, merge             the revision
+ *   putIfAbsent, getAndPut         the previous value or null
+ *   compareAndPutAll, touch        boolean
+ *   deleteAll, deleteRange         a count
+ *   batch                          [revision, StepResult[]]
+ *   txn                            [succeeded, revision, StepResult[]]
+ *   increment                      [value, revision]
+ *   nextSequence                   [start, end]
+ *   resetSequence                  true
+ * The result of a `get` step is an EntryResult or null, that of an `increment` step the new value.
  */
 export type StepResult = true | number | EntryResult | null
 /**
@@ -150,8 +158,8 @@ export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
 export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
 
 /**
- * The kept changes of a lock, in their order. since: every change of the last so many ms is among them. ago:
- * ms between the change and now. The token of a waiter is 0.
+ * The kept changes of a lock, in order. since: all changes of the last so many ms are among them. ago: ms
+ * between the change and now. The token of a waiter is 0.
  */
 export type LockHistoryResult = readonly [
   since: number,
@@ -167,8 +175,8 @@ export type LockHistoryResult = readonly [
 
 /**
  * An event of a key or of a lock. An event of a lock has the index of the entry in place of the revision,
- * then the key of the lock, and as value the packed list [id, context, token, revision of the store]. The
- * token of a waiter is 0.
+ * then the key of the lock, then the packed list [id, context, token, revision of the store] as its value.
+ * The token of a waiter is 0.
  */
 export type EventResult = readonly [
   revision: number,
@@ -178,7 +186,7 @@ export type EventResult = readonly [
   previous: Data | null,
 ]
 
-/** Who holds a lock. since: for how many ms. */
+/** The holder of a lock. since: for how many ms it has the lock. */
 export type HolderResult = readonly [
   id: string,
   context: ContextArg,
@@ -188,8 +196,8 @@ export type HolderResult = readonly [
 ]
 
 /**
- * An answer: [0, result] or [1 + index into ERROR_CODES, message, retryable, outcome is unknown]. For
- * ERR_FENCED it has the holder of the guard's lock at that entry too; null: there was none.
+ * An answer: [0, result], or [1 + index into ERROR_CODES, message, retryable, outcome is unknown]. For
+ * ERR_FENCED it also has the holder of the guard's lock at that entry, or null if there was none.
  */
 export type Answer = readonly [ok: 0, result: unknown] | ErrorAnswer
 export type ErrorAnswer = readonly [
@@ -201,15 +209,15 @@ export type ErrorAnswer = readonly [
 ]
 
 /**
- * In the place of an error's number: the session of a numbered command is unknown or has ended, and nothing
- * was executed (docs/locks.md, 6). Only the session engine handles it: a command that was never sent before
- * is sent in another session; the outcome of any other command is unknown.
+ * Stands in the place of an error's number: the session of a numbered command is unknown or has ended, and
+ * nothing was executed (docs/locks.md, 6). Only the session engine handles this answer. A command that was
+ * never sent before is sent in another session. The outcome of any other command is unknown.
  */
 export const SESSION_OVER = -1
 
 /**
- * In the place of an error's number: the session stores as many answers as it may; nothing was executed and
- * no answer was stored. The session engine sends the command again with the same number when the members have
- * dropped earlier answers. There is always room for the least unfinished number.
+ * Stands in the place of an error's number: the session stores as many answers as it may. Nothing was
+ * executed and no answer was stored. The session engine sends the command again with the same number when the
+ * members have dropped earlier answers. The lowest unfinished number always has room.
  */
 export const SESSION_FULL = -2

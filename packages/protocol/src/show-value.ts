@@ -1,6 +1,9 @@
-// Rule: shows any value in an error message, by a few characters.
+// Rule: shows any value in an error message, in a few characters.
 
-/** At most about forty characters. No method of the value is called, because a stranger may have made it. */
+/**
+ * Returns at most about forty characters. It calls no method of the value, because the value may come
+ * from a stranger.
+ */
 export const show = (value: unknown): string => {
   if (typeof value === 'string')
     return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}...` : JSON.stringify(value)
@@ -8,15 +11,15 @@ export const show = (value: unknown): string => {
   return Array.isArray(value) ? 'an array' : nameOf(value)
 }
 
-/** The name of its class, if that is a string. */
+/** The name of the value's class, if that is a string. */
 const nameOf = (value: object): string => {
   const maker: unknown = Object.getPrototypeOf(value)?.constructor
   return typeof maker === 'function' ? `a ${maker.name.slice(0, 40)}` : 'an object'
 }
 
 /**
- * The key for an error, if the caller's own key is not known here: a string if the bytes are valid text, else
- * a copy of the bytes.
+ * Returns the key for an error if the caller's own key is not known: a string if the bytes are valid text,
+ * else a copy of the bytes.
  */
 export function shownKey(key: Uint8Array): string | Uint8Array {
   try {

@@ -1,7 +1,7 @@
 // Door: encodes and decodes values in the encoding of a call.
 //
-// Law (VA2): a value is either stored completely or refused. Without this law: a program puts an order with a
-// Map of its items as JSON. JSON makes `{}` of a Map, and the items are lost.
+// Law (VA2): a value is either stored completely or refused. Without this law: a program puts an order as
+// JSON, with a Map of its items. JSON turns a Map into `{}`, and the items are lost.
 
 import type { As } from './encodings.js'
 import { packValue, unpackValue } from './msgpack-values.js'
@@ -43,9 +43,9 @@ export function encodeParsed(value: unknown, as: As, name: string): Uint8Array {
   return as === 'json' ? encodeJson(value, name) : packValue(value, name)
 }
 
-/** Refuses bytes that are no UTF-8, which would otherwise be decoded as another character. */
+/** Refuses bytes that are not UTF-8, which would otherwise be decoded as another character. */
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Throws for bytes that cannot be decoded. */
+/** Throws if the bytes cannot be decoded. */
 export const decodeParsed = (bytes: Uint8Array, as: As): unknown =>
   as === 'json' ? (JSON.parse(strict.decode(bytes)) as unknown) : unpackValue(bytes)

@@ -4,9 +4,9 @@
 import { CAPS } from './caps.js'
 import { type Duration, millis } from './duration.js'
 import type { As } from './encodings.js'
-import { KIND, lockKeyOf } from './lock-names.js'
+import { KIND, lockKeyOf } from './lock-keys.js'
 import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
-import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './known-names.js'
+import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './unknown-name-errors.js'
 import {
   type Command,
   type ConditionArg,
@@ -26,8 +26,8 @@ interface WithLife {
 }
 
 /**
- * The element after a value: absent if the key lives without limit. `of`: the name of the argument, for
- * errors.
+ * The element after a value. It is absent if the key has no lifetime. `of` is the name of the
+ * argument, for errors.
  */
 function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
   const { ttl, ephemeral } = (given ?? {}) as WithLife
@@ -42,7 +42,7 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** Whether the command binds a key to the session that sends it. */
+/** Whether the command puts an ephemeral key, which belongs to the session that sends the command. */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -84,7 +84,10 @@ function keyAndValue(op: typeof OP.putIfAbsent | typeof OP.getAndPut) {
   ]
 }
 
-/** Two JSON texts with a comma between them are no JSON text, and the same is true of MessagePack. */
+/**
+ * Refuses to append encoded values: two JSON texts with a comma between them are no JSON text, and the same
+ * holds for MessagePack.
+ */
 function toAppended(value: unknown, as: As, name = 'value'): Uint8Array {
   if (as === 'bytes' || as === 'string') return toValue(value, as, name)
   throw new TypeError(
@@ -109,7 +112,7 @@ const isIterable = (value: unknown): value is Iterable<unknown> =>
 const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
-/** `life`: the life that the call gives, for an entry without its own. */
+/** `life` is the lifetime that the call gives. It is used for an entry without its own. */
 function toPair(entry: unknown, as: As, name: string, life: readonly [] | readonly [number]): PairArg {
   if (Array.isArray(entry))
     return [toKey(entry[0], `${name}[0]`), toValue(entry[1], as, `${name}[1]`), ...life]
@@ -189,13 +192,13 @@ export const touchArgs = (key: unknown, ttl: unknown, options: unknown): KeyValu
   toLife(ttl, 'ttl'),
 ]
 
-/** Turns -0 into 0. */
+/** Adding 0 turns -0 into 0. */
 function toInteger(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return (value as number) + 0
   throw new TypeError(`${name} must be a safe integer; got ${show(value)}`)
 }
 
-// ---- batches and transactions
+// ---- Batches and transactions
 
 export const batchArgs = (ops: unknown, options: unknown, as: As = 'bytes'): KeyValueCommand => [
   OP.batch,
@@ -221,8 +224,8 @@ const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /**
- * The fields of a step by its type. It is a Map, because the type comes from the caller and may be the name
- * of a property that every object has.
+ * The fields of a step by its type. It is a Map and not an object, because the type comes from the caller and
+ * may be the name of a property that every object has.
  */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],
@@ -276,7 +279,7 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
   return [FIELD[field], IS[is], key, toMaybeValue(condition.value, as, `${name}.value`)]
 }
 
-/** The number with which a stored value is compared. undefined is no number; an absent key counts as 0. */
+/** The number with which a stored value is compared. undefined is no number. An absent key counts as 0. */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)
   if (field !== 'value') throw new TypeError(`${name}.as is for the value; ${field} is a number already`)
@@ -292,8 +295,8 @@ function oneOf<Word extends string>(words: readonly Word[], value: unknown, name
 }
 
 /**
- * The order of the bytes of two encoded values is not the order of the values: as JSON, '10' comes before
- * '9'.
+ * Encoded values are not compared by order, because the order of their bytes is not the order of the values:
+ * as JSON, '10' comes before '9'.
  */
 const unordered = (name: string, as: As) =>
   new TypeError(

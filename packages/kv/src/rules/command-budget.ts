@@ -1,4 +1,4 @@
-// Rule: the budget of one command while it is applied. (protocol's budget.ts checks what the
+// Rule: the budget of one command while it is applied. (protocol's command-budget.ts checks what the
 // command's bytes show.)
 //
 // Without a budget: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a

@@ -1,10 +1,10 @@
-// Rule: what a lock engine answers, in the form that the lock objects read.
+// Rule: converts the answers of a lock engine to the form that the lock objects read.
 
 import { KEEP_LEASE_FAIL, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 import { CODE, SUCCESS_NUMBER } from '../rules/lock-answers.js'
 import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine.js'
 
-/** `remaining` is a number that stands for a success, or the rest of another's lease. */
+/** `remaining` is a number that stands for a success, or the rest of the lease of another holder. */
 function ownerOf(hold: EngineHold, code: OwnerCode, now: number): OwnerResult {
   const { id, deadline, token, acquires, context } = hold
   const remaining = SUCCESS_NUMBER[CODE[code]] ?? Math.max(0, deadline - now)
@@ -27,7 +27,7 @@ export function takenOwner(id: string, { code, hold, now }: TakeAnswer): OwnerRe
   return ownerOf(hold, code, now)
 }
 
-/** undefined: the caller does not hold it. */
+/** Returns undefined if the caller does not hold the lock. */
 export const grantedOwner = (id: string, answer: TakeAnswer): OwnerResult | undefined =>
   answer.code === 'HELD' || answer.code === 'LATE' ? undefined : takenOwner(id, answer)
 

@@ -10,15 +10,15 @@ const LOST =
 const reason = (cause: unknown): string =>
   cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 
-/** The request was certainly not applied. */
+/** For a request that was certainly not applied. */
 export const notReached = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_NO_LEADER', REACH + reason(cause), { cause })
 
-/** The request was sent, and nobody knows whether it was applied. */
+/** For a request that was sent, and of which nobody knows whether it was applied. */
 export const mayHaveArrived = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_OUTCOME_UNKNOWN', LOST + reason(cause), { cause })
 
-/** The server refused the request: trying again changes nothing. */
+/** For a request that the server has refused. Sending it again would change nothing. */
 export const refusedByServer = (message: string, cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_FORBIDDEN', `${message}${reason(cause)}`, { cause })
 

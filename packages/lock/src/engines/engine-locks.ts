@@ -1,4 +1,4 @@
-// Driver: owns one client of a lock engine: its lock objects, and its end.
+// Driver: owns one client of a lock engine: its lock objects, and what happens when it closes.
 
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from '@latchkey/base'
@@ -6,48 +6,51 @@ import { type Bytes, type Duration, knownNames, LatchkeyError, millis } from '@l
 import { DEFAULT_DRIFT } from '../holding/cluster-time-bound.js'
 import type { DistributedLock } from '../holding/distributed-lock.js'
 import { optionsArg } from '../holding/lock-arguments.js'
-import { type LockOptions, Locking } from '../holding/locking.js'
+import { type LockOptions, Locking } from '../holding/store-lock-calls.js'
 import type { Locks } from '../holding/locks.js'
 import type { Watchdog } from '../holding/watchdog.js'
 import { EnginePort } from './engine-port.js'
 import type { Capabilities, LockEngine } from './lock-engine.js'
 
 export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
-  /** The type of keys in answers. Default: 'bytes'. */
+  /** The type of keys in answers. The default is 'bytes'. */
   as?: S | undefined
   /**
-   * A waiter that no push has woken asks again after this time, and a watch looks again after it, or after
-   * half a second. Default: '2s'.
+   * A waiter that no push has woken asks again after this time. A watch looks again after this time, or after
+   * half a second if that is shorter. The default is '2s'.
    */
   poll?: Duration | undefined
   /**
-   * A waiter whose process is silent keeps its place in the queue for this time, and then the next one is
-   * served. At least two polls. Default: '10s', or five polls if that is longer.
+   * A waiter that does not ask again within this time loses its place in the queue, and the next one is
+   * served. It must be at least two polls. The default is '10s', or five polls if that is longer.
    */
   patience?: Duration | undefined
-  /** How wrong the rate of a clock may be. Default: 0.005. */
+  /** How wrong the rate of a clock may be. The default is 0.005. */
   drift?: number | undefined
 }
 
 export interface EngineCloseOptions {
-  /** 'release' (default): all holds are released. 'keep': they stay until the end of their leases. */
+  /** 'release' (default): all holds are released. 'keep': the holds stay until the end of their leases. */
   holds?: 'release' | 'keep' | undefined
 }
 
 /** Locks on an engine: the same objects as those of a Latchkey store. */
 export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends AsyncDisposable {
   readonly locks: Locks<S>
-  /** As of a Latchkey store; throws a TypeError for a wrong argument. */
+  /** The same as `getDistributedLock` of a Latchkey store. Throws a TypeError for a wrong argument. */
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
   readonly capabilities: Capabilities
-  /** May be called again. The holds are released unless `holds` is 'keep'; their signals abort first. */
+  /**
+   * Closes the client. It may be called again. Unless `holds` is 'keep', the holds are released, and their
+   * signals abort before that.
+   */
   close(options?: EngineCloseOptions): Promise<void>
 }
 
 /** The names that every engine's options have. */
 export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
 const DEFAULT_POLL = 2_000
-/** In ms, where only `poll` is given. */
+/** In ms, the least patience if only `poll` is given. */
 const LEAST_PATIENCE = 10_000
 const CLOSE_PATIENCE = 5_000
 const CLOSE_OPTIONS = knownNames('holds')
@@ -63,7 +66,7 @@ export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(
   let closed: Promise<void> | undefined
   const end = async (keeps: boolean): Promise<void> => {
     const why = new LatchkeyError('ERR_CLOSED')
-    // What cannot be released within the patience ends with its lease.
+    // What cannot be released within the patience ends when its lease ends.
     if (!keeps) await locking.releaseForClose(why, CLOSE_PATIENCE).catch(() => {})
     closing.abort(why)
     await engine.close()

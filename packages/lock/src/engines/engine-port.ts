@@ -1,4 +1,4 @@
-// Driver: the LockPort over a lock engine: each command of the lock objects becomes one call of the engine.
+// Driver: the LockPort over a lock engine. Each command of the lock objects becomes one call of the engine.
 
 import { type Clock, EMPTY, equalBytes, newId, onAbort, prefixEnd, startsWith } from '@latchkey/base'
 import {
@@ -21,16 +21,16 @@ import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './engine-ans
 import { type EngineCall, EngineRequests, type Send } from './engine-requests.js'
 import { type Ask, EngineWaits } from './engine-waits.js'
 import { compareHolds, watchIsOver } from './engine-watch.js'
-import { OpenTakes } from './open-takes.js'
+import { UnsettledTakes } from './unsettled-takes.js'
 import type { LockEngine, TakeAnswer, Timed } from './lock-engine.js'
 
 export interface EngineTerms {
   readonly clock: Clock
   readonly drift: number
   readonly as: 'bytes' | 'string'
-  /** In ms: a waiter that is not woken asks again after it, and a watch looks again. */
+  /** In ms. A waiter that is not woken asks again after this time, and a watch looks again. */
   readonly poll: number
-  /** In ms: for how long a waiter that does not ask keeps its place. */
+  /** In ms, how long a waiter that does not ask keeps its place in the queue. */
   readonly patience: number
 }
 
@@ -48,7 +48,7 @@ export class EnginePort implements LockPort {
   readonly #patience: number
   readonly #requests: EngineRequests
   readonly #waits: EngineWaits
-  readonly #takes = new OpenTakes()
+  readonly #takes = new UnsettledTakes()
   readonly #attached = new Set<(isNewSession: boolean) => void>()
 
   constructor(engine: LockEngine, { clock, drift, as, poll, patience }: EngineTerms, closed: AbortSignal) {
@@ -71,7 +71,7 @@ export class EnginePort implements LockPort {
     return newId()
   }
 
-  /** A server alone is away for as long as it is away. */
+  /** 0, because a single server has no election: it is unreachable for as long as it is. */
   electionTimeout(): number {
     return 0
   }
@@ -132,7 +132,7 @@ export class EnginePort implements LockPort {
     const limits = { ...options, repeats: true }
     if (read[0] === READ.revision)
       return this.#requests.call(() => this.#engine.time(), limits).result.then(() => 1)
-    // A place in the queue is known only by asking for the lock again, which its caller then does.
+    // An engine cannot tell a place in a queue. The answer 'unknown' makes the caller ask for the lock again.
     if (read[0] === READ.ticket) return ['unknown', null]
     if (read[0] === READ.lockHistory) throw new TypeError(NO_HISTORY)
     if (read[0] !== READ.lockQuery) throw new TypeError('a lock engine has no such read')
@@ -167,7 +167,7 @@ export class EnginePort implements LockPort {
 
   guardedKv(_guard: () => GuardArg, _knownLost: () => boolean): KeyValueCalls<As> {
     const refuse = () => Promise.reject(new TypeError(NO_KEYS))
-    // `then` is left out: a hold that is awaited by mistake is no promise.
+    // `then` is left out. Otherwise a hold that is awaited by mistake would look like a promise.
     return new Proxy({} as KeyValueCalls<As>, {
       get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : refuse),
     })
@@ -197,7 +197,10 @@ export class EnginePort implements LockPort {
     })
   }
 
-  /** A take that may be applied after the release is given back as soon as it is settled. */
+  /**
+   * Releases the hold. A take that may be applied after the release is given back as soon as its
+   * result is known.
+   */
   #release(key: Uint8Array, id: string, all: boolean, options: LockCallOptions): LockCall {
     const isOpen = all && this.#takes.has(key, id)
     const call = this.#requests.call(() => this.#engine.release(key, id, all), { ...options, repeats: false })
@@ -205,7 +208,10 @@ export class EnginePort implements LockPort {
     return converted(call, (answer) => releasedOwner(id, answer))
   }
 
-  /** A place is given up only when no take for it can be applied any more (OpenTakes). */
+  /**
+   * Gives up places in queues. A place is given up only when no take for it can be applied any
+   * more (UnsettledTakes).
+   */
   #cancel(
     list: readonly (readonly [key: Uint8Array, id: string])[],
     convert: (tokens: readonly number[]) => unknown,
@@ -254,7 +260,7 @@ const NO_HISTORY =
 const NO_KEYS =
   'This lock engine stores no keys. Guard your own writes with the token of the hold, as docs/engines.md says.'
 
-/** A mistake of the caller: nothing was sent. */
+/** The call of a caller that has made a mistake. Nothing was sent. */
 function refusedCall(error: TypeError): LockCall {
   const result = Promise.reject(error)
   return { result, sent: false, settled: () => Promise.resolve() }

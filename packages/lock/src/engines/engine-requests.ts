@@ -1,5 +1,5 @@
-// Driver: owns the requests to a lock engine: their time limit, their repetition, and what is under way with
-// unknown outcome.
+// Driver: owns the requests to a lock engine: it limits their time, repeats them, and knows which of them may
+// still be applied.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -8,30 +8,33 @@ import type { LockCall, LockCallOptions } from '../holding/lock-port.js'
 import { mayHaveArrived, toEngineError } from './engine-errors.js'
 import type { LockEngine, Timed } from './lock-engine.js'
 
-/** In ms: how long one try waits for its answer. */
+/** In ms, how long one attempt waits for its answer. */
 export const TRY_TIMEOUT = 5_000
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
-/** In ms: both clocks are read in whole milliseconds. */
+/** In ms. Both clocks are read in whole milliseconds, so a difference may be wrong by this much. */
 const ROUNDING = 1
 
-/** One try that was sent; `before` as of a take. */
+/** One attempt that was sent. `before` has the same meaning as in a take. */
 interface Flight {
   readonly before: number
   isOver: boolean
 }
 
-/** `before`: in engine time; a take sent with it is void afterwards. */
+/** Sends one attempt. `before` is in engine time: a take that arrives after that time is void. */
 export type Send<T extends Timed> = (before: number) => Promise<T>
 
 export interface RequestOptions extends LockCallOptions {
-  /** Whether sending it twice does no harm; if not, a try with unknown outcome is the last one. */
+  /**
+   * Whether the request does no harm if it is sent twice. If it would, no attempt is made after one with
+   * unknown outcome.
+   */
   readonly repeats: boolean
 }
 
 /**
- * Whether the engine refused the request as one that comes too late (EN4). Its clock was set forward; this
- * answer tells its present time, so that the request can be sent again.
+ * Whether the engine has refused the request because it came too late (EN4). The engine's clock was set
+ * forward. This answer tells its present time, so that the request can be sent again.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 
@@ -53,16 +56,16 @@ export class EngineRequests {
     this.#closed = closed
   }
 
-  /** Why the last try failed; undefined: it was answered. */
+  /** Why the last attempt failed. Undefined if it was answered. */
   get unreached(): LatchkeyError | undefined {
     return this.#unreached
   }
 
   /**
-   * Sends until a try is answered, refused for good, or the limits of the call are over.
-   * Law: `settled` resolves only when no try can be applied any more: each was answered or refused, or the
-   * engine's clock is above its `before`. Without it: a caller gives up, its place is cancelled, and then its
-   * delayed take is applied: the lock has a holder that nobody knows.
+   * Sends attempts until one is answered or refused for good, or until the limits of the call are over.
+   * Law: `settled` resolves only when no attempt can be applied any more: each was answered or refused, or
+   * the engine's clock is above its `before`. Without this law: a caller gives up, its place is cancelled,
+   * and then its delayed take is applied. The lock has a holder that nobody knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []
@@ -120,9 +123,10 @@ export class EngineRequests {
   }
 
   /**
-   * Law (EN8): a clock above the bound was set forward, which a server's clock can be. The bound then begins
-   * again at it. Without this: the clock of the server jumps an hour ahead, every new deadline is an hour
-   * above the old bound, and a holder that is paused for a minute believes for an hour that it still holds.
+   * Law (EN8): if the engine's clock is above the bound, the clock was set forward, which can happen to a
+   * server's clock. The bound then begins again at the new time. Without this law: the clock of the server
+   * jumps an hour ahead, and every new deadline is an hour above the old bound. A holder that is paused for a
+   * minute believes for an hour that it still holds the lock.
    */
   #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {
     const now = this.#clock.instant()
@@ -147,7 +151,7 @@ export class EngineRequests {
         const { now } = await this.#try(() => this.#engine.time(), flight)
         if (now > last) return
       } catch {
-        // The server is not reached; it is asked again.
+        // The server could not be reached, so it is asked again.
       }
       await this.#pause(pause)
     }
@@ -172,7 +176,10 @@ export class EngineRequests {
     })
   }
 
-  /** `end` says whether a try may still be applied. */
+  /**
+   * Waits for `promise`, limited by the attempt's timeout and by the call. `end` says whether an attempt may
+   * still be applied.
+   */
   #limited<T>(
     promise: Promise<T>,
     { timeout, due, signal }: LockCallOptions,

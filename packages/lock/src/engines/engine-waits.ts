@@ -1,4 +1,4 @@
-// Driver: owns the places in queues of one client of a lock engine: each waiter asks again when it is woken,
+// Driver: owns the places in queues of one client of a lock engine. Each waiter asks again when it is woken,
 // or when its time to ask has come.
 
 import { binary, type Clock, type Timer } from '@latchkey/base'
@@ -15,11 +15,11 @@ export type Ask = (signal: AbortSignal) => Promise<Asked>
 
 interface Waiter {
   readonly run: (owner: OwnerResult) => void
-  /** Asks for the lock; undefined: the first request has not been answered yet. */
+  /** Asks for the lock. Undefined as long as the first request was not answered. */
   ask: Ask | undefined
-  /** Ends the question that is under way. */
+  /** Aborts the request that is under way. */
   readonly end: AbortController
-  /** Whether a push came since the last question was sent. */
+  /** Whether a push has come since the last request was sent. */
   isWoken: boolean
   isAsking: boolean
   timer: Timer | undefined
@@ -27,14 +27,18 @@ interface Waiter {
 
 /**
  * Laws:
- * - A push that comes before the answer "you wait now" is kept, and the waiter asks at once. Without this: the
- *   lock is released between the two, and the waiter sleeps beside a free lock.
- * - A question ends with its place. What may be applied of it is known to OpenTakes.
+ * - A push that comes before the answer "you wait now" is remembered, and the waiter asks at once. Without
+ *   this law: the lock is released between the two, and the waiter sleeps although the lock is free.
+ * - A request ends when its place in the queue is given up. UnsettledTakes knows what may still be
+ *   applied of it.
  */
 export class EngineWaits {
   readonly #clock: Clock
   readonly #poll: number
-  /** Called when the server has refused a question for good: the caller asks itself, and gets the error. */
+  /**
+   * Called when the server has refused a request for good. The caller then asks by itself, and
+   * gets the error.
+   */
   readonly #refused: () => void
   readonly #waiters = new Map<string, Set<Waiter>>()
   readonly #byId = new Map<string, Set<Waiter>>()
@@ -60,7 +64,7 @@ export class EngineWaits {
     }
   }
 
-  /** The caller waits in the queue now. */
+  /** The caller now waits in the queue. */
   queued(key: Uint8Array, id: string, answer: TakeAnswer, ask: Ask): void {
     for (const waiter of this.#waiters.get(nameOf(key, id)) ?? []) {
       waiter.ask = ask
@@ -68,7 +72,10 @@ export class EngineWaits {
     }
   }
 
-  /** undefined: pushes may have been missed, so everybody asks. */
+  /**
+   * Wakes the waiter with that id. Undefined means that pushes may have been missed, so all
+   * waiters ask again.
+   */
   wake(id: string | undefined): void {
     const woken =
       id === undefined ? [...this.#waiters.values()].flatMap((set) => [...set]) : this.#byId.get(id)

@@ -1,5 +1,5 @@
-// Driver: a watch of locks over an engine: it compares what the engine tells of its holds at two moments. What
-// came and went between them is not seen.
+// Driver: a watch of locks over an engine. It compares the lists of holds at two moments. A hold that began
+// and ended between the two moments is not seen.
 
 import { binary } from '@latchkey/base'
 import {
@@ -14,7 +14,7 @@ import type { LockWatchEvent } from '../holding/lock-watch-event.js'
 import { toContext } from '../holding/owner-decoding.js'
 
 export interface WatchSource {
-  /** The present holds with their queues, and the engine's clock. */
+  /** Reads the present holds with their queues, and the engine's clock. */
   look(): Promise<Look>
   /** Resolves when it is time to look again. */
   pause(): Promise<void>
@@ -25,7 +25,7 @@ export interface WatchSource {
 type Event = LockWatchEvent<As>
 type Rows = ReadonlyMap<string, LockInfoResult>
 
-/** The first look is taken at once, so that the watch begins when it is asked for. */
+/** Reads the holds for the first time at once, so that the watch begins at the moment of the call. */
 export function compareHolds(source: WatchSource): AsyncGenerator<Event, void, undefined> {
   const first = source.look()
   first.catch(() => {})

@@ -1,63 +1,73 @@
 // Types: what a lock engine must do, so that the lock objects of this package work over it: PostgreSQL,
 // Redis, etcd, or memory. `engineSuite` of @latchkey/locks tests these laws on any engine.
 //
-// Laws of an engine (docs/engines.md tells the story of each):
+// Laws of an engine (docs/engines.md tells what goes wrong without each):
 // - EN1: at most one hold of a lock is in force, by the engine's own clock: from its take until the clock is
 //   above its deadline, or until it is ended by release, cancel or forceRelease.
-// - EN2: each new hold, and each rotation, has a token above every token that this lock had before, also after
-//   a restart. An engine with fencing 'none' promises this for no one.
-// - EN3: what a take, a renewal or a rotation answers as the deadline is never moved back.
-// - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was lost on its way
-//   cannot take the lock after its caller has given up and cancelled it.
-// - EN5: an id that was cancelled holds nothing and waits nowhere, unless a later take names it.
-// - EN6: with queue 'fair' nobody takes a free lock while another waits before it. A waiter that has not asked
-//   again within its patience has left: a process that died must not block the others.
-// - EN7: with wakeUp 'push' the first waiter of a lock is told, soon after the hold before it was released.
-//   With both it asks again at last after `again`: a push may be lost.
-// - EN8: `now` is read at the engine after the request was sent, in whole milliseconds, rounded down; a hold is
-//   over when that number is above its deadline. The proof of ARCHITECTURE.md needs this.
+// - EN2: each new hold, and each rotation, has a token above every token that this lock had before, even
+//   after a restart. An engine with fencing 'none' does not promise this.
+// - EN3: the deadline that a take, a renewal or a rotation has answered is never moved to an earlier time.
+// - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was delayed on its
+//   way cannot take the lock after its caller has given up and cancelled it.
+// - EN5: an id that was cancelled has no hold and no place in a queue, unless a later take names it.
+// - EN6: with queue 'fair' no caller takes a free lock while another waits before it. A waiter that has not
+//   asked again within its patience has left, because a process that died must not block the others.
+// - EN7: with wakeUp 'push' the first waiter of a lock is told soon after the hold before it was
+//   released. With 'push' and with 'poll' the waiter asks again after `again` at the latest, because a
+//   push may be lost.
+// - EN8: `now` is read at the engine after the request was sent, in whole milliseconds, rounded down. A hold
+//   is over when that number is above its deadline. The proof in ARCHITECTURE.md needs this.
 
 import type { ContextArg, LockInfoResult, OwnerCode } from '@latchkey/protocol'
 
 export interface Capabilities {
   /**
-   * enforced: a write with an old token is refused where the data is. told: tokens rise, and whoever writes
-   * must compare them. none: a token says nothing.
+   * enforced: a write with an old token is refused where the data is. told: tokens grow, and the writer must
+   * compare them. none: a token says nothing.
    */
   readonly fencing: 'enforced' | 'told' | 'none'
   /** fair: waiters are served in the order of their arrival. */
   readonly queue: 'fair' | 'unfair'
-  /** push: a release wakes the next waiter at once. poll: it asks again and again. */
+  /** push: a release wakes the next waiter at once. poll: the next waiter asks again and again. */
   readonly wakeUp: 'push' | 'poll'
-  /** Which loss of a server a hold outlives: of one among several, of the only one if it comes back, or none. */
+  /**
+   * Which loss of a server a hold survives: 'failover', the loss of one of several servers; 'restart', that
+   * of the only server if it comes back; or none.
+   */
   readonly survives: 'failover' | 'restart' | 'nothing'
-  /** Whose clock ends a lease: that of one server, one that several agree on, or that of each client. */
+  /**
+   * Whose clock ends a lease: the clock of one server, a clock on which several servers agree, or the clock
+   * of each client.
+   */
   readonly time: 'server' | 'cluster' | 'client'
 }
 
-/** A hold in force. Times are of the engine's clock, in ms. */
+/** A hold in force. Times are in ms of the engine's clock. */
 export interface EngineHold {
   readonly id: string
   readonly token: number
   readonly deadline: number
-  /** How often its owner took it. */
+  /** How often its owner has taken it. */
   readonly acquires: number
   readonly context: ContextArg
 }
 
 export interface TakeRequest {
   readonly key: Uint8Array
-  /** Names the caller; made by it for one hold. A take by the holder's id counts one acquire more. */
+  /**
+   * Names the caller. The caller makes a new id for each hold. A take by the holder's id counts
+   * one acquire more.
+   */
   readonly id: string
   /** In ms. */
   readonly lease: number
-  /** null: leave the context as it is, or none. */
+  /** null leaves the context as it is. */
   readonly context: ContextArg
-  /** Whether the caller waits in the queue if another has the lock. */
+  /** Whether the caller waits in the queue if another holds the lock. */
   readonly queues: boolean
-  /** In ms: for how long the place in the queue is kept without another take. */
+  /** In ms, how long the place in the queue is kept without another take. */
   readonly patience: number
-  /** In engine time: above it the take is void (EN4). */
+  /** In engine time. After this time the take is void (EN4). */
   readonly before: number
 }
 
@@ -67,15 +77,15 @@ export interface Timed {
 }
 
 /**
- * FIRST_TIME: nobody had it. NEW_ACQUIRE: the hold before had expired. REENTRANT: this id had it. HELD: another
- * has it, which `hold` tells, or waits for it. LATE: see EN4.
+ * FIRST_TIME: the lock was free. NEW_ACQUIRE: the hold before had expired. REENTRANT: this id has the lock
+ * already. HELD: another has the lock, as `hold` tells, or waits for it. LATE: see EN4.
  */
 export interface TakeAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'FIRST_TIME' | 'NEW_ACQUIRE' | 'REENTRANT' | 'HELD'> | 'LATE'
   readonly hold: EngineHold | undefined
-  /** Whether the caller waits in the queue now. */
+  /** Whether the caller now waits in the queue. */
   readonly queued: boolean
-  /** In ms: when the waiter must ask again, if no push comes before. Default: after the poll interval. */
+  /** In ms: when the waiter must ask again if no push comes before. By default after the poll interval. */
   readonly again?: number | undefined
 }
 
@@ -85,7 +95,7 @@ export interface RenewRequest {
   readonly lease: number
 }
 
-/** `hold`: the caller's own, as it was; with NOT_OWNER that of another. */
+/** `hold` is the caller's own hold as it was before. With NOT_OWNER it is the hold of another. */
 export interface ReleaseAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'RELEASED' | 'DECREMENTED' | 'NOT_HELD' | 'EXPIRED' | 'NOT_OWNER'>
   readonly hold: EngineHold | undefined
@@ -93,42 +103,48 @@ export interface ReleaseAnswer extends Timed {
 
 /**
  * Each call is one atomic step at the engine. A call that fails rejects with a LatchkeyError:
- * `notReached(cause)` if it was never sent, `mayHaveArrived(cause)` if it was; another one ends the caller's
- * attempt. Calls need no timeout of their own: the port waits 5 s for each.
+ * `notReached(cause)` if it was never sent, `mayHaveArrived(cause)` if it was. Any other error ends the
+ * caller's attempt. Calls need no timeout of their own, because the port waits 5 s for each.
  */
 export interface LockEngine {
   readonly capabilities: Capabilities
   take(request: TakeRequest): Promise<TakeAnswer>
-  /** Prolongs holds; one answer each, in their order. undefined: that hold is not in force any more. */
+  /**
+   * Prolongs holds. Returns one answer for each, in order. Undefined means that the hold is not in
+   * force any more.
+   */
   renew(
     list: readonly RenewRequest[],
   ): Promise<Timed & { readonly holds: readonly (EngineHold | undefined)[] }>
-  /** Takes one acquire back, or all; the last one ends the hold. */
+  /** Takes back one acquire, or all. When the last one is taken back the hold ends. */
   release(key: Uint8Array, id: string, all: boolean): Promise<ReleaseAnswer>
-  /** Ends holds and waits of these ids (EN5). Answers the tokens of the holds that were in force, else 0. */
+  /**
+   * Ends the holds and the waits of these ids (EN5). For each returns the token of the hold if it was in
+   * force, else 0.
+   */
   cancel(
     tickets: readonly { readonly key: Uint8Array; readonly id: string }[],
   ): Promise<Timed & { readonly tokens: readonly number[] }>
-  /** Gives the hold of that id the next token. undefined: it is not in force any more. */
+  /** Gives the hold of that id the next token. `hold` is undefined if it is not in force any more. */
   rotate(key: Uint8Array, id: string): Promise<Timed & { readonly hold: EngineHold | undefined }>
-  /** Ends the hold with that token. Answers whether it was in force. */
+  /** Ends the hold with that token. Returns whether it was in force. */
   forceRelease(key: Uint8Array, token: number): Promise<Timed & { readonly ended: boolean }>
   /**
-   * The holds in force, in the order of their keys: all, those of one key, or those of a prefix. `queue`: with
-   * who waits, in order.
+   * Returns the holds in force, in the order of their keys: all, those of one key, or those of a prefix. With
+   * `queue` it also returns the waiters, in order.
    */
   query(of: {
     readonly prefix: Uint8Array | null
     readonly isKey: boolean
     readonly queue: boolean
   }): Promise<Timed & { readonly rows: readonly LockInfoResult[] }>
-  /** Reads the clock alone. */
+  /** Reads only the clock. */
   time(): Promise<Timed>
   /**
-   * Calls `wake` with the id of a waiter that may have its turn now, or with undefined where pushes may have
-   * been missed. The returned function ends it. An engine without pushes never calls it.
+   * Calls `wake` with the id of a waiter whose turn may have come, or with undefined if pushes may have been
+   * missed. The returned function ends the calls. An engine without pushes never calls `wake`.
    */
   listen(wake: (id: string | undefined) => void): () => void
-  /** Ends what the engine itself has opened. Called once, after the last call. */
+  /** Ends everything that the engine itself has opened. Called once, after the last call. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
-// Driver: one call of acquire or tryAcquire, for locks and for semaphores: checks its options, enters the
-// queue, and says why a wait ended in vain.
+// Driver: one call of acquire or tryAcquire, for locks and for semaphores. It checks the options, enters the
+// queue, and says why a wait has ended without the lock.
 
 import { copyBytes } from '@latchkey/base'
 import {
@@ -14,9 +14,9 @@ import {
   READ,
   type ShareArg,
 } from '@latchkey/protocol'
-import type { Place } from './place.js'
-import { CallLimit } from './call-limit.js'
-import { flowArg } from './flow.js'
+import type { LockServices } from './lock-services.js'
+import { CallLimit } from './call-deadline-or-abort.js'
+import { flowArg } from './flow-of-request.js'
 import type { HoldValidity } from './hold-validity.js'
 import { HoldSet } from './hold-set.js'
 import { Holder } from './holder.js'
@@ -29,7 +29,7 @@ import {
   signalArg,
 } from './lock-arguments.js'
 import { toContext } from './owner-decoding.js'
-import { SetAcquisition } from './set-acquisition.js'
+import { SetAcquisition } from './lock-set-acquisition.js'
 
 /** The options that acquire and tryAcquire have for locks and for semaphores. */
 export interface WaitOptions {
@@ -52,8 +52,9 @@ export interface WaitOptions {
   /** Up to 4 KiB that other callers see as the holder's context, for example a host name or a job. */
   context?: Bytes | undefined
   /**
-   * The name of what does one thing after the other, up to 256 bytes. A wait that would close a circle of
-   * flows rejects with ERR_DEADLOCK at once. Default: that of the withLock around the call.
+   * The name of the flow: of work that does one thing after the other. Up to 256 bytes. If a wait would make
+   * flows wait for each other in a circle, the call rejects with ERR_DEADLOCK at once. The default is the
+   * flow of the withLock around the call.
    */
   flow?: string | undefined
 }
@@ -83,9 +84,9 @@ export interface Acquired {
   readonly validity: HoldValidity
 }
 
-/** Resolves to undefined if others hold it and the call does not wait, or its wait is over. */
+/** Resolves to undefined if others hold the lock and the call does not wait, or its wait is over. */
 export async function enter(
-  place: Place,
+  place: LockServices,
   { key, share, steals = false }: Wanted,
   options: Partial<WaitOptions>,
   waits: boolean,
@@ -104,7 +105,8 @@ export async function enter(
   const queues = waits || wait !== undefined
   const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
   const context = contextArg(options.context)
-  // enter resolves to true only while the lock is held, and there is no await before the validity is read.
+  // enter resolves to true only while the lock is held. No await may come between that and the reading
+  // of the validity.
   while (await holder.enter({ context, flow, waits: queues, limit })) {
     const { validity } = holder
     if (validity !== undefined) return { holder, validity }
@@ -112,9 +114,9 @@ export async function enter(
   return undefined
 }
 
-/** As `enter`, for several locks in one step. `shares`: which of them are wanted shared. */
+/** The same as `enter`, for several locks in one step. `shares` says which of them are wanted shared. */
 export async function enterAll<S extends As>(
-  place: Place,
+  place: LockServices,
   wanted: readonly Wanted[],
   options: Partial<WaitOptions>,
   waits: boolean,
@@ -149,9 +151,9 @@ export async function enterAll<S extends As>(
   }
 }
 
-/** As `enterAll`, but a wait that ends in vain rejects. */
+/** The same as `enterAll`, but rejects if a wait ends without the locks. */
 export async function acquireAll<S extends As>(
-  place: Place,
+  place: LockServices,
   wanted: readonly Wanted[],
   options: Partial<WaitOptions>,
 ): Promise<HoldSet<S>> {
@@ -162,9 +164,9 @@ export async function acquireAll<S extends As>(
   throw await waitIsOver(place, wanted, Math.round(clock.now() - began))
 }
 
-/** As `enter`, but a wait that ends in vain rejects. */
+/** The same as `enter`, but rejects if a wait ends without the lock. */
 export async function acquire(
-  place: Place,
+  place: LockServices,
   wanted: Wanted,
   options: Partial<WaitOptions>,
 ): Promise<Acquired> {
@@ -180,7 +182,7 @@ export async function acquire(
  * different codes.
  */
 async function waitIsOver(
-  place: Place,
+  place: LockServices,
   wanted: readonly Wanted[],
   waitedMillis: number,
 ): Promise<LatchkeyError> {
@@ -197,9 +199,9 @@ async function waitIsOver(
   return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
 }
 
-/** Of several locks the first one that somebody holds is named. */
+/** Returns the holder of the first of several locks that is held. */
 async function firstHeld(
-  place: Place,
+  place: LockServices,
   wanted: readonly Wanted[],
 ): Promise<{ readonly of: Wanted; readonly holder: LockHolder } | undefined> {
   const holders = await Promise.all(wanted.map(({ key }) => holderOf(place, key)))
@@ -209,10 +211,10 @@ async function firstHeld(
 }
 
 /**
- * The holder, for an error message; of several the first one. The read has a short timeout. If it fails, for
- * example because this client may not read, the message names no holder.
+ * Reads the holder for an error message. Of several holders it returns the first. The read has a short
+ * timeout. If it fails, for example because this client may not read, the message names no holder.
  */
-async function holderOf({ port }: Place, key: Uint8Array): Promise<LockHolder | undefined> {
+async function holderOf({ port }: LockServices, key: Uint8Array): Promise<LockHolder | undefined> {
   const read = [READ.lockQuery, key, false, true] as const
   const rows = await port.read(read, { timeout: HOLDER_TIMEOUT }).catch(() => [])
   const [row] = rows as LockInfoResult[]

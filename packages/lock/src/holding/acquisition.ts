@@ -15,7 +15,7 @@ import {
   type ContextArg,
 } from '@latchkey/protocol'
 import { NOT_IN_SET } from './indexed-set.js'
-import { type CallLimit, OVER, type Over } from './call-limit.js'
+import { type CallLimit, OVER, type Over } from './call-deadline-or-abort.js'
 import { codeOf, isSuccess, obstacleError } from './owner-decoding.js'
 import { lockCommand } from './lock-command.js'
 import type { LockCall } from './lock-port.js'
@@ -23,28 +23,30 @@ import { waiting } from './waiting-count.js'
 import type { Confirmed } from './renewals.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type Renewal, HoldValidity } from './hold-validity.js'
-import type { Place, Releasable } from './place.js'
+import type { LockServices, Releasable } from './lock-services.js'
 
 export interface Terms {
   readonly key: Uint8Array
   readonly fencingKey: Uint8Array | null
   readonly lease: number
-  /** undefined: an exclusive hold. */
+  /** Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /** Takes it from whoever holds it, and goes before all who wait. */
+  /** True if the lock is taken from its present holders, before all callers that wait. */
   readonly steals?: boolean
 }
-/** One attempt of a caller to acquire the lock. */
 export interface Attempt {
   readonly context: ContextArg
-  /** undefined: the caller names no flow, and asks within no hold. */
+  /** Undefined if the caller names no flow and is not within another hold. */
   readonly flow: FlowArg | undefined
   readonly limit: CallLimit
 }
-/** again: neither got nor refused; the attempt may ask once more, with the acquisition that is then current. */
+/**
+ * again: the attempt has neither got the lock nor was refused. It may ask once more, with the acquisition
+ * that is then current.
+ */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
-/** The operation, and what it has behind key, id and token. */
+/** The operation, and its arguments after key, id and token. */
 export type HoldChange =
   | readonly [typeof OP.downgrade]
   | readonly [typeof OP.rotate]
@@ -62,23 +64,23 @@ const TICKET_PAUSE = 100
  * Laws:
  * - An id is used for one hold. The acquisition is over after a complete release, a loss, or an attempt with
  *   unknown outcome that left no known hold.
- * - Everything that it may have in the store is released by giveBack, but only after none of its requests is
+ * - Everything that it may have in the store is released by giveBack, but only when none of its requests is
  *   under way any more. Otherwise a late acquire could be applied after its own release.
  * - Its methods run one after the other (RequestOrder). Grants, losses and the end of a wait arrive at any
- *   time; they only store a value and wake the callers.
+ *   time. They only store a value and wake the callers.
  */
 export class Acquisition implements Releasable {
   readonly id: string
   validity: HoldValidity | undefined
   /**
-   * Successful acquires less unlocks, as this process counts them. The count in the store is never lower,
-   * because each acquire counted here was applied.
+   * Successful acquires less unlocks, as this process counts them. The count in the store is at least as
+   * high, because each acquire that is counted here was applied.
    */
   acquires = 0
-  readonly #place: Place
+  readonly #place: LockServices
   readonly #terms: Terms
   readonly #listener: Listener
-  /** Calls that failed although they may have been applied. */
+  /** Calls that have failed although they may have been applied. */
   #unsettled: LockCall[] = []
   #grant: OwnerResult | undefined
   /** Created for the first caller that has to wait, because most callers do not wait. */
@@ -88,14 +90,14 @@ export class Acquisition implements Releasable {
   #released: Promise<boolean> | undefined
   #ticketRound = 0
 
-  constructor(place: Place, terms: Terms, listener: Listener) {
+  constructor(place: LockServices, terms: Terms, listener: Listener) {
     this.#place = place
     this.#terms = terms
     this.#listener = listener
     this.id = place.port.newId()
   }
 
-  /** Whether the store may have a grant or a position in a queue for this id although no hold is known. */
+  /** Whether the store may have a grant or a place in a queue for this id although no hold is known here. */
   get mayHaveLeftSomething(): boolean {
     return this.#queued || this.#grant !== undefined || this.#unsettled.length > 0
   }
@@ -105,8 +107,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Takes a grant that has arrived, otherwise sends a request. wait null: without queueing; otherwise the
-   * milliseconds to wait, 0 without limit.
+   * Takes a grant that has arrived, or else sends a request. wait null means one attempt without queueing.
+   * Otherwise it is the number of milliseconds to wait, 0 without limit.
    */
   step({ context, flow, limit }: Attempt, wait: number | null): Promise<Step> {
     const { validity } = this
@@ -149,9 +151,7 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /**
-   * Waits in the queue until a grant has arrived or the position is gone; then the caller calls step again.
-   */
+  /** Waits in the queue until a grant has arrived or the place is lost. Then the caller calls step again. */
   async sleep(limit: CallLimit): Promise<undefined | Over> {
     if (this.#grant !== undefined || this.validity !== undefined) return undefined
     let wake = () => {}
@@ -180,8 +180,7 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Called when no attempt of this object waits any more: grants are not listened for until the next attempt
-   * asks.
+   * Called when no attempt of this object waits any more. Until the next attempt asks, grants are ignored.
    */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
@@ -191,7 +190,7 @@ export class Acquisition implements Releasable {
 
   /**
    * Runs in the background: leaves the queue and releases any hold of this id. For a known hold the retries
-   * end when its lease is over, because nothing is then left to release.
+   * end when its lease is over, because nothing is left to release then.
    */
   async giveBack(): Promise<void> {
     this.#leaveQueue()
@@ -216,14 +215,14 @@ export class Acquisition implements Releasable {
     this.#place.acquisitions.delete(this)
   }
 
-  /** The pair that names this acquisition's hold or position in the store. */
+  /** The pair that names this acquisition's hold or place in the store. */
   get ticket(): { readonly key: Uint8Array; readonly id: string } {
     return { key: this.#terms.key, id: this.id }
   }
 
   /**
-   * One request of the store releases all holds, also this one. `released` resolves to whether that request
-   * was answered.
+   * The store releases all its holds in one request, this one included. `released` resolves to whether that
+   * request was answered.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
@@ -231,8 +230,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Sends a command and passes its answer to `take`. A call that fails although it may have been applied is
-   * kept in #unsettled until it is settled.
+   * Sends a command and passes its answer to `take`. If a call fails although it may have been applied, it is
+   * kept in #unsettled until its result is known.
    */
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
     const call = this.#place.port.command(command, limit)
@@ -261,8 +260,8 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // A new ownership instead of a reentry means that the hold this process believed in had ended. The new
-    // ownership is released in the background.
+    // The answer is a new ownership and not a reentry. So the hold in which this process believed has ended.
+    // The new ownership is released in the background.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -288,7 +287,7 @@ export class Acquisition implements Releasable {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, boundRenewal } = this.#place
     const [id, deadline, , token] = owner
-    // The grant is of no use if its time is over, or if the store has meanwhile released all of its holds.
+    // The grant is useless if its time is over, or if the store has released all of its holds meanwhile.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
@@ -301,10 +300,10 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * A new hold is usable at once only if the bound leaves at least half of its lease (CT6), and only if its
-   * deadline is a whole lease after the entry that answered.
-   * Otherwise it is a grant from the queue that its session has not touched yet, or a grant that arrived
-   * late. It is then renewed first.
+   * Whether a new hold can be used at once. It can if the bound leaves at least half of its lease (CT6), and
+   * if its deadline is a whole lease after the entry that answered.
+   * Otherwise it is a grant from the queue that its session has not confirmed yet, or a grant that arrived
+   * late. Such a hold is renewed first.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
@@ -327,7 +326,10 @@ export class Acquisition implements Releasable {
     return this.#place.renewals.confirm({ key, id: this.id, token, lease }, limit)
   }
 
-  /** Registered before the first request that may queue, so that no pushed grant is missed. */
+  /**
+   * Listens for pushed grants. It is called before the first request that may queue, so that no
+   * grant is missed.
+   */
   #listen(): void {
     if (this.#offQueue.length > 0) return
     const { port, boundRenewal } = this.#place
@@ -360,10 +362,11 @@ export class Acquisition implements Releasable {
 
   /**
    * After a reconnect a pushed grant may have been missed, so the ticket is read until a member answers.
-   * Law: after a new session each attempt asks again, which keeps its position and moves it to that session.
-   * Without this: nobody leads for longer than the session lives. Its client opens another one, but in cluster
-   * time, which stood, the old one still lives, and the ticket says that it waits. Then the old session ends,
-   * its waiters leave the queue, and nobody hears of it: the lock is free, and the caller waits for ever.
+   * Law: after a new session each attempt asks again, which keeps its place and moves it to the new session.
+   * Without this law: the members have no leader for longer than the session lives, and its client opens
+   * another one. But cluster time stood still, so the old session still lives, and the ticket says that it
+   * waits. Then the old session ends, its waiters leave the queue, and no client is told. The lock is free,
+   * and the caller waits for ever.
    */
   async #askForTicket(isNewSession: boolean): Promise<void> {
     const round = ++this.#ticketRound
@@ -374,8 +377,8 @@ export class Acquisition implements Releasable {
         const [state, owner] = (await read) as TicketResult
         if (round !== this.#ticketRound) return
         if (state === 'granted' && owner !== null) this.#granted(owner)
-        // unknown: the position in the queue ended with its session or its wait. Each attempt asks again if
-        // it has time left.
+        // unknown: the place in the queue has ended with its session or its wait. Each attempt that has time
+        // left asks again.
         if (state === 'unknown' || (state === 'queued' && isNewSession)) this.#wakeAll()
         return
       } catch (error) {
@@ -388,8 +391,8 @@ export class Acquisition implements Releasable {
 }
 
 /**
- * The owner with the deadline of the renewal; unchanged if the renewal was not answered. A refused renewal
- * gives the deadline 0, so that no hold is made of it.
+ * Returns the owner with the deadline of the renewal, or unchanged if the renewal was not answered. A refused
+ * renewal gives the deadline 0, so that it makes no hold.
  */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner

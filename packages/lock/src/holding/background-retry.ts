@@ -1,4 +1,4 @@
-// Driver: repeats requests in the background, after their caller has got its answer, until they are answered.
+// Driver: repeats requests in the background until they are answered. Their caller has got its answer before.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { LockPort } from './lock-port.js'
@@ -6,7 +6,10 @@ import type { LockPort } from './lock-port.js'
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/** Whether the request may succeed if it is sent again: no member was reached, or its outcome is unknown. */
+/**
+ * Whether the request may succeed if it is sent again, because no member was reached or its
+ * outcome is unknown.
+ */
 export function isWorthRetry(error: unknown): boolean {
   return (
     isLatchkeyError(error) && (error.retryable || error.outcome === 'unknown') && error.code !== 'ERR_CLOSED'

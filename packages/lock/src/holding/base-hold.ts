@@ -20,12 +20,12 @@ export interface HoldParts {
 
 export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposable {
   readonly key: string | Uint8Array
-  /** Private, so that a hold has no fields but its own: `{ guard: hold }` is a guard. */
+  /** Private, so that a hold has no other fields than those of its type: `{ guard: hold }` is a guard. */
   readonly #parts: HoldParts
   #release: Promise<LatchkeyError | undefined> | undefined
   #kv: KeyValueCalls<S> | undefined
 
-  /** Internal. */
+  /** Internal: store.locks and the like create holds. */
   constructor(parts: HoldParts) {
     this.#parts = parts
     this.key = parts.name
@@ -49,7 +49,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
    */
   get signal(): AbortSignal {
     const { validity } = this.parts
-    // After the event loop was blocked, no timer has fired yet: the clocks decide (CT7).
+    // If the event loop was blocked, no timer has fired yet. So the clocks decide (CT7).
     validity.remaining()
     return validity.signal
   }
@@ -96,7 +96,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.#kv
   }
 
-  /** The guard of its writes, with the token of this moment. */
+  /** The guard for its writes, with the present token. */
   protected guard(): GuardArg {
     return [this.parts.validity.key, this.token]
   }
@@ -107,7 +107,10 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return holder.change(what, holder.limit(CHANGE_TIMEOUT))
   }
 
-  /** In a closed store every call rejects with ERR_CLOSED, also a write of a hold; that is not ERR_FENCED. */
+  /**
+   * Whether the hold is known to be lost. In a closed store every call must reject with ERR_CLOSED and not
+   * with ERR_FENCED, so the hold does not count as lost there.
+   */
   #isKnownLost(): boolean {
     return !this.held && !this.parts.port.closed.aborted
   }
@@ -117,7 +120,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.parts.validity.loss
   }
 
-  /** Internal, for withLock: resolves to the loss that the release found, if any. */
+  /** Internal, for withLock. Resolves to the loss that the release has found, if any. */
   end(): Promise<LatchkeyError | undefined> {
     this.#release ??= this.parts.holder.leaveAll()
     return this.#release

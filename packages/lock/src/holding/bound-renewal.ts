@@ -1,17 +1,17 @@
-// Driver: owns one timer for all locks of a store, which renews the bound of cluster time (CT6) and ends
-// holds on time.
+// Driver: owns one timer for all locks of a store. It renews the bound of cluster time (CT6) and ends
+// holds in time.
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port.js'
 
-/** Something that needs a fresh bound of cluster time: a hold, or an attempt that waits for one. */
+/** A hold, or an attempt that waits for one. Each needs a fresh bound of cluster time. */
 export interface Concern extends Indexed {
   readonly lease: number
   /**
-   * Compares the clocks, ends the hold if its time is over, and returns the milliseconds left: 0 if it is
-   * over, Infinity for a wait.
+   * Compares the clocks, ends the hold if its time is over, and returns the milliseconds that are left: 0 if
+   * it is over, Infinity for an attempt that waits.
    */
   remaining(): number
   lose(why: string): void
@@ -19,8 +19,7 @@ export interface Concern extends Indexed {
 
 const SHORTEST_PAUSE = 10
 /**
- * The most checks of all holds in one tick; a check is repeated if holds or waiting attempts were added
- * during it.
+ * The most checks of all holds in one tick. If holds or attempts were added during a check, it is repeated.
  */
 const MOST_LOOKS = 4
 
@@ -28,8 +27,8 @@ const MOST_LOOKS = 4
  * Laws:
  * - A tick comes at the latest when the first hold's time is over, and at the latest a third of the shortest
  *   lease after the last tick. So a clock that jumped, or a machine that slept, is noticed then.
- * - A tick may come too early, for a hold that was removed: it ends nothing and sets the next timer.
- * - When nothing is held or waited for, no timer is left.
+ * - A tick may come too early, for a hold that was removed. It then ends nothing and sets the next timer.
+ * - While there is no hold and no waiting attempt, there is no timer.
  */
 export class BoundRenewal {
   readonly #port: LockPort
@@ -48,7 +47,7 @@ export class BoundRenewal {
     })
   }
 
-  /** Watches the concern until `remove`; `left` is its remaining time now. */
+  /** Watches the concern until `remove`. `left` is its remaining time now. */
   add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
     this.#joined = true
@@ -70,7 +69,7 @@ export class BoundRenewal {
     return Math.max(SHORTEST_PAUSE, age < this.#third ? this.#third - age : this.#third / 4)
   }
 
-  /** Keeps a timer that is already set for an earlier time. */
+  /** Sets the timer, unless one is set for an earlier time. */
   #arm(ms: number): void {
     const at = this.#port.clock.now() + ms
     if (at >= this.#armedFor) return
@@ -87,18 +86,18 @@ export class BoundRenewal {
   #tick = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
     let next = this.#look()
-    // A listener that is notified of a loss may acquire again at once, which adds a new concern.
+    // A listener that is told of a loss may acquire again at once, which adds a new concern.
     for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port
-    // The bound is read after nine tenths of the interval too: a timer that fires just before the full
-    // interval must not wait for a whole second one.
+    // The bound is also read if nine tenths of the interval have passed. Otherwise a timer that fires just
+    // before the full interval would have to wait for a whole second one.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
 
-  /** Ends the holds whose time is over; returns the milliseconds until the next one ends. */
+  /** Ends the holds whose time is over. Returns the milliseconds until the next one ends. */
   #look(): number {
     this.#joined = false
     let next = Number.POSITIVE_INFINITY
@@ -114,12 +113,12 @@ export class BoundRenewal {
   }
 
   /**
-   * Any linearizable read proves the cluster time, and the session engine passes the proof to the bound. If
-   * the read fails, the next tick reads again.
+   * Reads something from the store. Any linearizable read proves the cluster time, and the session engine
+   * passes the proof to the bound. If the read fails, the next tick reads again.
    */
   #read(): void {
-    // In a closed store the holds still end by the clocks and their listeners are notified, but no request is
-    // sent.
+    // In a closed store the holds still end by the clocks, and their listeners are told, but no
+    // request is sent.
     if (this.#reading || this.#port.closed.aborted) return
     this.#reading = true
     const done = () => {

@@ -1,4 +1,4 @@
-// Driver: the lock with RheaKV's interface; it checks arguments and passes each call to its Holder.
+// Driver: the lock with RheaKV's interface. It checks arguments and passes each call to its Holder.
 
 import {
   type Bytes,
@@ -9,16 +9,16 @@ import {
   type Owner,
 } from '@latchkey/protocol'
 import { contextArg, DEFAULT_TIMEOUT, durationArg, optionsArg, signalArg } from './lock-arguments.js'
-import type { Place } from './place.js'
+import type { LockServices } from './lock-services.js'
 import type { Attempt } from './acquisition.js'
-import { flowArg } from './flow.js'
+import { flowArg } from './flow-of-request.js'
 import { Holder, type HolderTerms } from './holder.js'
 import type { LockAttempt, LockObject } from './lock-interface.js'
 
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
-/** Of every attempt that gives no other. */
+/** Used for every attempt that gives no other value. */
 export interface LockDefaults {
   readonly context: ContextArg
   readonly flow: string | undefined
@@ -40,11 +40,11 @@ export interface LockDefaults {
  */
 export class DistributedLock implements LockObject {
   readonly #holder: Holder
-  readonly #place: Place
+  readonly #place: LockServices
   readonly #defaults: LockDefaults
 
   /** Internal: `store.getDistributedLock` creates locks. */
-  constructor(place: Place, terms: HolderTerms, defaults: LockDefaults) {
+  constructor(place: LockServices, terms: HolderTerms, defaults: LockDefaults) {
     this.#place = place
     this.#holder = new Holder(place, terms, this)
     this.#defaults = defaults
@@ -120,7 +120,7 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * The Owner of the last answer; after a refusal it describes the holder. Undefined before the first answer.
+   * The Owner of the last answer. After a refusal it describes the holder. Undefined before the first answer.
    */
   getOwner(): Owner | undefined {
     return this.#holder.last

@@ -1,5 +1,5 @@
-// Driver: the calls of store.elections. An election is an exclusive hold in a name space of its own, whose
-// context is what the leader says.
+// Driver: the calls of store.elections. An election is an exclusive hold in a name space of its own. Its
+// context is the value that the leader proclaims.
 
 import {
   type As,
@@ -21,7 +21,7 @@ import {
   type ValueIn,
 } from '@latchkey/protocol'
 import { type WaitOptions, acquire, wantedOf } from './acquire-call.js'
-import { HoldCalls } from './hold-calls.js'
+import { HoldCalls } from './lock-calls-base.js'
 import { BaseHold, type HoldParts } from './base-hold.js'
 import { callOptions, keyArg, optionsArg, signalArg } from './lock-arguments.js'
 import type { LockWatchEvent } from './lock-watch-event.js'
@@ -41,8 +41,8 @@ export interface Leader<S extends As = 'bytes'> {
 }
 
 /**
- * One change of an election, in order. Of a vacancy the token is that of the leader who is gone; 0: nobody
- * was there before.
+ * One change of an election, in order. For 'vacant' the token is that of the former leader, or 0 if
+ * there was none.
  */
 export interface ElectionEvent<S extends As = 'bytes'> {
   type: 'elected' | 'proclaimed' | 'vacant'
@@ -59,7 +59,7 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
   readonly #as: As
   #value: ValueIn<S> | undefined
 
-  /** Internal. */
+  /** Internal: `store.elections` creates leaderships. */
   constructor(parts: HoldParts, as: As, value: ValueIn<S> | undefined) {
     super(parts)
     this.#as = as
@@ -71,12 +71,15 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
     return this.key
   }
 
-  /** What was last proclaimed. */
+  /** The value that was proclaimed last. */
   get value(): ValueIn<S> | undefined {
     return this.#value
   }
 
-  /** Says something else to observers; rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if this leads no more. */
+  /**
+   * Proclaims another value to observers. Rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if this caller does not
+   * lead any more.
+   */
   async proclaim(value: ValueIn<S>): Promise<void> {
     const bytes = valueArg(value, this.#as)
     this.assertHeld()
@@ -84,18 +87,19 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
     this.#value = value
   }
 
-  /** Gives the leadership to the next candidate, in one commit. May be called again. */
+  /** Gives the leadership to the next candidate, in one commit. It may be called again. */
   resign(): Promise<void> {
     return this.release()
   }
 }
 
 /**
- * Elections: `store.elections`. At most one leader at a time; candidates are served in the order of arrival.
+ * Elections: `store.elections`. An election has at most one leader at a time. Candidates are served in the
+ * order of arrival.
  */
 export class Elections<S extends As = 'bytes'> extends HoldCalls {
   /**
-   * Waits until this caller leads. The leadership is renewed by itself, and lost as a lock is.
+   * Waits until this caller leads. The leadership is renewed automatically, and can be lost like a lock.
    * ```ts
    * await using leadership = await store.elections.campaign('reports', { value: hostname() })
    * while (leadership.held) await nextReport({ signal: leadership.signal })
@@ -111,7 +115,7 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
     return new Leadership<S>({ port, holder, validity, name: wanted.name }, as, value)
   }
 
-  /** Who leads now; undefined: nobody. A linearizable read. */
+  /** Resolves to the present leader, or undefined if there is none. A linearizable read. */
   async leader(name: Bytes, options?: CallOptions): Promise<Leader<S> | undefined> {
     const { port } = this
     const limits = callOptions('elections.leader', options)
@@ -124,8 +128,8 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Every change in order, beginning with what is: the present leader, or the vacancy. It goes on across
-   * reconnects and changes of the members' leader.
+   * Yields every change in order, first the present leader or the vacancy. It continues across reconnects and
+   * changes of the members' leader.
    * ```ts
    * for await (const { type, value } of store.elections.observe('reports')) console.log(type, value)
    * ```
@@ -149,7 +153,7 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
   }
 }
 
-/** The events of the election's lock as events of the election. */
+/** Turns the events of the election's lock into events of the election. */
 class Observed<S extends As> implements AsyncIterableIterator<ElectionEvent<S>> {
   readonly #events: AsyncIterableIterator<LockWatchEvent<As>>
   readonly #said: (context: Bytes | undefined) => ValueAs<S> | undefined
@@ -199,7 +203,7 @@ function valueArg(value: unknown, as: As): Uint8Array {
   return bytes
 }
 
-/** What a leader said; undefined: nothing. */
+/** The value that a leader has proclaimed, or undefined if none. */
 function said(context: Bytes | null | undefined, decoding: Decoding, key: Uint8Array): unknown {
   if (context === null || context === undefined) return undefined
   const bytes = typeof context === 'string' ? Buffer.from(context) : context

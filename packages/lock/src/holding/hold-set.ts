@@ -1,4 +1,4 @@
-// Driver: several locks that are held together, as callers see them.
+// Driver: several locks that are held together, in the form that callers use.
 
 import {
   type As,
@@ -9,7 +9,7 @@ import {
 } from '@latchkey/protocol'
 import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port.js'
-import type { SetAcquisition } from './set-acquisition.js'
+import type { SetAcquisition } from './lock-set-acquisition.js'
 
 /** What was acquired, and the keys and modes as the caller gave them. */
 export interface HoldSetParts {
@@ -32,7 +32,7 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   #release: Promise<void> | undefined
   #kv: KeyValueCalls<S> | undefined
 
-  /** Internal. */
+  /** Internal: `store.locks` creates sets. */
   constructor(parts: HoldSetParts) {
     this.#parts = parts
     this.#validities = parts.acquisition.validities
@@ -84,7 +84,10 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
     return this.#kv
   }
 
-  /** Beside an exclusive lock a shared one guards too; under shared locks alone nothing is written. */
+  /**
+   * The guard for writes of the set. If at least one lock is exclusive, the shared ones guard too. If all are
+   * shared, no write is allowed.
+   */
   #guard(): GuardArg {
     const { shares } = this.#parts
     const writes = shares.includes(false)

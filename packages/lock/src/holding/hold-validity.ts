@@ -1,5 +1,5 @@
 // Driver: owns what this process knows of one hold: whether the hold can still be promised, and the signal
-// that aborts when not.
+// that aborts when it cannot.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
@@ -22,8 +22,8 @@ export type RenewedHold = Pick<HoldValidityPorts, 'key' | 'id' | 'token' | 'leas
 export interface Renewal extends Indexed {
   readonly of: RenewedHold
   /**
-   * Undefined: it is not known yet whether the hold is in force; the first answer decides that
-   * (Renewals.confirm).
+   * Undefined if it is not known yet whether the hold is in force. The first answer decides
+   * that (Renewals.confirm).
    */
   validity: HoldValidity | undefined
   /** The watchdog for which it is renewed. */
@@ -32,7 +32,7 @@ export interface Renewal extends Indexed {
   at: number
   /** When the last try was made. */
   triedAt: number
-  /** How long the first answer is waited for. */
+  /** How long to wait for the first answer. */
   until: number
   last: Try | undefined
   tries: number
@@ -47,15 +47,15 @@ export interface Try {
 }
 
 /**
- * releasing: the release has been sent or is about to be. The hold is no longer promised, and whether it was
- * lost is not known yet.
+ * releasing: the release was sent or is about to be sent. The hold is no longer promised, and it is not known
+ * yet whether it was lost.
  */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7). The timer of BoundRenewal is only there so that the
- *   signal aborts even if `held` is never read.
+ * - `held` compares the clocks at each call (CT6, CT7). The timer of BoundRenewal only makes the signal abort
+ *   even if `held` is never read.
  * - A lost hold stays lost: neither a late renewal nor a better bound brings it back.
  * - The deadline only grows.
  */
@@ -64,9 +64,9 @@ export class HoldValidity implements Concern {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
-  /** The current token, as far as this process knows; a rotation raises it. */
+  /** The present token, as far as this process knows. A rotation raises it. */
   token: number
-  /** Set and cleared by Renewals; undefined: the hold is not renewed. */
+  /** Set and cleared by Renewals. Undefined if the hold is not renewed. */
   renewal: Renewal | undefined = undefined
   readonly #port: LockPort
   readonly #boundRenewal: BoundRenewal
@@ -125,20 +125,22 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * At most the milliseconds since the entry that set the deadline. No answer carries that time, so it is
-   * computed from the bound.
+   * At most how many milliseconds have passed since the entry that set the deadline. No answer carries the
+   * time of that entry, so it is computed from the bound.
    */
   age(): number {
     const { bound, clock } = this.#port
     return Math.max(0, bound.upper(clock.instant()) - (this.#deadline - this.lease))
   }
 
-  /** An answer told the token of this hold. Answers may come out of order, so a lower one is ignored. */
+  /**
+   * An answer has told the token of this hold. Answers may come out of order, so a lower token is ignored.
+   */
   rotated(token: number): void {
     this.token = Math.max(this.token, token)
   }
 
-  /** A renewal or reentry succeeded. Does nothing if the hold is lost or released. */
+  /** A renewal or reentry has succeeded. If the hold is lost or released, nothing is done. */
   prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
@@ -159,8 +161,8 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * The store releases this hold together with all others. Its holder did not ask for that and has to stop,
-   * so the signal aborts.
+   * The store releases this hold together with all others. The holder did not ask for that and must stop, so
+   * the signal aborts.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return
@@ -170,12 +172,15 @@ export class HoldValidity implements Concern {
     this.#lost(why)
   }
 
-  /** Called before a complete release is sent: from then on the hold cannot be promised. */
+  /** Called before a complete release is sent. From then on the hold cannot be promised. */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }
 
-  /** A complete release succeeded. The signal does not abort, because work that still uses it may go on. */
+  /**
+   * A complete release has succeeded. The signal does not abort, because work that still uses
+   * it may continue.
+   */
   end(): void {
     if (this.#state !== 'lost') this.#finish('over')
   }

@@ -1,4 +1,4 @@
-// Driver: one hold of a lock as callers see it: its mode, and the rotation of its token.
+// Driver: one hold of a lock in the form that callers use: its mode, and the rotation of its token.
 
 import type { Timer } from '@latchkey/base'
 import { type As, type LockMode, OP } from '@latchkey/protocol'
@@ -13,7 +13,10 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
   #rotation: Timer | undefined
 
-  /** Internal. `rotateEvery`: in ms; undefined: the token is rotated only when `rotate` is called. */
+  /**
+   * Internal: `store.locks` creates holds. `rotateEvery` is in ms. If it is undefined, the token is rotated
+   * only when `rotate` is called.
+   */
   constructor(parts: HoldParts, mode: LockMode, rotateEvery: number | undefined) {
     super(parts)
     this.#mode = mode
@@ -48,7 +51,10 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
     return this.token
   }
 
-  /** A rotation that fails is tried again at its next time: the hold itself is renewed apart from it. */
+  /**
+   * Rotates the token again and again. A rotation that fails is tried again at the next time. The hold itself
+   * is renewed independently of it.
+   */
   #rotateAfter(every: number): void {
     this.#rotation = this.parts.port.clock.after(
       every,

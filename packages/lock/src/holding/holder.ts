@@ -12,8 +12,8 @@ import {
   shownLockKey,
 } from '@latchkey/protocol'
 import { Acquisition, type Attempt, type HoldChange, type Step, type Terms } from './acquisition.js'
-import type { Place } from './place.js'
-import { CallLimit, OVER, type Over } from './call-limit.js'
+import type { LockServices } from './lock-services.js'
+import { CallLimit, OVER, type Over } from './call-deadline-or-abort.js'
 import type { LockObject } from './lock-interface.js'
 import type { WaitKind } from './lock-port.js'
 import { codeOf, toKept, toOwner } from './owner-decoding.js'
@@ -26,11 +26,11 @@ export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
 }
 export interface Wanted extends Attempt {
-  /** Whether the attempt queues until its limit is over; otherwise it asks once. */
+  /** Whether the attempt queues until its limit is over. If not, it asks once. */
   readonly waits: boolean
 }
 
-/** The loss of the last hold. `reported`: an unlock has already rejected with it. */
+/** The loss of the last hold. `reported` is true if an unlock has already rejected with it. */
 interface Loss {
   readonly acquisition: Acquisition
   readonly error: LatchkeyError
@@ -40,7 +40,7 @@ interface Loss {
 type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
 
 /**
- * How long, in ms, an attempt whose wait is over waits until its position in the queue is given up. It is
+ * In ms, how long an attempt whose wait is over waits until its place in the queue is given up. This is
  * enough for a round trip, not for a change of leader.
  */
 const LEAVE_QUEUE_WAIT = 500
@@ -52,16 +52,19 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
  * Laws:
  * - `enter` resolves to true only while `held` is true. Anything else that an attempt may have got is
  *   released before the next attempt asks.
- * - One holder is one owner in the store: all callers of the object share its hold, and those that wait share
- *   one position in the queue.
+ * - One holder is one owner in the store. All callers of the object share its hold, and those that wait share
+ *   one place in the queue.
  * - An acquisition ends with its complete release or its loss. The next attempt of the holder then uses a new
  *   acquisition with a new id.
- * - Everything that changes an acquisition runs in the request order; only a loss can happen at any time.
+ * - Everything that changes an acquisition runs in the request order. Only a loss can happen at any time.
  */
 export class Holder {
-  readonly #place: Place
+  readonly #place: LockServices
   readonly #terms: HolderTerms
-  /** The lock object that its watchdog's listeners receive; undefined: it has no listeners. */
+  /**
+   * The lock object that the watchdog's listeners receive. Undefined if no lock object belongs
+   * to this holder.
+   */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
   /** The callbacks of its acquisitions. */
@@ -76,7 +79,7 @@ export class Holder {
   #idleSignal: AbortSignal | undefined
   #last: OwnerResult | undefined
 
-  constructor(place: Place, terms: HolderTerms, subject?: LockObject) {
+  constructor(place: LockServices, terms: HolderTerms, subject?: LockObject) {
     this.#place = place
     this.#terms = terms
     this.#subject = subject
@@ -93,7 +96,7 @@ export class Holder {
     return validity?.held ? validity : undefined
   }
 
-  /** A copy, which the caller may change. */
+  /** Returns a copy, which the caller may change. */
   get last(): Owner | undefined {
     return this.#last && toOwner(this.#last)
   }
@@ -109,7 +112,7 @@ export class Holder {
     return (this.#idleSignal ??= AbortSignal.abort(this.notHeld()))
   }
 
-  /** The error that says why there is no hold. */
+  /** Returns the error that says why the lock is not held. */
   notHeld(): LatchkeyError {
     if (this.#loss === undefined) return this.#neverHeld()
     const { error } = this.#loss
@@ -141,8 +144,8 @@ export class Holder {
         'ERR_CLOSED',
         'The watchdog of this lock is closed. Get the lock anew with one that is open.',
       )
-    // Without a wait there is one more attempt: the first may find at reentry that the hold was lost, or get
-    // a grant that is already over.
+    // Without a wait one more attempt is made, because the first may find at reentry that the hold was lost,
+    // or may get a grant that is already over.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
       const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
       if (turn === 'refused') return false
@@ -154,7 +157,8 @@ export class Holder {
   }
 
   /**
-   * Releases one acquire, or all. Even if it rejects, the hold is over after the release of the last acquire.
+   * Releases one acquire, or all. After the release of the last acquire the hold is over, even if
+   * this call rejects.
    */
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     if (this.#acquisition.validity === undefined && !this.#hasLossToReport())
@@ -166,7 +170,7 @@ export class Holder {
     )
   }
 
-  /** Changes the hold; rejects if there is none. */
+  /** Changes the hold. Rejects if there is no hold. */
   change(what: HoldChange, limit: CallLimit): Promise<void> {
     return this.#turns.run(
       async () => {
@@ -184,8 +188,8 @@ export class Holder {
   }
 
   /**
-   * Another request of this object is still under way. The release is sent after that one, and no caller
-   * waits for it.
+   * Another request of this object is still under way. The release is sent after that request, and no
+   * caller waits for it.
    */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
@@ -194,8 +198,8 @@ export class Holder {
   }
 
   /**
-   * Releases all acquires in one request; does nothing without a hold or after a loss. Resolves to the loss
-   * that it found, if any.
+   * Releases all acquires in one request. Without a hold, or after a loss, it does nothing. Resolves to the
+   * loss that it has found, if any.
    */
   async leaveAll(): Promise<LatchkeyError | undefined> {
     // A closed store has already released the hold, or was asked to keep it.
@@ -235,7 +239,10 @@ export class Holder {
     else watchdog.watch(this.#place.renewals, validity)
   }
 
-  /** An attempt that was aborted meanwhile releases the hold that it got (K28). */
+  /**
+   * Whether an attempt may keep the hold that it got. If it was aborted meanwhile, it releases
+   * the hold (K28).
+   */
   #mayKeep(limit: CallLimit): boolean {
     if (!limit.signal?.aborted) return this.held
     this.leave(this.limit(this.#terms.lease), false).catch(() => {})
@@ -257,7 +264,8 @@ export class Holder {
   }
 
   /**
-   * A wait that ends by its timeout gives false. A single attempt that could not even begin found no leader.
+   * A wait that ends by its timeout gives false. A single attempt that could not even begin has found no
+   * leader, so it rejects.
    */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'
@@ -268,7 +276,7 @@ export class Holder {
     return false
   }
 
-  /** Gives up the position in the queue, unless other attempts that share it still wait. */
+  /** Gives up the place in the queue, unless other attempts that share it still wait. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
     if (
@@ -292,15 +300,15 @@ export class Holder {
   }
 
   /**
-   * Called at any time, when the clocks or a refusal show that the hold is over. Its row is released in the
-   * background.
+   * Called when the clocks or a refusal show that the hold is over, which may happen at any time. The hold's
+   * row in the store is released in the background.
    */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (acquisition.validity !== undefined) this.#place.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
     this.#retire(acquisition)
-    // A hold that the store itself releases is not lost, so the watchdog reports nothing.
+    // If the store itself releases a hold, the hold is not lost, so the watchdog reports nothing.
     if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
       watchdog?.tellLost(this.#subject, error)
   }
@@ -335,8 +343,8 @@ export class Holder {
   }
 
   /**
-   * Called before the release is sent, so that no renewal is sent after it and the hold is not promised any
-   * more.
+   * Called before the release is sent, so that no renewal is sent after it and the hold is not
+   * promised any more.
    */
   #endPromise(validity: HoldValidity): void {
     this.#place.renewals.remove(validity)
@@ -344,7 +352,7 @@ export class Holder {
     this.#acquisition = this.#newAcquisition()
   }
 
-  /** The hold is lost; the row in the store shows whether another acquirer holds the lock now. */
+  /** The hold is lost. The row in the store shows whether another acquirer holds the lock now. */
   async #askRow(limit: CallLimit): Promise<never> {
     const loss = this.#loss
     if (loss === undefined || loss.reported) throw this.#neverHeld()
@@ -369,8 +377,8 @@ export class Holder {
 }
 
 /**
- * Turns the error into one that asks for no retry: the hold is over here, and the release goes on in the
- * background.
+ * Turns the error into one that does not ask for a retry: the hold is over here, and the release continues in
+ * the background.
  */
 function leftBehind(error: unknown): unknown {
   const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')
@@ -381,7 +389,10 @@ function leftBehind(error: unknown): unknown {
 const BEHIND =
   'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'
 
-/** The store limits the wait too, in case this process ends before it can leave the queue. */
+/**
+ * How long the store keeps the place in the queue. The store needs this limit in case this process ends
+ * before it can leave the queue.
+ */
 function waitOf({ waits, limit }: Wanted): number | null {
   return waits ? (limit.left() ?? 0) : null
 }

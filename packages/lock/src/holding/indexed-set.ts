@@ -1,11 +1,11 @@
 // Rule: a set in an array, whose members store their own index.
 //
-// A Set would keep garbage in memory here. Members come and go with each hold, so V8 replaces the table of
-// the Set again and again. A replaced table that was moved to the old generation keeps everything added after
-// it from being collected young.
+// A JavaScript Set would keep garbage in memory here. Members are added and removed with each hold, so V8
+// replaces the table of the Set again and again. Once a replaced table was moved to the old generation,
+// everything that was added after it cannot be collected as young garbage.
 
 export interface Indexed {
-  /** The member's index in the set; only the set writes it. */
+  /** The member's index in the set. Only the set writes it. */
   place: number
 }
 
@@ -23,7 +23,7 @@ export class IndexedSet<Member extends Indexed> {
     if (member.place === NOT_IN_SET) member.place = this.#members.push(member) - 1
   }
 
-  /** Returns false if the member was not in the set. The last member takes the free index. */
+  /** Returns false if the member was not in the set. The last member moves to the free index. */
   delete(member: Member): boolean {
     const { place } = member
     if (place === NOT_IN_SET) return false
@@ -36,8 +36,8 @@ export class IndexedSet<Member extends Indexed> {
   }
 
   /**
-   * Goes from the last member to the first. `run` may delete members: each member that stays in the set is
-   * visited, and one of them may be visited twice.
+   * Calls `run` for the members, from the last to the first. `run` may delete members. Each member that stays
+   * in the set is visited, and one of them may be visited twice.
    */
   forEach(run: (member: Member) => void): void {
     for (let place = this.#members.length - 1; place >= 0; place--) {

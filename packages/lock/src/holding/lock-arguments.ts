@@ -1,6 +1,5 @@
-// Door: checks the arguments of lock calls. A mistake is a TypeError, too many bytes are ERR_TOO_LARGE;
-// nothing was sent then.
-// All bytes are copied, so that the caller may reuse its own buffers.
+// Door: checks the arguments of lock calls. A mistake is a TypeError, and too many bytes are ERR_TOO_LARGE.
+// Nothing was sent then. All bytes are copied, so that the caller may reuse its own buffers.
 
 import { EMPTY, copyBytes, prefixEnd, utf8 } from '@latchkey/base'
 import {
@@ -31,7 +30,7 @@ import type { LockCallOptions } from './lock-port.js'
 /** How long a call without a `timeout` waits for its answer. */
 export const DEFAULT_TIMEOUT = 5_000
 
-/** The whole key. `above` is the prefix of a `sub`; it is empty in the store itself. */
+/** Returns the whole key. `above` is the prefix of a `sub`. It is empty in the store itself. */
 export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Array {
   const bytes = bytesArg(key, name)
   if (bytes.length === 0) throw new TypeError(`${name} must not be empty`)
@@ -39,12 +38,13 @@ export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Arra
   throw tooLarge(name, bytes.length, CAPS.keyBytes)
 }
 
-/** The key of a lock, as the members know it. `above`: as of keyArg. */
+/** Returns the key of a lock, as the members know it. `above` is the prefix of a `sub`. */
 export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
   lockKeyOf(KIND.lock, keyArg(above, key))
 
 /**
- * Where the keys of that kind begin whose names begin with `prefix`; null: all locks. `above`: as of keyArg.
+ * Returns the first bytes of all keys of that kind whose names begin with `prefix`. null means all locks.
+ * `above` is the prefix of a `sub`.
  */
 export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
   const bytes = prefix === undefined ? EMPTY : bytesArg(prefix, 'prefix')
@@ -58,7 +58,7 @@ const HOLD_KINDS: readonly HoldKind[] = ['lock', 'semaphore', 'election', 'webLo
 export const kindsArg = (kind: unknown): readonly HoldKind[] =>
   kind === 'all' ? HOLD_KINDS : [holdKindArg(kind, ['all'])]
 
-/** `more`: what is allowed beside, for the error. */
+/** `more` lists further values that are allowed, for the error message. */
 export function holdKindArg(kind: unknown, more: readonly string[] = []): HoldKind {
   const known = HOLD_KINDS.find((one) => one === kind)
   if (known === undefined) throw notOneOf('kind', kind, [...HOLD_KINDS, ...more])
@@ -70,7 +70,7 @@ export function modeArg(mode: unknown): ShareArg | undefined {
   if (mode === 'shared') return SHARED
   throw notOneOf('mode', mode, ['exclusive', 'shared'])
 }
-/** A lock is shared by any number of holders. */
+/** The share of a shared lock, which any number of holders can have. */
 const SHARED: ShareArg = [1, 0]
 
 /** A number of permits. */
@@ -81,7 +81,7 @@ export function permitsArg(permits: unknown, name: string): number {
 }
 
 const SPAN_FIELDS = knownNames('prefix')
-/** Behind the keys of all locks, before those of other kinds. */
+/** A key after the keys of all locks and before the keys of other kinds. */
 const END_OF_LOCKS = lockKeyOf(KIND.semaphore, new Uint8Array(0))
 
 /** Checks what to watch: one lock by its key, or all locks whose keys begin with a prefix. */
@@ -102,7 +102,7 @@ export function lockSpan(
   return { start, end: start === null ? END_OF_LOCKS : (prefixEnd(start) ?? null) }
 }
 
-/** undefined and null: the store's counter. */
+/** Undefined and null mean the store's own counter. */
 export function fencingKeyArg(above: Uint8Array, key: unknown): Uint8Array | null {
   return key === undefined || key === null ? null : keyArg(above, key, 'fencingKey')
 }
@@ -139,7 +139,7 @@ export function tokenArg(token: unknown, name = 'token'): number {
 export interface AcquirerArgs {
   readonly id: string
   readonly lease: number
-  /** The fencing token; 0: the caller gave none. */
+  /** The fencing token, or 0 if the caller gave none. */
   readonly token: number
   readonly context: ContextArg
 }
@@ -174,7 +174,7 @@ export function optionsArg<T extends object>(
   return options
 }
 
-/** The options of a call that has no others than those of every call. */
+/** Returns the options of a call that has only the options that every call has. */
 export function callOptions(call: string, options: CallOptions | undefined): LockCallOptions {
   const { timeout, signal } = optionsArg(call, options, CALL_OPTIONS)
   return { timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT, signal: signalArg(signal) }

@@ -14,7 +14,7 @@ type Exclusive = readonly [
   wait: number | null,
 ]
 
-/** Most requests have neither a share nor a flow, and leave out both. */
+/** Adds share and flow to the command. Most requests have neither, and leave out both. */
 export function lockCommand(attempt: Exclusive, share: ShareArg | null, flow: FlowArg | undefined): Command {
   if (flow !== undefined) return [...attempt, share, flow]
   return share === null ? attempt : [...attempt, share]

@@ -1,4 +1,4 @@
-// Types: what the lock objects need from a store; the client's session engine implements it.
+// Types: what the lock objects need from a store. The client's session engine implements it.
 
 import type { Clock } from '@latchkey/base'
 import type {
@@ -15,7 +15,7 @@ import type { ClusterBound } from './cluster-time-bound.js'
 import type { LockWatchEvent } from './lock-watch-event.js'
 
 export interface LockCallOptions {
-  /** Milliseconds. Without it the call has no limit: only `close` or the signal ends it. */
+  /** In milliseconds. Without it the call has no limit: only `close` or the signal ends it. */
   readonly timeout?: number | undefined
   /** Used instead of a timeout: a time of clock.now(). */
   readonly due?: number | undefined
@@ -24,7 +24,7 @@ export interface LockCallOptions {
 
 /** A command that was accepted for sending. */
 export interface LockCall {
-  /** Whether it was sent to a member at least once; before that it waits in this process. */
+  /** Whether the command was sent to a member at least once. Before that it waits in this process. */
   readonly sent: boolean
   /**
    * The decoded result. Rejects only with a LatchkeyError. Its `outcome: 'not-applied'` proves that the
@@ -34,10 +34,10 @@ export interface LockCall {
   readonly result: Promise<unknown>
   /**
    * For a call whose `result` was rejected with outcome 'unknown': resolves when the command can no longer be
-   * applied later than now. That is so when a cancelCall was answered, `done` has passed its number, or its
-   * session is over.
-   * The engine keeps asking in the background, without limit. Rejects with ERR_CLOSED when the store closes.
-   * Every call returns the same promise.
+   * applied later than now. That is so when a cancelCall was answered, when `done` has passed its number, or
+   * when its session is over.
+   * The engine asks in the background, without limit. Rejects with ERR_CLOSED when the store closes. Every
+   * call returns the same promise.
    */
   settled(): Promise<void>
 }
@@ -73,9 +73,12 @@ export interface LockPort {
   readonly counts?: HoldingCounts | undefined
   /** One per store. The engine calls meet() at each handshake and learn() for each answer. */
   readonly bound: ClusterBound
-  /** The members' election timeout in ms: a change of leader takes one to two of these. 0: not known yet. */
+  /**
+   * The members' election timeout in ms. A change of leader takes one to two of these. 0 if it is
+   * not known yet.
+   */
   electionTimeout(): number
-  /** The error for a wait that ends now, if no leader is known; undefined: there is a leader. */
+  /** The error for a wait that ends now while no leader is known. Undefined if a leader is known. */
   noLeader(): LatchkeyError | undefined
   /** How the store decodes the keys that it returns. */
   readonly decoding: Decoding
@@ -85,8 +88,8 @@ export interface LockPort {
   /** A new acquirer id: 128 random bits in hex. */
   newId(): string
   /**
-   * Sends the command under the session, which applies it once at most. Never throws: any error rejects
-   * `result`.
+   * Sends the command in the session, which applies it at most once. It never throws: any error
+   * rejects `result`.
    */
   command(command: Command, options?: LockCallOptions): LockCall
   /** Watches the locks with keys from `start` to `end`, from now on. */
@@ -95,8 +98,8 @@ export interface LockPort {
     readonly end: Uint8Array | null
     readonly renewals: boolean
     /**
-     * It begins with the present hold, or with a release if there is none; and a release is left out where
-     * the same entry has the next hold.
+     * True for an election. The watch begins with the present hold, or with a release if there is none. If an
+     * entry has both a release and the next hold, the release is left out.
      */
     readonly isElection?: boolean
     readonly decoding: Decoding
@@ -105,20 +108,20 @@ export interface LockPort {
   /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>
   /**
-   * Calls `run` for each pushed grant of that ticket. Register it before the request is sent. The returned
-   * function unregisters it.
+   * Calls `run` for each pushed grant of that ticket. It must be called before the request is sent. The
+   * returned function ends the calls.
    */
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void
   /**
    * Calls `run` after each reconnect or new session, but not after the first. From then on grants are pushed
    * again, and tickets must be read because a push may have been missed.
-   * After a new session a position in a queue must be asked for again: it belongs to the old session, and is
-   * lost with it.
+   * After a new session the caller must ask for its place in a queue again: the place belongs to the old
+   * session, and is lost with it.
    */
   onAttached(run: (isNewSession: boolean) => void): () => void
   /**
-   * Key-value calls whose writes carry the guard of that moment; reads carry none. `knownLost` is called at
-   * each write: if it returns true, the write rejects with ERR_FENCED and no request is sent.
+   * Returns key-value calls whose writes carry the guard of that moment. Reads carry none. `knownLost` is
+   * called at each write. If it returns true, the write rejects with ERR_FENCED and no request is sent.
    */
   guardedKv(guard: () => GuardArg, knownLost: () => boolean): KeyValueCalls<As>
 }

@@ -51,9 +51,9 @@ import {
   enterAll,
   wantedOf,
 } from './acquire-call.js'
-import type { Place } from './place.js'
-import { holdsAround } from './flow.js'
-import { HoldCalls, queryHolds } from './hold-calls.js'
+import type { LockServices } from './lock-services.js'
+import { holdsAround } from './flow-of-request.js'
+import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { Hold } from './hold.js'
 import type { HoldSet } from './hold-set.js'
 import type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
@@ -98,8 +98,8 @@ const WATCH_OPTIONS = knownNames('as', 'renewals', 'signal')
 export class Locks<S extends As = 'bytes'> extends HoldCalls {
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
 
-  /** Internal. */
-  constructor(place: Place, releaseAll: (limits: LockCallOptions) => Promise<number>) {
+  /** Internal: the store creates this object. */
+  constructor(place: LockServices, releaseAll: (limits: LockCallOptions) => Promise<number>) {
     super(place)
     this.#releaseAll = releaseAll
   }
@@ -115,7 +115,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return (await this.#acquire('acquire', key, options)).hold
   }
 
-  /** `id`: that of its acquirer. */
+  /** `id` is that of the acquirer. */
   async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined) {
     const given = optionsArg(call, options, ACQUIRE_OPTIONS)
     const wanted = this.#wanted(key, given)
@@ -212,7 +212,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
       return result
     } finally {
       own.active = false
-      // A release that is not answered goes on in the background; the caller gets fn's own result or error.
+      // A release that is not answered continues in the background. The caller gets fn's own result or error.
       await hold.release().catch(() => {})
     }
   }
@@ -233,7 +233,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * The last changes of one lock, in their order: who acquired it, lost it, released it, waited for it. Members
+   * The last changes of one lock, in their order: who acquired it, lost it, released it, waited
+   * for it. Members
    * remember the last 1,024 changes of all locks together since they were started: a restart forgets.
    * `sinceMillis` of the answer says how far back the memory of the member that answered goes.
    * ```ts
@@ -302,7 +303,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Without a `wait` the call would wait for its own caller's lock for ever. With a `wait` it just times out.
+   * Refuses a call under the caller's own lock. Without a `wait` it would wait for that lock for ever. With a
+   * `wait` it only times out, so it is allowed.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return
@@ -316,8 +318,8 @@ const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
 /**
- * Finds out by the release whether the hold was lost before the work was done. A hold that fn released itself
- * was not lost.
+ * Releases the hold, and by that finds out whether it was lost before the work was done. A hold that fn has
+ * released itself was not lost.
  */
 async function settleLoss(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)

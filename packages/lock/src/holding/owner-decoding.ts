@@ -57,14 +57,14 @@ export function toOwner(result: OwnerResult): Owner {
 }
 
 /**
- * Bytes of a frame are Buffers, and a copy of a Buffer is a Buffer too. Callers get a plain Uint8Array of
- * their own.
+ * The bytes of a frame are Buffers, and a copy of a Buffer is a Buffer too. Callers get a plain
+ * Uint8Array of their own.
  */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /**
- * For an owner that is kept: its bytes are a view of the received frame, and would keep the whole frame in
- * memory.
+ * For an owner that is kept. Its bytes are a view of the received frame, and would keep the whole frame in
+ * memory, so they are copied.
  */
 export function toKept(result: OwnerResult): OwnerResult {
   const [id, deadline, remaining, token, acquires, context, code, now] = result
@@ -123,7 +123,7 @@ const queuedOf = ([id, context, waitedMillis]: QueuedResult) => ({
   waitedMillis,
 })
 
-/** Why an attempt neither holds nor waits. */
+/** Returns the error that says why an attempt neither holds the lock nor waits. */
 export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how: Decoding): LatchkeyError {
   const key = shownLockKey(lockKey, how)
   if (obstacle[0] === 'deadlock') return new LatchkeyError('ERR_DEADLOCK', OTHER_MODE, { key })
@@ -133,7 +133,10 @@ export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how
   return new LatchkeyError('ERR_MISMATCH', message, { key, present })
 }
 
-/** What a caller of a sub is not to see is left out: keys that are not below its prefix. */
+/**
+ * Keys that are not below the prefix of a sub are left out of the error, because a caller of the sub
+ * must not see them.
+ */
 export function circleError(
   links: readonly FlowLink[],
   asked: string | Uint8Array,

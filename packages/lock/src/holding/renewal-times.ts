@@ -1,23 +1,23 @@
 // Rule: when a hold is renewed, and how soon again if no member answers.
 //
 // Laws, for a lease L and a round trip R:
-// - A try that is sent at s and answered in time proves the hold until about s + L, but its answer arrives
-//   only at s + R. So tries that are L / 16 apart keep a hold while R is below 15 / 16 of L, less the clocks'
-//   drift, however many tries are unanswered.
-// - Where R is known, the next try is sent so early that its answer and one more try are still in time.
+// - A renewal that is sent at s and answered in time proves the hold until about s + L, but its answer
+//   arrives only at s + R. So renewals that are L / 16 apart keep a hold while R is below 15 / 16 of L, less
+//   the drift of the clocks, however many of them are unanswered.
+// - If R is known, the next renewal is sent so early that its answer and one more attempt are still in time.
 // - A hold that can survive a change of leader is renewed so early that it does. Its remaining time is never
 //   less than the time of the change, or than three quarters of its lease if those are shorter.
 
 /**
- * The most requests under way for one hold. While no member answers, tries are one part in this many of the
- * lease apart.
+ * The most requests under way for one hold. While no member answers, two attempts are the lease divided by
+ * this number apart.
  */
 export const MOST_TRIES = 16
 const SHORTEST_PAUSE = 5
 const LONGEST_PAUSE = 5_000
 /**
- * In election timeouts: the time until the members have a new leader and this process has asked it. An
- * election takes one to two.
+ * In election timeouts, the time until the members have a new leader and this process has asked it. An
+ * election takes one to two election timeouts.
  */
 const CHANGE = 2.25
 
@@ -27,20 +27,24 @@ export function pauseOf(lease: number): number {
 }
 
 /**
- * How many milliseconds to wait for the answer of a try. After two leases the hold has ended, unless a later
- * try has prolonged it, and then this answer is not needed. MOST_TRIES pauses are enough for long leases.
+ * How many milliseconds to wait for the answer of an attempt. After two leases the hold has ended,
+ * unless a later attempt has prolonged it, and then this answer is not needed. MOST_TRIES pauses are
+ * enough for long leases.
  */
 export function patienceOf(lease: number): number {
   return Math.min(lease * 2, LONGEST_PAUSE * MOST_TRIES)
 }
 
-/** Milliseconds from the last success to the next try; negative: at once. `electionTimeout` 0: not known. */
+/**
+ * Milliseconds from the last success to the next attempt. Negative means at once. `electionTimeout` is 0 if
+ * it is not known.
+ */
 export function renewAfter(lease: number, roundTrip: number, electionTimeout: number): number {
   const change = lease < electionTimeout * 2 ? 0 : Math.min(electionTimeout * CHANGE, (lease * 3) / 4)
   return lease - Math.max(lease / 3, change, roundTrip * 1.25 + pauseOf(lease) * 2)
 }
 
-/** How long an answer is likely to take: the estimate rises at once and falls slowly. */
+/** Estimates how long an answer takes. The estimate rises at once and falls slowly. */
 export class RoundTrip {
   #ms = 0
 

@@ -4,7 +4,7 @@
 import { elementAt, type Timer } from '@latchkey/base'
 import { OP, type OwnerResult, type RenewalArg, type RenewResult, renewedOwners } from '@latchkey/protocol'
 import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
-import type { CallLimit } from './call-limit.js'
+import type { CallLimit } from './call-deadline-or-abort.js'
 import { isSuccess } from './owner-decoding.js'
 import type { LockPort } from './lock-port.js'
 import { MOST_TRIES, RoundTrip, patienceOf, pauseOf, renewAfter } from './renewal-times.js'
@@ -21,12 +21,12 @@ const TOGETHER = 1 / 20
  *   (renewal-times.ts). The time is counted from the entry of that success, by the bound, so the renewal may
  *   be too early but never too late.
  * - Each answer counts, at any time and in any order. It proves a deadline, with the bound that the first
- *   sending of its request gives. So a round trip of most of the lease loses no hold: the next try is sent
- *   while others are unanswered.
- * - Only a refusal, or the clocks of HoldValidity, ends a hold. A try that failed or was never answered ends
- *   nothing.
- * - At most MOST_TRIES tries of one hold are under way, and none is added while the last one still waits in
- *   this process for a member.
+ *   sending of its request gives. So a round trip of most of the lease loses no hold: the next attempt is
+ *   sent while others are unanswered.
+ * - Only a refusal, or the clocks of HoldValidity, ends a hold. An attempt that failed or was never answered
+ *   ends nothing.
+ * - At most MOST_TRIES attempts for one hold are under way, and none is added while the last one still waits
+ *   in this process for a member.
  * - A hold that was removed is not renewed any more, and a late answer for it changes nothing.
  */
 export class Renewals {
@@ -44,7 +44,9 @@ export class Renewals {
     return this.#port.closed.aborted
   }
 
-  /** Renews the hold from now on, for that watchdog. A hold that is already renewed gets a new due time. */
+  /**
+   * Renews the hold from now on, for that watchdog. If the hold is renewed already, it gets a new due time.
+   */
   add(validity: HoldValidity, by: object): void {
     this.#roundTrip.took(validity.age())
     validity.renewal ??= newRenewal(validity, validity)
@@ -69,9 +71,9 @@ export class Renewals {
   }
 
   /**
-   * Renews a hold that may be in force until a member answers. The answer is the owner, or undefined if no
-   * member answered within the lease.
-   * The tries that are then still under way count for the validity that is made from the answer: the caller
+   * Renews a hold that may be in force, until a member answers. The answer is the owner, or undefined if no
+   * member has answered within the lease.
+   * Attempts that are still under way then count for the validity that is made from the answer. So the caller
    * must call `adopt`, or `discard` if it makes none.
    */
   confirm(
@@ -133,7 +135,8 @@ export class Renewals {
   }
 
   /**
-   * After a blocked event loop the clocks decide, not this timer: a hold whose time is over is not renewed.
+   * Whether the hold should still be renewed. After a blocked event loop the clocks decide and not this
+   * timer: a hold whose time is over is not renewed.
    */
   #isWanted(renewal: Renewal, now: number): boolean {
     const { validity, confirmed } = renewal
@@ -161,7 +164,7 @@ export class Renewals {
     for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
     const call = this.#port.command([OP.renew, list], { due: now + patience })
     const one: Try = { call, over: false }
-    // The next try is planned now, because it must be sent even if this one is never answered.
+    // The next attempt is planned now, because it must be sent even if this one is never answered.
     for (const renewal of renewals) {
       renewal.at = now + pauseOf(renewal.of.lease)
       renewal.triedAt = now
@@ -201,10 +204,11 @@ export class Renewals {
       this.remove(validity)
       return validity.lose('its renewal was refused, because another holds it or nobody does')
     }
-    // The answer to a rotation may have been lost; the answer to a renewal tells the token too.
+    // The answer to a rotation may have been lost. The answer to a renewal tells the token too.
     validity.rotated(owner[3])
     validity.prolong(owner[1])
-    // prolong may find the hold over by the clocks; then the renewal was removed and needs no new time.
+    // prolong may find by the clocks that the hold is over. Then the renewal was removed and
+    // needs no new time.
     if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)
   }
 
@@ -216,7 +220,7 @@ export class Renewals {
   }
 }
 
-/** The answer for a hold that was not known to be in force; undefined: no member answered. */
+/** The answer for a hold that was not known to be in force. Undefined if no member answered. */
 export type Confirmed = OwnerResult | undefined
 
 function confirm(renewal: Renewal, owner: Confirmed): void {
@@ -241,8 +245,8 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 }
 
 /**
- * Another try makes sense only after the last one was sent: otherwise both leave this process at the same
- * time and prove the same.
+ * Whether another attempt may be sent. It makes sense only after the last one was sent: otherwise both leave
+ * this process at the same time and prove the same.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

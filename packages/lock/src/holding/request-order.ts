@@ -1,23 +1,23 @@
 // Driver: owns the order of one lock object's requests: one at a time, in the order of the calls.
 
-import type { CallLimit } from './call-limit.js'
+import type { CallLimit } from './call-deadline-or-abort.js'
 
 /**
  * Laws:
- * - A task begins when the one before it has ended. Without this: a caller sends an acquire and then an
- *   unlock without awaiting either, the leader changes, and the retried acquire is applied after its own
- *   release.
+ * - A task begins when the one before it has ended. Without this law: a caller sends an acquire and then
+ *   an unlock without awaiting either, the leader changes, and the retried acquire is applied after its
+ *   own release.
  * - A caller that awaits a task continues before the next task begins, so what the task promised is still
  *   true when the caller reads it.
- * - An urgent task goes before all that wait. It releases what a finished attempt may have got.
+ * - An urgent task comes before all tasks that wait. It releases what a finished attempt may have got.
  */
 export class RequestOrder {
   #busy = false
   #waiting: (() => void)[] = []
 
   /**
-   * Begins at once if no task runs. If the limit ends first, the task never begins and the result is that of
-   * `over`.
+   * Begins the task at once if no task runs. If the limit ends first, the task never begins and the result is
+   * that of `over`.
    */
   run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
     return this.#busy ? this.#inTurn(task, limit, over) : this.#begin(task)
@@ -33,8 +33,8 @@ export class RequestOrder {
   }
 
   /**
-   * Waits for its turn, then one microtask more: the caller of the task before continues first, while the
-   * task's promise is still true.
+   * Waits for its turn, then one microtask more. The caller of the task before continues first, while the
+   * promise of that task is still true.
    */
   async #turn(stand: (begin: () => void) => void, limit?: CallLimit): Promise<boolean> {
     const isMine = await this.#place(stand, limit)
@@ -53,7 +53,9 @@ export class RequestOrder {
     return done
   }
 
-  /** #busy stays true while the next waiting task is started, so that no new call can begin between them. */
+  /**
+   * #busy stays true while the next waiting task is started, so that no new call can begin between the two.
+   */
   readonly #next = (): void => {
     const begin = this.#waiting.shift()
     if (begin === undefined) this.#busy = false

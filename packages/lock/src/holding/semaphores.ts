@@ -1,4 +1,4 @@
-// Driver: the calls of store.semaphores. Each acquire uses a holder of its own, as with locks.
+// Driver: the calls of store.semaphores. As with locks, each acquire uses a holder of its own.
 
 import {
   type As,
@@ -21,16 +21,18 @@ import {
   enter,
   wantedOf,
 } from './acquire-call.js'
-import { HoldCalls, queryHolds } from './hold-calls.js'
+import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { BaseHold, type HoldParts } from './base-hold.js'
 import { callOptions, keyArg, optionsArg, permitsArg } from './lock-arguments.js'
 import { toPermitInfo } from './owner-decoding.js'
 
 /** The options of acquire and tryAcquire of semaphores. */
 export interface PermitOptions extends WaitOptions {
-  /** How many permits the semaphore has. Another number than the one that it has is ERR_MISMATCH. */
+  /**
+   * How many permits the semaphore has. If it has another number already, the call fails with ERR_MISMATCH.
+   */
   of: number
-  /** How many permits are wanted, together or none. Default: 1. */
+  /** How many permits are wanted. They are granted all together. Default: 1. */
   permits?: number | undefined
 }
 const PERMIT_OPTIONS = knownNames(...WAIT_OPTIONS, 'of', 'permits')
@@ -39,7 +41,7 @@ const PERMIT_OPTIONS = knownNames(...WAIT_OPTIONS, 'of', 'permits')
 export class Permit<S extends As = 'bytes'> extends BaseHold<S> {
   readonly permits: number
 
-  /** Internal. */
+  /** Internal: `store.semaphores` creates permits. */
   constructor(parts: HoldParts, permits: number) {
     super(parts)
     this.permits = permits
@@ -50,15 +52,15 @@ export class Permit<S extends As = 'bytes'> extends BaseHold<S> {
     return this.key
   }
 
-  /** A permit is shared by its nature, so its token is good enough for writes. */
+  /** Permits are always shared holds, so a guard must allow a shared hold. */
   protected override guard(): GuardArg {
     return [this.parts.validity.key, this.token, true]
   }
 }
 
 /**
- * Semaphores: `store.semaphores`. At most `of` permits are out at a time, across all processes; who waits is
- * served in the order of arrival.
+ * Semaphores: `store.semaphores`. At most `of` permits are held at a time, over all processes. Callers that
+ * wait are served in the order of arrival.
  */
 export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   /**
@@ -83,8 +85,8 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Changes how many permits the semaphore has. More of them are granted at once to those who wait; fewer
-   * take nothing back from those who hold.
+   * Changes how many permits the semaphore has. If there are more, callers that wait are granted them at
+   * once. If there are fewer, no holder loses any.
    */
   async resize(name: Bytes, of: number, options?: CallOptions): Promise<void> {
     const limits = callOptions('semaphores.resize', options)
@@ -92,7 +94,7 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
     await this.port.command(asked, limits).result
   }
 
-  /** All permits that are out, in the order of their semaphores' names. A linearizable read. */
+  /** Lists all permits that are held, in the order of the names of their semaphores. A linearizable read. */
   async query<A extends As = S>(prefix?: Bytes, options?: LockQueryOptions<A>): Promise<PermitInfo<A>[]> {
     const infos = queryHolds(this.port, 'semaphores.query', KIND.semaphore, prefix, options, toPermitInfo)
     return infos as Promise<PermitInfo<A>[]>

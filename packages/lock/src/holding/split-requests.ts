@@ -1,9 +1,8 @@
-// Rule: splits a request about many holds into as few commands as the cap and the byte budget of a command
-// allow.
+// Rule: splits a request about many holds into as few commands as the limits of a command allow.
 
 import { CAPS } from '@latchkey/protocol'
 
-/** The bytes of an item beside its key and id: its numbers and their framing. */
+/** The bytes of an item besides its key and id: its numbers and their framing. */
 const ITEM_BYTES = 64
 
 export function splitRequests<Item>(

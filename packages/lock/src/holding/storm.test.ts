@@ -9,7 +9,7 @@ import { overAt } from '../rules/lock-answers.js'
 import { type FakePort, FakeStore } from '../testing/fake-store.js'
 import { World, settle } from '../testing/world.js'
 import type { DistributedLock } from './distributed-lock.js'
-import { Locking } from './locking.js'
+import { Locking } from './store-lock-calls.js'
 import { Watchdog } from './watchdog.js'
 
 const KEYS = ['x', 'y']

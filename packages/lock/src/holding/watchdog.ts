@@ -1,5 +1,4 @@
-// Driver: owns the renewal of the holds it watches, for any number of locks and stores (docs/locks.md,
-// section 8).
+// Driver: renews the holds that it watches, for any number of locks and stores (docs/locks.md, section 8).
 
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'

@@ -1,34 +1,37 @@
-// Driver: store.webLocks, with the calls of navigator.locks (Web Locks API of the web platform) over the
-// cluster. Its names are apart from those of store.locks.
+// Driver: store.webLocks, which has the calls of navigator.locks (the Web Locks API of browsers) over the
+// cluster. Its names are separate from those of store.locks.
 
 import { text } from '@latchkey/base'
 import { KIND, type LockInfoResult, lockKeyOf, nameOfLockKey, READ, type ShareArg } from '@latchkey/protocol'
 import { type Acquired, type Wanted, acquire, enter } from './acquire-call.js'
-import { HoldCalls } from './hold-calls.js'
+import { HoldCalls } from './lock-calls-base.js'
 import { keyArg, prefixArg } from './lock-arguments.js'
 
 export type WebLockMode = 'exclusive' | 'shared'
 
-/** As `LockOptions` of the web platform. */
+/** The same as `LockOptions` of the Web Locks API. */
 export interface WebLockOptions {
   mode?: WebLockMode | undefined
   /** The callback gets null if the lock is not free. */
   ifAvailable?: boolean | undefined
-  /** Takes the lock from whoever holds it; their requests reject with an AbortError. */
+  /** Takes the lock from its present holders. Their requests reject with an AbortError. */
   steal?: boolean | undefined
   /** When it aborts while the request waits, the request rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
-/** As `Lock` of the web platform, with the signal of the hold. */
+/** The same as `Lock` of the Web Locks API, with the signal of the hold. */
 export interface WebLock {
   readonly name: string
   readonly mode: WebLockMode
-  /** Aborts when the lock is lost: its lease is over, or it was stolen. The platform has no such signal. */
+  /**
+   * Aborts when the lock is lost, because its lease is over or it was stolen. The Web Locks API has
+   * no such signal.
+   */
   readonly signal: AbortSignal
 }
 
-/** As `LockInfo` of the web platform; clientId is the id of the hold or of the waiter. */
+/** The same as `LockInfo` of the Web Locks API. clientId is the id of the hold or of the waiter. */
 export interface WebLockInfo {
   name: string
   mode: WebLockMode
@@ -41,7 +44,7 @@ export interface WebLockSnapshot {
 
 type Callback<T> = (lock: WebLock | null) => T | Promise<T>
 
-/** Short, because a holder hears that its lock was stolen by its next renewal. */
+/** Short, because a holder learns only by its next renewal that its lock was stolen. */
 const LEASE = 3_000
 const SHARED: ShareArg = [1, 0]
 const MODES: readonly unknown[] = ['exclusive', 'shared']
@@ -77,7 +80,7 @@ export class WebLocks extends HoldCalls {
     return acquired === undefined ? run(null) : held(acquired, asked, run)
   }
 
-  /** A request that was aborted rejects with the reason of its signal, as on the platform. */
+  /** A request that was aborted rejects with the reason of its signal, as in browsers. */
   async #acquired(
     wanted: Wanted,
     ifAvailable: boolean,
@@ -115,8 +118,7 @@ const QUERY_TIMEOUT = 5_000
 const modeOf = (permits: number): WebLockMode => (permits === 0 ? 'exclusive' : 'shared')
 
 /**
- * Runs the callback under the hold; a loss rejects at once, while the callback may still run, as on the
- * platform.
+ * Runs the callback under the hold. As in browsers, a loss rejects at once, while the callback may still run.
  */
 async function held<T>({ holder, validity }: Acquired, { name, mode }: Asked, run: Callback<T>): Promise<T> {
   const { signal } = validity
@@ -145,7 +147,9 @@ interface Asked {
   readonly signal: AbortSignal | undefined
 }
 
-/** The checks of the platform, in its order. Unknown options are ignored there, and so they are here. */
+/**
+ * Makes the checks of the Web Locks API, in its order. It ignores unknown options, and so does this function.
+ */
 function askedOf(name: unknown, options: WebLockOptions): Asked {
   if (typeof options !== 'object') throw new TypeError('options must be an object')
   const { mode = 'exclusive', ifAvailable = false, steal = false, signal } = options

@@ -1,22 +1,30 @@
 // Rule: decides tryLockAll: several locks in one step, all or none (docs/locks.md, section 12).
 //
-// | what the id has of the keys               | answer                                                    |
-// |-------------------------------------------|-----------------------------------------------------------|
-// | holds in force of all                     | held, with their owners; their leases begin anew           |
-// | holds in force of some                    | broken: the caller releases what is left                   |
-// | a place in the queues                     | queued, at the place that it has                           |
-// | nothing, and all keys are free            | held: a new hold of each, each with its token              |
-// | nothing, a key is not free, no wait       | refused, with the owner that stands in the way             |
-// | nothing, and a flow would wait for itself | circle, with the flows and keys of it                     |
-// | nothing, a key is not free, with a wait   | queued at every key, or ERR_BUSY if one of the queues is full |
+// | what the id has of the keys               | answer
+// |
+// |-------------------------------------------|---------------------------------------------------------------|
+// | holds in force of all                     | held, with their owners; their leases begin
+// again             |
+// | holds in force of some                    | broken: the caller releases what is
+// left                      |
+// | a place in the queues                     | queued, at the place that it
+// has                              |
+// | nothing, and all keys are free            | held: a new hold of each, each with its
+// token                 |
+// | nothing, a key is not free, no wait       | refused, with the owner of a key that is not
+// free             |
+// | nothing, and a flow would wait for itself | circle, with its flows and
+// keys                               |
+// | nothing, a key is not free, with a wait   | queued at every key, or ERR_BUSY if one of the
+// queues is full |
 
 import { CAPS, type Command, type ErrorCode, type OP, type TryLockAllResult } from '@latchkey/protocol'
-import { circleOf } from './circles.js'
+import { circleOf } from './deadlock-detection.js'
 import { CODE, acquired, inForce, refusedBehind, refusedHeld } from './lock-answers.js'
 import { holderOf, holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { type Ask, heldBy, hold, join, NO_FLOW } from './queue.js'
-import { fits } from './waiting-sets.js'
+import { fits } from './waiting-key-sets.js'
 
 export type TryLockAllCommand = Extract<Command, readonly [typeof OP.tryLockAll, ...unknown[]]>
 
@@ -51,7 +59,7 @@ export function tryLockAll(
   return ['queued', []]
 }
 
-/** The same id with other keys is a mistake of the caller. It has its places still, and keeps them. */
+/** The same id with other keys is a mistake of the caller. It keeps its places in the queues. */
 function queuedAgain(
   tx: LockTransaction,
   session: number,

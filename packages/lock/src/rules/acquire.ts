@@ -1,4 +1,5 @@
-// Rule: decides tryLockWith and renewals; each function is one row of the table in docs/locks.md, section 2.
+// Rule: decides acquires (tryLockWith) and renewals. Each function is one row of the table in
+// docs/locks.md, section 2.
 
 import type {
   Command,
@@ -9,7 +10,7 @@ import type {
   RenewResult,
   TryLockResult,
 } from '@latchkey/protocol'
-import { circleOf } from './circles.js'
+import { circleOf } from './deadlock-detection.js'
 import {
   CODE,
   acquired,
@@ -24,23 +25,23 @@ import {
 import { holderOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { type Ask, enqueue, heldBy, hold, NO_FLOW } from './queue.js'
-import { firstNotPassed, fits } from './waiting-sets.js'
+import { firstNotPassed, fits } from './waiting-key-sets.js'
 
 export type TryLockCommand = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
 export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknown[]]>
 
 export interface TryLock extends Ask {
   readonly keepLease: boolean
-  /** The token that the request carries; 0: none. */
+  /** The token that the request carries, or 0 if it carries none. */
   readonly token: number
   /**
-   * null: one attempt, without queueing. Otherwise the milliseconds to wait after a refusal with HELD; 0 is
-   * no limit.
+   * null means one attempt, without queueing. Otherwise the milliseconds to wait after a refusal with HELD. 0
+   * means without limit.
    */
   readonly wait: number | null
 }
 
-/** The answer to send, or the error code to refuse with. After a refusal with a code nothing was written. */
+/** The answer to send, or the error code of a refusal. After a refusal with a code nothing was written. */
 export type TryLockAnswer = TryLockResult | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
@@ -57,10 +58,9 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
 }
 
 /**
- * Many renewals in one command: each one is a tryLockWith with keepLease, and they run in the order of the
- * list.
- * The answers carry no contexts: no caller needs them, and those of thousands of holds would make one answer
- * too large.
+ * Many renewals in one command. Each is a tryLockWith with keepLease, and they run in the order of the list.
+ * The answers carry no contexts: no caller needs them, and the contexts of thousands of holds would make one
+ * answer too large.
  * An answer has the short form of RenewResult, without an owner object for each hold, because every member
  * builds it and one command may hold ten thousand renewals.
  */
@@ -114,13 +114,16 @@ function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnsw
   return [take(tx, session, ask, exclusive === undefined ? CODE.FIRST_TIME : CODE.NEW_ACQUIRE), false]
 }
 
-/** Nobody overtakes those who wait, even where the new hold would fit beside the present ones. */
+/**
+ * Whether the lock is free for the request. No request may overtake those that wait, even if the new hold
+ * would fit together with the present ones.
+ */
 const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
 
 /**
- * The asker holds the lock already. A holder that asks for the other mode would wait for itself, and two
- * shared holders that both ask for the exclusive mode would wait for each other, so it is refused.
+ * The caller holds the lock already. A holder that asks for the other mode is refused: it would wait for
+ * itself, and two shared holders that both ask for the exclusive mode would wait for each other.
  */
 function again(tx: LockTransaction, own: HoldRow, ask: TryLock): TryLockAnswer {
   if (ask.keepLease) return [keep(tx, own, ask.lease), false]
@@ -138,8 +141,8 @@ const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
   acquired(prolong(tx, row, lease), CODE.KEEP_LEASE, tx.now)
 
 /**
- * A deadline never moves backwards: a renewal with a short lease must not end a hold earlier than an answer
- * already promised.
+ * Moves the deadline. It never moves to an earlier time, because a renewal with a short lease must not end a
+ * hold earlier than an answer has promised.
  */
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
@@ -162,9 +165,10 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 }
 
 /**
- * A renewal never queues. An acquirer that meets a hold of its own id under another token does not queue
- * either. It would wait for itself, and its ticket (key, id) would name both a hold and a waiter.
- * `row` is a hold that stands in the way; undefined: only those who wait do.
+ * Refuses the request, or lets it queue. A renewal never queues. An acquirer that meets a hold of its own id
+ * under another token does not queue either: it would wait for itself, and its ticket (key, id) would name
+ * both a hold and a waiter.
+ * `row` is a hold that prevents the request. It is undefined if only waiters prevent it.
  */
 function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow | undefined): TryLockAnswer {
   const owner =

@@ -1,29 +1,29 @@
-// Rule: ends the waits and holds that are due before the commands of an entry run (CT3), and applies the end
-// of a session.
+// Rule: ends the waits and holds that are due, before the commands of an entry run (CT3), and applies the
+// end of a session.
 
 import { CODE, overAt, reclaimAt } from './lock-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
 import { grantNext, remove, waitIsOver } from './queue.js'
 
 /**
- * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in the
- * order of deadline, then id, and calls removeWaiters for each; `unsettled` are the keys that those calls
- * returned.
+ * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in
+ * the order of deadline, then id, and calls removeWaiters for each. `unsettled` are the keys that those
+ * calls returned.
  * Law: due waiters are removed before due holds are passed on. Otherwise the end of a hold could be granted,
  * in the same entry, to a waiter whose wait is already over.
- * Law: a hold ends in one entry only. A member that was started again finds holds that were over before. If it
- * passed such a lock on once more, it might serve the waiters of a set in another order than the members that
- * were not started again.
- * Law: all holds that are over have ended before any lock is passed on. Otherwise a set of locks, which is
- * granted at one of its keys, would take another key before it is told that the hold there has expired.
- * Law: queues that lost a waiter are settled last. Otherwise the next waiter would be granted a
- * lock whose hold is over but not ended yet, and nobody would hear that this hold has expired.
+ * Law: a hold ends in one entry only. A member that was started again finds holds that were over before. If
+ * it passed such a lock on once more, it might serve the waiters of a set in another order than the members
+ * that were not started again.
+ * Law: all holds that are over end before any lock is passed on. Otherwise a set of locks, which is granted
+ * at one of its keys, would take another key before the expiry of the hold there was reported.
+ * Law: queues that lost a waiter are settled last. Otherwise the next waiter would be granted a lock whose
+ * hold is over but not ended yet, and no watch would report that this hold has expired.
  */
 export function expire(tx: LockTransaction, unsettled: readonly Uint8Array[]): void {
   const changed = [...unsettled]
   for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter))
-  // An expired exclusive hold without waiters stays in the table; a later request sees from its deadline that
-  // it is over.
+  // An expired exclusive hold without waiters stays in the table. A later request sees from its deadline
+  // that it is over.
   const over = [...tx.dueHolds()].filter((row) => tx.now > overAt(row) && tx.previous <= overAt(row))
   for (const row of over) {
     tx.happened('expired', row)
@@ -35,21 +35,22 @@ export function expire(tx: LockTransaction, unsettled: readonly Uint8Array[]): v
 }
 
 /**
- * The end of a session removes its waiters but never a hold. A grant that the session has not touched ends at
- * its own touchBy. Returns the keys of the queues in which somebody may be served now: the caller settles them.
+ * The end of a session removes its waiters but never a hold. A grant that the session has not confirmed
+ * ends at its own touchBy. Returns the keys of the queues in which another waiter may be served now. The
+ * caller settles them.
  */
 export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[] {
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))
 }
 
-/** The end of a session by a command, which comes after all that was due. */
+/** Ends a session by a command, after everything that was due at this entry. */
 export function endSession(tx: LockTransaction, session: number): void {
   for (const key of removeWaiters(tx, session)) grantNext(tx, key, CODE.FIRST_TIME)
 }
 
 /**
- * Called for each command of a session, before it runs. The command shows that the client is alive, so the
- * session's untouched grants are from now on valid for their whole lease.
+ * Called for each command of a session, before the command runs. The command shows that the client is alive,
+ * so the session's unconfirmed grants are valid for their whole lease from now on.
  */
 export function touch(tx: LockTransaction, session: number): void {
   for (const row of tx.untouchedHoldsOf(session)) {

@@ -4,18 +4,18 @@
 import { OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
 interface Applied {
-  /** Cluster time of the entry. */
+  /** The cluster time of the entry. */
   readonly time: number
-  /** Real time at which the leader stamped that entry, on the clock of one observer. */
+  /** The real time at which the leader stamped that entry, on the clock of one observer. */
   readonly at: number
   readonly key: string
 }
 
-/** What the log applied, in log order, and what callers learned at any time in between. */
+/** What the log has applied, in log order, and what callers learned in between. */
 export type LockEvent =
   /**
-   * An attempt to acquire. `call` names the call and is the same for all its retries; `id` is the caller's
-   * id; `wait` is as in tryLock.
+   * An attempt to acquire. `call` names the call and is the same for all its retries. `id` is the caller's
+   * id. `wait` is as in tryLock.
    */
   | (Applied & {
       readonly kind: 'ask'
@@ -29,7 +29,7 @@ export type LockEvent =
       readonly kind: 'renew'
       readonly call: string
       readonly id: string
-      /** The token that the request carried; 0: none. */
+      /** The token that the request carried, or 0 if it carried none. */
       readonly token: number
       readonly owner: OwnerResult
     })
@@ -42,11 +42,11 @@ export type LockEvent =
     })
   /** A waiter was granted the lock. */
   | (Applied & { readonly kind: 'grant'; readonly owner: OwnerResult })
-  /** A waiter left the queue: it cancelled, or its wait or its session was over. */
+  /** A waiter has left the queue: it cancelled, or its wait or its session was over. */
   | (Applied & { readonly kind: 'left'; readonly id: string })
   /** A hold was ended by force, or was given back by cancelWait. */
   | (Applied & { readonly kind: 'forced'; readonly token: number })
-  /** A grant that its session did not touch ended before its deadline. */
+  /** A grant that its session did not confirm ended before its deadline. */
   | (Applied & { readonly kind: 'untouched'; readonly token: number })
   /** A caller received this answer to that call. */
   | { readonly kind: 'answer'; readonly call: string; readonly owner: OwnerResult }
@@ -72,7 +72,7 @@ interface Ownership {
   readonly from: number
   deadline: number
   acquires: number
-  /** Real time from which this ownership is certainly not in force. */
+  /** The real time from which this ownership is certainly not in force. */
   endedAt: number
 }
 
@@ -81,8 +81,8 @@ interface KeyHistory {
   readonly owners: Ownership[]
   readonly queue: string[]
   /**
-   * Cluster time at which the last hold was ended by a command, while no waiter has been granted the lock
-   * since.
+   * The cluster time at which the last hold was ended by a command, if no waiter has been granted
+   * the lock since.
    */
   freeSince: number | undefined
 }
@@ -228,13 +228,13 @@ function begin(history: KeyHistory, event: Owned, report: Report): void {
   }
   if (acquires !== 1) report('counts', event, `a new ownership with ${acquires} acquires`)
   history.freeSince = undefined
-  // Even if the rules were wrong to grant this, from here on a second process may believe that it holds the
-  // lock.
+  // Even if the rules were wrong to grant this hold, from here on a second process may believe that it
+  // holds the lock.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
 
-/** Checks a renewal or reentry that succeeded: it must belong to the hold that is in force. */
+/** Checks a renewal or reentry that has succeeded: it must belong to the hold that is in force. */
 function continued(holder: Ownership | undefined, event: Owned, more: number, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
   if (holder === undefined || holder.id !== id || holder.token !== token) {

@@ -1,17 +1,17 @@
 // Rule: changes of a hold by its owner: a downgrade, another context, a new token.
 //
 // Rotation: the races, and why each ends well
-//   rotation, then a renewal, re-entry or release that was sent with the old token:
+//   rotation, then a renewal, reentry or release that was sent with the old token:
 //     isSame accepts every token of this ownership, so the owner's own request is not refused.
 //   rotation, then a guarded write with the old token, from a worker that the owner has stopped:
 //     isHeldWith accepts the current token only, so the write is refused from that entry on.
 //   rotation whose answer is lost:
-//     the same call is answered again from the session's kept answers, with the same token; and a renewal
-//     answers with the current token, so that the owner learns it in any case.
-//   rotation behind a release, a loss or the next holder's grant:
-//     nothing is held under that id, so nothing changes: NOT_HELD or NOT_OWNER.
+//     the repeated call gets the session's kept answer, with the same token. A renewal also answers with the
+//     current token, so the owner learns it in any case.
+//   rotation after a release, a loss or the next holder's grant:
+//     that id has no hold, so nothing changes: NOT_HELD or NOT_OWNER.
 //   two rotations of one hold:
-//     each takes the next token of the counter; the second one's is in force.
+//     each takes the next token of the counter, and the second token is in force.
 
 import type { ContextArg, OwnerResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './lock-answers.js'
@@ -19,7 +19,7 @@ import { holdOf, holderOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { grantNext } from './queue.js'
 
-/** Runs `change` on the hold of that id if it is in force; otherwise says who holds the lock. */
+/** Runs `change` on the hold of that id if it is in force. Otherwise the answer says who holds the lock. */
 function changeOwn(
   tx: LockTransaction,
   key: Uint8Array,
@@ -35,8 +35,8 @@ function changeOwn(
 }
 
 /**
- * Makes an exclusive hold a shared one, which keeps its token; the readers that wait first are granted the
- * lock in the same entry. A shared hold stays as it is.
+ * Makes an exclusive hold a shared one, which keeps its token. Shared requests that wait first are granted
+ * the lock in the same entry. A shared hold stays as it is.
  */
 export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
@@ -50,7 +50,7 @@ export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, toke
   })
 }
 
-/** What a holder says of itself; of an election, what its leader says. */
+/** Changes the context of a hold. In an election it is the value that the leader proclaims. */
 export function proclaim(
   tx: LockTransaction,
   key: Uint8Array,
@@ -66,7 +66,9 @@ export function proclaim(
   })
 }
 
-/** Gives the hold the next token of its counter. From this entry on a guard with an older one is refused. */
+/**
+ * Gives the hold the next token of its counter. From this entry on a guard with an older token is refused.
+ */
 export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
     const changed = { ...row, token: tx.nextToken(row.fencingKey) }

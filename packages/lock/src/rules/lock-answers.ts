@@ -22,14 +22,14 @@ const RECLAIM_AFTER = 60 * 60 * 1000
 
 /**
  * The last cluster time at which the hold is in force: its deadline, or touchBy for a grant that its session
- * has not touched yet.
+ * has not confirmed yet.
  */
 export function overAt(row: HoldRow): number {
   return row.touchBy === 0 ? row.deadline : Math.min(row.touchBy, row.deadline)
 }
 
 /**
- * A lease is over at the first entry with now > deadline; at the deadline itself the hold is still in force.
+ * A lease is over at the first entry with now > deadline. At the deadline itself the hold is still in force.
  */
 export function inForce(row: HoldRow | undefined, now: number): row is HoldRow {
   return row !== undefined && now <= overAt(row)
@@ -44,14 +44,15 @@ export function reclaimAt(row: HoldRow): number {
 }
 
 /**
- * Whether the request comes from the holder: the id is the same, and the token too if the request carries
- * one. A token from before a rotation is still the holder's: the request was sent before its answer came.
+ * Whether the request comes from the holder: the id is the same, and so is the token if the request carries
+ * one. A token from before a rotation is still the holder's, because the request may have been sent before
+ * the answer to the rotation came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))
 }
 
-/** The number that RheaKV uses for each success of an acquire, by CODE. */
+/** For each success of an acquire, by CODE, the number that RheaKV uses. */
 export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,
   [CODE.NEW_ACQUIRE]: NEW_ACQUIRE_SUCCESS,
@@ -60,10 +61,10 @@ export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
 }
 
 /**
- * The answer to a successful acquire, with the current values of the hold.
- * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than its
- * session's life. Its grant is not touched and passes to the next waiter. The first waiter still believes in
- * its whole lease, and there are two holders.
+ * The answer to a successful acquire, with the present values of the hold.
+ * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than the
+ * life of its session. Its grant is not confirmed and passes to the next waiter. The first waiter still
+ * believes in its whole lease, and there are two holders.
  */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number
@@ -79,17 +80,20 @@ export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
-/** Nobody holds it, but a waiter that came before has to be served first. */
+/** The answer if the lock has no holder, but a waiter that came before must be served first. */
 export function refusedBehind(first: WaiterRow | undefined, id: string, now: number): OwnerResult {
   return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }
 
-/** `row` is the expired hold, if there is one; the answer carries its id and context. */
+/** `row` is the expired hold, if there is one. The answer carries its id and context. */
 export function keepLeaseFailed(row: HoldRow | undefined, id: string, now: number): OwnerResult {
   return [row?.id ?? id, 0, KEEP_LEASE_FAIL, 0, 0, row?.context ?? null, CODE.KEEP_LEASE_FAIL, now]
 }
 
-/** The id, token, deadline and context of the caller's hold; for RELEASED, DECREMENTED and EXPIRED. */
+/**
+ * The answers RELEASED, DECREMENTED and EXPIRED, with the id, token, deadline and context of the
+ * caller's hold.
+ */
 export function released(row: HoldRow, code: number, acquires: number, now: number): OwnerResult {
   return [row.id, row.deadline, 0, row.token, acquires, row.context, code, now]
 }
@@ -98,7 +102,7 @@ export function notHeld(id: string, now: number): OwnerResult {
   return [id, 0, 0, 0, 0, NO_CONTEXT, CODE.NOT_HELD, now]
 }
 
-/** Carries the holder's id, token and context; the other fields have no meaning. */
+/** The answer NOT_OWNER. It carries the holder's id, token and context. The other fields have no meaning. */
 export function notOwner(row: HoldRow, now: number): OwnerResult {
   return [row.id, 0, 0, row.token, 0, row.context, CODE.NOT_OWNER, now]
 }

@@ -12,7 +12,7 @@ import type { HoldRow, LockView, WaiterRow } from './lock-transaction.js'
 
 /**
  * Whether the hold with exactly that token is in force. Guards and conditions { lock, token } use this. A
- * shared hold counts only where `shared` says so: whoever may only read must not write by mistake.
+ * shared hold counts only if `shared` allows it, because holders of a shared lock are expected to read only.
  */
 export function isHeldWith(view: LockView, key: Uint8Array, token: number, shared = false): boolean {
   const row = view.hold(key)
@@ -20,19 +20,22 @@ export function isHeldWith(view: LockView, key: Uint8Array, token: number, share
   return shared && inForce(view.sharedHoldWith(key, token), view.now)
 }
 
-/** The hold of that id: an exclusive one, also if it is over, or a shared one. */
+/** The hold of that id: an exclusive one, even if it is over, or a shared one. */
 export function holdOf(view: LockView, key: Uint8Array, id: string): HoldRow | undefined {
   const row = view.hold(key)
   return row?.id === id ? row : view.sharedHold(key, id)
 }
 
-/** Who stands in the way of an exclusive hold: the exclusive holder, or the first of those who share. */
+/** Whose hold prevents an exclusive one: the exclusive holder, or the first of the shared holders. */
 export function holderOf(view: LockView, key: Uint8Array): HoldRow | undefined {
   const row = view.hold(key)
   return inForce(row, view.now) ? row : view.shared(key)?.first
 }
 
-/** The holder, for the answer to a write whose guard does not hold; null: nobody. Of several the first. */
+/**
+ * The holder, for the answer to a write whose guard is not in force. null if there is none. Of several
+ * holders the first.
+ */
 export function guardHolder(view: LockView, key: Uint8Array): HolderResult | null {
   const row = holderOf(view, key)
   if (!inForce(row, view.now)) return null
@@ -47,8 +50,8 @@ export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketRes
 }
 
 /**
- * One result of a lockQuery; undefined if the hold is over, so that it is left out. `queue`: with the
- * waiters, in their order.
+ * One result of a lockQuery. Undefined if the hold is over, so that it is left out. With `queue` it has the
+ * waiters, in order.
  */
 export function lockInfo(view: LockView, row: HoldRow, queue = false): LockInfoResult | undefined {
   if (!inForce(row, view.now)) return undefined
@@ -76,7 +79,7 @@ const queued = ({ now }: LockView, { id, context, since, permits }: WaiterRow): 
   permits,
 ]
 
-/** The current holder: HELD with all of its fields, also token and acquires; or NOT_HELD with an empty id. */
+/** The present holder: HELD with all of its fields, token and acquires too, or NOT_HELD with an empty id. */
 export function lockOwner(view: LockView, key: Uint8Array): OwnerResult {
   const row = holderOf(view, key)
   if (!inForce(row, view.now)) return notHeld('', view.now)

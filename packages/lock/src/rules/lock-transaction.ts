@@ -1,4 +1,5 @@
-// Rule: the transaction that the lock rules read and write. kv implements it on its rows, tests on maps.
+// Rule: the transaction through which the lock rules read and write. kv implements it on its rows, and
+// tests on maps.
 
 import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
@@ -10,26 +11,26 @@ import type { ContextArg, LockEventName } from '@latchkey/protocol'
 export interface HoldRow {
   readonly key: Uint8Array
   readonly id: string
-  /** The current fencing token: guards accept no other. */
+  /** The present fencing token. Guards accept no other. */
   readonly token: number
   /**
-   * The token with which this ownership began. A rotation gives a new token; requests of the owner that were
-   * sent with an older one of this ownership are still the owner's.
+   * The token with which this ownership began. A rotation gives a new token. A request of the owner that was
+   * sent with an older token of this ownership is still the owner's.
    */
   readonly firstToken: number
   readonly acquires: number
-  /** The cluster time of its end: the hold is over at the first entry with now > deadline. */
+  /** The cluster time of its end. The hold is over at the first entry with now > deadline. */
   readonly deadline: number
   readonly context: ContextArg
-  /** The counter that its token comes from; null: the counter of the store. */
+  /** The counter from which its token comes. null means the counter of the store. */
   readonly fencingKey: Uint8Array | null
   /** The session of the command that made this hold, or of the waiter that was granted it. */
   readonly session: number
   /** Cluster time of the entry that granted this ownership; a reentry or renewal does not change it. */
   readonly since: number
   /**
-   * A grant to a waiter ends when now > touchBy, unless a command of its session arrives before. 0: the
-   * session has touched it, or the hold was never queued.
+   * A grant to a waiter ends when now > touchBy, unless a command of its session arrives before. That command
+   * confirms the grant. 0 if the grant is confirmed, or the hold was never queued.
    */
   readonly touchBy: number
   /**
@@ -37,14 +38,16 @@ export interface HoldRow {
    * answer with this code.
    */
   readonly code: number
-  /** 0: exclusive. Otherwise the hold is shared: 1 for a lock, or how many permits of a semaphore. */
+  /**
+   * 0 means exclusive. Otherwise the hold is shared: 1 for a lock, or the number of permits of a semaphore.
+   */
   readonly permits: number
   /**
    * Its number in the order of grants, from the counter of arrivals. All members agree on the order of shared
-   * holds, also after a restart.
+   * holds, even after a restart.
    */
   readonly arrival: number
-  /** What its caller named its flow; null: nothing. */
+  /** The flow that its caller has named, or null. */
   readonly flow: string | null
 }
 
@@ -58,43 +61,43 @@ export interface SharedHolds {
 
 export interface WaiterRow {
   readonly key: Uint8Array
-  /** The order of arrival, from one counter of the store; a number is never used twice. */
+  /** The order of arrival: a number from one counter of the store. No number is used twice. */
   readonly arrival: number
   readonly id: string
   readonly session: number
   /** Cluster time of the entry in which the waiter joined the queue. */
   readonly since: number
-  /** The wait is over at the first entry with now > deadline; 0: it has no limit. */
+  /** The wait is over at the first entry with now > deadline. 0 means that it has no limit. */
   readonly deadline: number
   readonly lease: number
   readonly context: ContextArg
   readonly fencingKey: Uint8Array | null
-  /** As of a hold. */
+  /** The same as for a hold. */
   readonly permits: number
   /**
-   * The members of a set of keys wait in a row: their arrivals are those from `setFirst` on, `setCount` of
-   * them. 0: it waits for one key alone.
+   * The waiters for a set of keys have consecutive arrival numbers: `setCount` of them, from `setFirst` on.
+   * Both are 0 if it waits for one key alone.
    */
   readonly setFirst: number
   readonly setCount: number
-  /** As of a hold. */
+  /** The same as for a hold. */
   readonly flow: string | null
-  /** The ids of the holds of withLock that it was asked for within, the innermost first. */
+  /** The ids of the holds of withLock within which it was asked for. The innermost comes first. */
   readonly within: readonly string[]
 }
 
 /**
  * What reads need. In a linearizable read `now` is the cluster time that the leader has proven, and at least
- * that of the last applied entry.
+ * the time of the last applied entry.
  */
 export interface LockView {
   readonly now: number
   /** The exclusive hold, in force or not. */
   hold(key: Uint8Array): HoldRow | undefined
-  /** The shared hold of that id, and the one with that token. */
+  /** The shared hold of that id. The next method returns the one with that token. */
   sharedHold(key: Uint8Array, id: string): HoldRow | undefined
   sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined
-  /** undefined: there is no shared hold. */
+  /** Undefined if there is no shared hold. */
   shared(key: Uint8Array): SharedHolds | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
@@ -108,40 +111,40 @@ export type LockHappening = LockEventName
 export interface LockTransaction extends LockView {
   /** Cluster time of the entry. */
   readonly now: number
-  /** That of the entry before. */
+  /** The cluster time of the entry before. */
   readonly previous: number
   putHold(row: HoldRow): void
   /**
    * Records an event for watches of locks. For a row that was put, this is called directly after `putHold` or
-   * `putWaiter`; for a row that is removed, with the row as it was.
+   * `putWaiter`. For a row that is removed, it gets the row as it was.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
-  /** Counts a hold that is ended by force: its holder did not release it. It changes nothing. */
+  /** Counts a hold that was ended by force, because its holder did not release it. It changes no row. */
   taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
-  /** How many permits that semaphore has; undefined: it is not known yet, or is no semaphore. */
+  /** How many permits that semaphore has. Undefined if it is not known yet, or if the key is no semaphore. */
   permitsOf(key: Uint8Array): number | undefined
   setPermits(key: Uint8Array, of: number): void
-  /** The next token of that counter: higher than every token it gave before. */
+  /** The next token of that counter, which is higher than every token that it gave before. */
   nextToken(fencingKey: Uint8Array | null): number
   /** The shared holds of a lock, in the order of their grants. */
   sharedOf(key: Uint8Array): Iterable<HoldRow>
   firstWaiter(key: Uint8Array): WaiterRow | undefined
-  /** A member of a set of keys, by its arrival. */
+  /** A waiter for a set of keys, by its arrival number. */
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
-   * Replaces the row with that (key, id), if there is one. The caller keeps its arrival; its session may be
-   * another one.
+   * Replaces the row with that (key, id), if there is one. The caller keeps the arrival number. The session
+   * may be another one.
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
   /**
-   * The whole life of that session in milliseconds, not what is left of it; undefined if the session ended in
-   * this entry or before it.
+   * The whole life of that session in milliseconds, not what is left of it. Undefined if the session ended in
+   * this entry or before.
    */
   sessionLife(session: number): number | undefined
-  /** A waiter was granted this hold in this entry: the waiter's member pushes ownerOfHold(row, now) to it. */
+  /** A waiter was granted this hold in this entry. The waiter's member pushes ownerOfHold(row, now) to it. */
   granted(row: HoldRow): void
 
   // Each list below is complete when the call returns, because the rules delete and write rows while they
@@ -153,15 +156,17 @@ export interface LockTransaction extends LockView {
    */
   dueWaiters(): Iterable<WaiterRow>
   /**
-   * Holds with now > overAt(row), in the order of overAt, then key, then arrival. A row needs to be listed
-   * only once, and may be listed again.
+   * Holds with now > overAt(row), in the order of overAt, then key, then arrival. A row must be listed once,
+   * and may be listed again.
    */
   dueHolds(): Iterable<HoldRow>
   /**
    * Rows with now > reclaimAt(row), which have been over for an hour, in the order of reclaimAt, then key.
    */
   reclaimableHolds(): Iterable<HoldRow>
-  /** The waiters of a session, and below the grants that the session has not touched yet. */
+  /**
+   * The waiters of a session. (untouchedHoldsOf returns the grants that the session has not confirmed yet.)
+   */
   waitersOf(session: number): WaiterRow[]
   /** The waiters of a flow of that name, or within the hold of that id, in order of arrival. */
   waitersOfFlow(name: string): WaiterRow[]

@@ -1,28 +1,29 @@
-// Rule: the fair queue of waiters behind a hold (docs/locks.md, section 7).
+// Rule: the fair queue of waiters for a lock (docs/locks.md, section 7).
 
 import { CAPS, type FlowArg } from '@latchkey/protocol'
 import { CODE } from './lock-answers.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
-import { firstNotPassed, fits, membersOf, setFits } from './waiting-sets.js'
+import { firstNotPassed, fits, membersOf, setFits } from './waiting-key-sets.js'
 
 export type Ask = Pick<
   WaiterRow,
   'key' | 'id' | 'lease' | 'context' | 'fencingKey' | 'permits' | 'flow' | 'within'
 >
 
-/** Of a caller that names no flow, and asks within no hold. */
+/** The flow of a caller that names none and is not within another hold. */
 export const NO_FLOW: FlowArg = [null, []]
 
 /**
- * Grants the lock to the first living waiter, and to those behind it, as long as the first one of the queue
- * fits beside the holds. Nobody overtakes a first waiter that does not fit: a stream of readers would starve
- * a writer, and many small requests for permits a large one. Sets of keys may be passed (waiting-sets.ts).
- * Law: a queue exists only behind holds beside which its first waiter does not fit. Therefore each rule that
- * ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry; and a caller joins
- * a queue only when it is refused with HELD.
+ * Grants the lock to the first living waiter, and to those after it, as long as the first one of the queue
+ * fits together with the holds. No waiter overtakes a first waiter that does not fit. Otherwise a stream of
+ * readers would keep a writer waiting for ever, and many small requests for permits a large one. Only sets of
+ * keys may be passed (waiting-key-sets.ts).
+ * Law: a queue exists only while its first waiter does not fit together with the holds. Therefore each rule
+ * that ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry, and a caller
+ * joins a queue only when it is refused with HELD.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
-  // What is granted or removed together with a key of a set changes the queues of its other keys too.
+  // A set is granted or removed with all of its keys. That changes the queues of its other keys too.
   const keys = [key]
   for (let next = keys.pop(); next !== undefined; next = keys.pop()) grantAt(tx, next, code, keys)
 }
@@ -42,7 +43,10 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
   }
 }
 
-/** A set is served in its turn where it fits; where it does not, those who may pass it are. */
+/**
+ * The next waiter to serve. If the first one is a set that does not fit, it is the first one that
+ * may pass the set.
+ */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
   if (first === undefined || first.setCount === 0 || isOver(tx, first) || setFits(tx, first)) return first
@@ -62,9 +66,9 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
 
 /**
  * The row of a new ownership, with the next token of its counter.
- * Law: its number is that of its grant, not that of its wait: a set may have been passed meanwhile. Otherwise a
- * member that reads the shared holds of a lock from its disk, in the order of these numbers, would have them
- * in another order than the members that saw the grants.
+ * Law: its arrival number is that of its grant, not that of its wait, because a set may have been passed
+ * meanwhile. Otherwise a member that reads the shared holds of a lock from its disk, in the order of these
+ * numbers, would have them in another order than the members that saw the grants.
  */
 export function heldBy(
   tx: LockTransaction,
@@ -95,8 +99,8 @@ export function heldBy(
 
 /**
  * Puts the row of a new ownership.
- * Law: an exclusive hold that is over leaves no row beside shared ones. Otherwise its former owner, who
- * shares the lock now, would release the old row in place of its hold.
+ * Law: an exclusive hold that is over leaves no row together with shared ones. Otherwise its former owner,
+ * who shares the lock now, would release the old row in place of its hold.
  */
 export function hold(tx: LockTransaction, row: HoldRow): void {
   const over = row.permits === 0 ? undefined : tx.hold(row.key)
@@ -106,9 +110,9 @@ export function hold(tx: LockTransaction, row: HoldRow): void {
 }
 
 /**
- * Puts the caller in the queue; `wait` is in milliseconds, 0 is no limit. Returns false if the queue is full.
- * A caller that waits already keeps its position and what it asked for. Asking again never shortens its wait,
- * because several attempts of one lock object share that position.
+ * Puts the caller in the queue. `wait` is in milliseconds, and 0 means without limit. Returns false if the
+ * queue is full. A caller that waits already keeps its place and what it asked for. Asking again never
+ * shortens its wait, because several attempts of one lock object share that place.
  */
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
@@ -118,7 +122,7 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
   return true
 }
 
-/** Puts the caller in the queue at that arrival, or changes the row that it has there. */
+/** Puts the caller in the queue with that arrival number, or changes the row that it has there. */
 export function join(
   tx: LockTransaction,
   ask: Ask,
@@ -155,8 +159,8 @@ export function waitIsOver(row: WaiterRow, now: number): boolean {
 }
 
 /**
- * Ends a hold that its owner released, or that an operator ended by force: the row is deleted, and the
- * waiters that now fit are granted the lock in the same entry.
+ * Ends a hold that its owner has released, or that an operator has ended by force. The row is deleted, and
+ * the waiters that fit now are granted the lock in the same entry.
  */
 export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   tx.deleteHold(row)
@@ -164,17 +168,17 @@ export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   grantNext(tx, row.key, CODE.FIRST_TIME)
 }
 
-/** Ends a wait of a caller that was not granted the lock; those behind it may fit now. */
+/** Ends the wait of a caller that was not granted the lock. The waiters after it may fit now. */
 export function leave(tx: LockTransaction, waiter: WaiterRow): void {
   for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME)
 }
 
 /**
- * Takes a waiter out of its queue, and with it all keys of its set. Returns the keys at which those behind it
- * may be served now.
+ * Takes a waiter out of its queue, and with it all keys of its set. Returns the keys at which the waiters
+ * after it may be served now.
  */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
-  // A list of due waiters names each key of a set; the first of them removes all.
+  // A list of due waiters names each key of a set. The first of them removes all.
   if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
   return membersOf(tx, waiter)
     .filter((member) => {

@@ -16,7 +16,7 @@ import { holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { freeAndGrant, grantNext, heldBy, hold, leave, remove } from './queue.js'
 
-/** `token` 0: the request carries none. `all`: releases every acquire at once. */
+/** A `token` of 0 means that the request carries none. `all` releases every acquire at once. */
 export function release(
   tx: LockTransaction,
   key: Uint8Array,
@@ -42,8 +42,8 @@ export function release(
 }
 
 /**
- * Takes the waiter out of the queue, and releases all acquires of a grant that its ticket already has.
- * Returns the state before.
+ * Takes the waiter out of the queue. If its ticket was granted the lock before, releases all acquires of that
+ * grant. Returns the state before.
  */
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
@@ -61,10 +61,10 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
 }
 
 /**
- * Cancels or releases every ticket of the list. Returns for each the token of the hold that was released, or
+ * Cancels or releases every ticket of the list. For each returns the token of the hold that was released, or
  * 0 if there was none.
- * Law: all of them have ended before any lock is passed on. Otherwise a caller who waits for two of the locks
- * would be passed by one who came later and waits for the first of them alone.
+ * Law: all of them end before any lock is passed on. Otherwise a caller that waits for two of the locks would
+ * be passed by one that came later and waits only for the first of them.
  */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
   const changed: [key: Uint8Array, code: number][] = []
@@ -93,7 +93,10 @@ export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number
   return true
 }
 
-/** A larger semaphore has room for waiters at once; of a smaller one no permit that is out is taken back. */
+/**
+ * Changes the number of permits. If there are more, waiters are served at once. If there are fewer, no permit
+ * that is held is taken back.
+ */
 export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
   tx.setPermits(key, of)
   grantNext(tx, key, CODE.FIRST_TIME)
@@ -101,8 +104,8 @@ export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
 }
 
 /**
- * Ends every hold of a web lock and gives it to the caller alone, before all who wait; they wait on behind
- * it. The former holders hear of it by their next renewal.
+ * Ends every hold of a web lock and gives it to the caller alone, before all waiters, which continue to wait.
+ * The former holders learn of it by their next renewal.
  */
 export function steal(
   tx: LockTransaction,

@@ -16,7 +16,7 @@ export const sharedBugs: readonly WholeBug[] = [
     name: 'a reader is let in beside a writer',
     ids: ['K61'],
     changes: [
-      edit('lock/rules/waiting-sets', 'if (inForce(tx.hold(key), tx.now)) return false;', ''),
+      edit('lock/rules/waiting-key-sets', 'if (inForce(tx.hold(key), tx.now)) return false;', ''),
       edit(
         'lock/rules/acquire',
         'if (!isSame(exclusive, ask.id, ask.token)) return refuse(tx, session, ask, exclusive);',
@@ -31,7 +31,7 @@ export const sharedBugs: readonly WholeBug[] = [
     ids: ['K61'],
     changes: [
       edit(
-        'lock/rules/waiting-sets',
+        'lock/rules/waiting-key-sets',
         'if (permits === 0) return shared === undefined;',
         'if (permits === 0) return true;',
       ),
@@ -44,7 +44,7 @@ export const sharedBugs: readonly WholeBug[] = [
     ids: ['K63'],
     changes: [
       edit(
-        'lock/rules/waiting-sets',
+        'lock/rules/waiting-key-sets',
         '(shared?.permits ?? 0) + permits <= most',
         '(shared?.permits ?? 0) < most',
       ),
@@ -160,7 +160,7 @@ export const sharedBugs: readonly WholeBug[] = [
   {
     name: 'a set is passed by everybody',
     ids: ['K81'],
-    changes: [edit('lock/rules/waiting-sets', '!waitsForEarlier(tx, waiter)', 'false')],
+    changes: [edit('lock/rules/waiting-key-sets', '!waitsForEarlier(tx, waiter)', 'false')],
     profile: 'sharing',
     seeds: 200,
   },
@@ -174,7 +174,7 @@ export const sharedBugs: readonly WholeBug[] = [
   {
     name: 'a circle of flows is not seen',
     ids: ['K83'],
-    changes: [edit('lock/rules/circles', 'return stuck.has(start) ?', 'return false ?')],
+    changes: [edit('lock/rules/deadlock-detection', 'return stuck.has(start) ?', 'return false ?')],
     profile: 'sharing',
     seeds: 300,
   },
@@ -183,7 +183,7 @@ export const sharedBugs: readonly WholeBug[] = [
     ids: ['K82'],
     changes: [
       edit(
-        'lock/rules/circles',
+        'lock/rules/deadlock-detection',
         'if (within.includes(id)) return !isDirect;',
         'if (within.length > 0) return true;',
       ),

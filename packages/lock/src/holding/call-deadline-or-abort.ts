@@ -1,5 +1,5 @@
-// Driver: owns the limit of one call: its deadline, its signal, and the closing of the store, whichever comes
-// first.
+// Driver: ends one call at its deadline, when its signal aborts, or when the store closes,
+// whichever comes first.
 
 import { onAbort, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -10,27 +10,30 @@ export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 export type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
 
-/** Passed to a request as its options, so that the request ends when the caller's limit does. */
+/** Passed to a request as its options, so that the request ends together with the caller's call. */
 export class CallLimit implements LockCallOptions {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
   readonly due: number | undefined
   /**
-   * #waiting: what to call when the limit ends the call. #offs: the functions that remove this limit's
-   * listeners. Both are created for the first caller that waits, because most calls never wait.
+   * #waiting: the functions to call when the limit ends the call. #offs: the functions that remove this
+   * limit's listeners. Both are created for the first caller that waits, because most calls never wait.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
   #timer: Timer | undefined
 
-  /** timeout undefined: without limit. */
+  /** An undefined timeout means that the call has no deadline. */
   constructor(port: LockPort, timeout: number | undefined, signal?: AbortSignal) {
     this.#port = port
     this.signal = signal
     this.due = timeout === undefined ? undefined : port.clock.now() + timeout
   }
 
-  /** Compares the clock now, so that a blocked event loop does not extend the limit. */
+  /**
+   * Why the call has ended, or undefined if it has not. The clock is compared now, so that a blocked event
+   * loop does not extend the limit.
+   */
   get end(): CallLimitEnd | undefined {
     if (this.signal?.aborted) return 'aborted'
     if (this.#port.closed.aborted) return 'closed'
@@ -41,7 +44,7 @@ export class CallLimit implements LockCallOptions {
     return this.due === undefined ? undefined : Math.max(0, Math.ceil(this.due - this.#port.clock.now()))
   }
 
-  /** The error for the reason of the end. */
+  /** Returns the error that says why the call has ended. */
   error(): LatchkeyError {
     const end = this.end
     if (end === 'aborted') return new LatchkeyError('ERR_ABORTED', undefined, { cause: this.signal?.reason })
@@ -49,7 +52,7 @@ export class CallLimit implements LockCallOptions {
     return new LatchkeyError('ERR_TIMEOUT')
   }
 
-  /** Calls `run` once at the end of the limit. The returned function unregisters it. */
+  /** Calls `run` once when the limit ends the call. The returned function cancels that. */
   onEnd(run: () => void): () => void {
     if (this.end !== undefined) {
       run()
@@ -65,8 +68,8 @@ export class CallLimit implements LockCallOptions {
   }
 
   /**
-   * Settles as the promise does, or with OVER if the limit ends first. A later result of the promise is
-   * ignored.
+   * Settles as the promise does, or with OVER if the limit ends first. A later result of the
+   * promise is ignored.
    */
   wait<T>(promise: Promise<T>): Promise<T | Over> {
     return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 // Test: an id is 128 bits as text; no id comes twice, also after the pool of random bytes was filled again.
 
 import { expect, test } from 'vitest'
-import { newId } from './ids.js'
+import { newId } from './random-ids.js'
 
 test('no id comes twice', () => {
   const ids = new Set(Array.from({ length: 1_000 }, newId))

@@ -1,7 +1,8 @@
 // Rule: the budget of one command, which limits the work that one caller can give to all members at once.
-// What the command's bytes show is counted here: at the door of the client's member, at the door of a member
-// that gets it forwarded, and again when it is applied, because a log may contain a command that no door has
-// checked. What depends on the stored rows is counted while the command is applied (kv, rules/command-budget.ts).
+// What the command's bytes show is counted here. It is counted three times: by the member that receives the
+// command from a client, by a member to which the command is forwarded, and when the command is applied,
+// because a log may contain a command that no member has checked. What depends on the stored rows is counted
+// while the command is applied (kv, rules/command-budget.ts).
 //
 // Law: the same command is refused with the same message at each place, because an answer that is kept is
 // part of the replicated state.
@@ -24,8 +25,8 @@ export const COMMAND_BUDGET: BudgetLimits = {
 }
 
 /**
- * The keys, conditions and steps that the command names, of both branches of a txn: each is a row that it may
- * touch.
+ * Counts the keys, conditions and steps that the command names, of both branches of a txn. Each is a row that
+ * the command may touch.
  */
 export function rowsNamed(command: Command): number {
   switch (command[0]) {
@@ -55,7 +56,8 @@ const rangesIn = (steps: readonly Step[]): number =>
   steps.reduce((count, step) => (step[0] === STEP.deleteRange ? count + 1 : count), 0)
 
 /**
- * The message of ERR_TOO_LARGE, which says what to do; null: by its bytes the command is within the budget.
+ * Returns the message of ERR_TOO_LARGE, which says what to do, or null if the command's bytes show that it is
+ * within the budget.
  */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)
@@ -73,7 +75,7 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
   return null
 }
 
-/** The same for a read of many keys. */
+/** Returns the same for a read of many keys. */
 export const tooManyKeys = (keys: number): string | null =>
   keys > CAPS.readKeys
     ? `The call asks for ${keys} keys; one call may ask for ${CAPS.readKeys}. Split it.`

@@ -19,8 +19,8 @@ export interface Undecodable {
 }
 
 /**
- * The parts of each error of this file, so that a caller that learns the revision later can make the error
- * again.
+ * From which parts each error of this file was made. A caller that learns the revision later can make the
+ * error again with it.
  */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 

@@ -1,4 +1,4 @@
-// Test: circles of flows that wait for each other: each row of circles.ts, and random flows against plain
+// Test: circles of flows that wait for each other: each row of deadlock-detection.ts, and random flows against plain
 // trying out.
 
 import { utf8 } from '@latchkey/base'

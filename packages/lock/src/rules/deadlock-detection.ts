@@ -1,42 +1,46 @@
-// Rule: finds out whether a request would close a circle of flows that wait for each other (docs/locks.md,
-// section 13).
+// Rule: finds out whether a request would make flows wait for each other in a circle
+// (docs/locks.md, section 13).
 //
-// A flow is what does one thing after the other: what callers name so, or a hold of withLock with all that is
-// asked for within it. What stands in the way of a waiter, and what that waits for:
+// A flow is work that does one thing after the other: requests to which callers give the same flow name,
+// or a hold of withLock with all requests within it. This is what can be in the way of a waiter, and
+// when it goes away:
 //
-// | in the way                           | it goes away once                                                      |
-// |--------------------------------------|------------------------------------------------------------------------|
-// | a hold that it cannot stand beside   | every waiter of the hold's flow, or within the hold, was granted        |
-// | the holds of a semaphore             | as many of them have gone as it takes for its permits                   |
-// | an earlier waiter                    | that one was granted                                                    |
-// | an earlier set of keys               | the same, but one who is no set passes it while that waits for what came before it |
+// | in the way                    | it goes away once                                                    |
+// |-------------------------------|----------------------------------------------------------------------|
+// | a hold that conflicts with it | every waiter of the hold's flow, or within the hold, was granted     |
+// | the holds of a semaphore      | so many of them have gone that its permits are free                  |
+// | an earlier waiter             | that waiter was granted                                              |
+// | an earlier set of keys        | the same; but a waiter for a single key may pass a set that waits    |
+// |                               | for something that came before the set                               |
 //
-// A waiter is stuck if what is in its way does not go away before somebody else who is stuck is granted. A
-// request closes a circle if its caller would be stuck, and would not be if its own holds were free.
+// A waiter is stuck if what is in its way does not go away before another stuck waiter is granted. A request
+// closes a circle if its caller would be stuck, and would not be if the caller's own holds were free.
 //
 // Laws:
-// - Whoever is refused could not have been granted the lock before a wait or a lease of the circle is over. So a
-//   search that becomes too long finds nothing, and of a semaphore all holders count as free that are not
-//   stuck. Only where a set of keys waits it is not certain: see the next law.
+// - A request is refused only if it could not have been granted before a wait or a lease of the circle is
+//   over. So a search that becomes too long finds nothing, and of a semaphore all holders that are not stuck
+//   count as free. If a set of keys waits, this is not certain: see the next law.
 // - No circle of named flows waits for ever. So a set counts as in the way of those who may pass it now, if a
-//   hold that was granted later keeps it: once what came before it is gone, nobody passes it any more.
-// - Each member of the cluster finds the same circle: holds are looked at in the order of their grants, waiters
-//   in the order of their arrival. An answer is a part of the state.
-// - A flow that holds the lock itself is a circle only within one session. A flow that died with its process,
-//   and begins again in another one under the same name, waits for the lease of its own former hold.
+//   hold that was granted later blocks it: once everything that came before the set is gone, no waiter passes
+//   it any more.
+// - Each member of the cluster finds the same circle: it looks at holds in the order of their grants, and at
+//   waiters in the order of their arrival. An answer is a part of the replicated state.
+// - A flow that holds the lock itself makes a circle only within one session. A flow that died with its
+//   process, and begins again in another process under the same name, waits for the lease of its own
+//   former hold.
 
 import type { FlowLink } from '@latchkey/protocol'
 import { inForce } from './lock-answers.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import type { Ask } from './queue.js'
-import { membersOf } from './waiting-sets.js'
+import { membersOf } from './waiting-key-sets.js'
 
-/** So many holds and waiters are looked at; that bounds the work of one request. */
+/** How many holds and waiters are looked at. This limits the work of one request. */
 const MOST_STEPS = 1_000
 
 /**
- * The flows of the circle that these requests of one caller would close, each with the key that it waits for;
- * the first is the caller's.
+ * Returns the flows of the circle that these requests of one caller would close, each with the key that it
+ * waits for. The caller's flow is the first.
  */
 export function circleOf(
   tx: LockTransaction,
@@ -55,13 +59,16 @@ export function circleOf(
   return stuck.has(start) ? circleFrom(start, stuck, stuckAnyway) : undefined
 }
 
-/** One who waits, or would wait. */
+/** A waiter, or the caller that would wait. */
 interface Node {
   readonly name: string
   readonly needs: Need[]
 }
 
-/** What is in the way at one key. It goes away as soon as those that are stuck weigh no more than `spare`. */
+/**
+ * What is in the way at one key. It goes away as soon as the stuck ones among them weigh no
+ * more than `spare`.
+ */
 interface Need {
   readonly key: Uint8Array
   readonly spare: number
@@ -70,18 +77,18 @@ interface Need {
 
 interface InTheWay {
   readonly weight: number
-  /** A hold of the asking flow. */
+  /** True for a hold of the flow that asks. */
   readonly isOwn: boolean
-  /** It is stuck as long as one of them is. */
+  /** The hold is stuck as long as one of these is. */
   readonly behind: readonly Node[]
 }
 
-interface Place {
+interface WaitingPosition {
   readonly key: Uint8Array
   readonly permits: number
-  /** Who came later is not in the way. */
+  /** A waiter that came later than this is not in the way. */
   readonly before: number
-  /** Only what came from then on is. */
+  /** Only holds and waiters that came from this arrival number on count. */
   readonly since: number
   readonly isAsker: boolean
   readonly isSet: boolean
@@ -96,7 +103,7 @@ class Search {
   readonly #asker: Ask
   #steps = 0
   readonly #nodes = new Map<string, Node>()
-  /** Nodes whose needs are not known yet. */
+  /** What must still be done to find the needs of nodes. */
   readonly #open: (() => void)[] = []
 
   constructor(tx: LockTransaction, session: number, asker: Ask) {
@@ -105,7 +112,10 @@ class Search {
     this.#asker = asker
   }
 
-  /** Finds all who wait, directly or not, in the way of these requests. undefined: they are too many. */
+  /**
+   * Finds all waiters that are in the way of these requests, directly or not. Returns undefined if
+   * they are too many.
+   */
   follow(asks: readonly Ask[], isSet: boolean): Node | undefined {
     const start: Node = { name: flowName(this.#asker), needs: [] }
     this.#nodes.set('', start)
@@ -120,7 +130,7 @@ class Search {
     }
   }
 
-  /** Those who are stuck; with `own`, as long as the asking flow keeps its holds. */
+  /** Returns the nodes that are stuck. With `own`, the flow that asks keeps its holds. */
   stuck(own: boolean): ReadonlySet<Node> {
     const stuck = new Set(this.#nodes.values())
     for (let before = 0; before !== stuck.size; ) {
@@ -130,7 +140,7 @@ class Search {
     return stuck
   }
 
-  #needs(at: Place): Need[] {
+  #needs(at: WaitingPosition): Need[] {
     const { key, permits } = at
     const exclusive = this.#tx.hold(key)
     const alone = inForce(exclusive, this.#tx.now) ? [exclusive] : []
@@ -144,7 +154,7 @@ class Search {
     return needs
   }
 
-  #holds(rows: Iterable<HoldRow>, { since, isAsker }: Place): InTheWay[] {
+  #holds(rows: Iterable<HoldRow>, { since, isAsker }: WaitingPosition): InTheWay[] {
     const inTheWay: InTheWay[] = []
     for (const row of rows) {
       this.#step()
@@ -159,7 +169,7 @@ class Search {
     return inTheWay
   }
 
-  #waiters({ key, permits, before, since, isSet }: Place, isOfLock: boolean): InTheWay[] {
+  #waiters({ key, permits, before, since, isSet }: WaitingPosition, isOfLock: boolean): InTheWay[] {
     const inTheWay: InTheWay[] = []
     for (const waiter of this.#tx.queueOf(key)) {
       if (waiter.arrival >= before) break
@@ -174,7 +184,7 @@ class Search {
 
   #isOwn({ id, flow, session }: HoldRow, isDirect: boolean): boolean {
     const { within, flow: name } = this.#asker
-    // A caller that waits at its own hold of withLock has been told so before it asked, or wants to wait.
+    // A caller that waits at its own hold of withLock was warned before it asked, or wants to wait.
     if (within.includes(id)) return !isDirect
     if (name === null || flow !== name) return false
     return isDirect ? session === this.#session : this.#tx.sessionLife(session) !== undefined
@@ -210,7 +220,10 @@ function goesAway({ spare, inTheWay }: Need, stuck: ReadonlySet<Node>, own: bool
   return left <= spare
 }
 
-/** The shortest way from the caller to one of its own holds, through those who are stuck because of it. */
+/**
+ * Returns the shortest path from the caller to one of its own holds, through the nodes that are stuck
+ * because of that hold.
+ */
 function circleFrom(start: Node, stuck: ReadonlySet<Node>, anyway: ReadonlySet<Node>): FlowLink[] {
   const ways: { readonly node: Node; readonly links: FlowLink[] }[] = [{ node: start, links: [] }]
   const seen = new Set([start])

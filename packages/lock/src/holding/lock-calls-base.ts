@@ -15,21 +15,21 @@ import {
   show,
   toRecord,
 } from '@latchkey/protocol'
-import type { Place } from './place.js'
+import type { LockServices } from './lock-services.js'
 import { prefixArg } from './lock-arguments.js'
 import type { LockPort } from './lock-port.js'
 
 const QUERY_OPTIONS = knownNames('queue', 'as', 'consistency', 'timeout', 'signal')
 
 export abstract class HoldCalls {
-  readonly #place: Place
+  readonly #place: LockServices
 
-  /** Internal. */
-  constructor(place: Place) {
+  /** Internal: the store creates these objects. */
+  constructor(place: LockServices) {
     this.#place = place
   }
 
-  protected get place(): Place {
+  protected get place(): LockServices {
     return this.#place
   }
 
@@ -37,13 +37,13 @@ export abstract class HoldCalls {
     return this.#place.port
   }
 
-  /** The prefix of a sub, below which all names are; empty in the store itself. */
+  /** The prefix of a sub, with which all names begin. It is empty in the store itself. */
   protected get prefix(): Uint8Array {
     return this.port.decoding.prefix
   }
 }
 
-/** All holds of that kind whose names begin with `prefix`, in the order of their keys. */
+/** Lists all holds of that kind whose names begin with `prefix`, in the order of their keys. */
 export async function queryHolds<Info>(
   port: LockPort,
   call: string,

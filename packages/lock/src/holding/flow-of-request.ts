@@ -1,26 +1,32 @@
-// Rule: to which flow a request for a lock belongs: the one that its caller names, and the holds of withLock
-// around it (docs/locks.md, section 13).
+// Rule: to which flow a request for a lock belongs. A flow is work that does one thing after the other. It is
+// the flow that the caller names, and the holds of withLock around the call (docs/locks.md, section 13).
 
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
 import { CAPS, type FlowArg, show, tooLarge } from '@latchkey/protocol'
 
-/** A hold of withLock around the current asynchronous call, and the one around that. */
+/** A hold of withLock around the current asynchronous call. The holds around it can be reached from it. */
 export interface HoldAround {
-  /** One character for each byte. */
+  /** The key of the lock, with one character for each byte. */
   readonly key: string
-  /** Its acquirer's id. */
+  /** The id of the hold's acquirer. */
   readonly id: string
   readonly flow: string | null
   readonly outer: HoldAround | undefined
-  /** false: its work is over; what it started goes on without it. */
+  /**
+   * False when the function under withLock has ended. Calls that it has started may continue
+   * without the hold.
+   */
   active: boolean
 }
 
-/** It is one for a store and all of its subs: a lock of the store and one of a sub may be the same lock. */
+/**
+ * A store and all of its subs have one in common, because a lock of the store and a lock of a sub may be
+ * the same lock.
+ */
 export type Around = AsyncLocalStorage<HoldAround>
 
-/** undefined: the caller names no flow, and asks within no hold. */
+/** Returns undefined if the caller names no flow and is not within another hold. */
 export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   const named = flowNameArg(option)
   const inner = around.getStore()
@@ -31,7 +37,7 @@ export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   return [name, holds.slice(0, CAPS.holdsOfFlow).map(({ id }) => id)]
 }
 
-/** The holds around the current call whose work is not over, the innermost first. */
+/** Returns the holds around the current call whose function has not ended. The innermost comes first. */
 export function holdsAround(inner: HoldAround | undefined): HoldAround[] {
   const holds: HoldAround[] = []
   for (let one = inner; one !== undefined; one = one.outer) if (one.active) holds.push(one)

@@ -1,11 +1,11 @@
-// Rule: decides when an event of one kind may write a log line again, and counts the events of each kind.
+// Rule: counts the events of each kind, and decides when an event of a kind may write a log line again.
 //
-// Law: each kind writes at most one line in ten seconds, or as many in a time as the owner says. A line
-// reports how many events there were since the line before. Without this law: a client causes the same
-// refusal a thousand times a second, and the disk is full of log lines by the evening.
+// Law: each kind writes at most one line in ten seconds, unless the owner sets another limit. A line reports
+// how many events there were since the line before. Without this law: a client causes the same refusal a
+// thousand times a second, and the disk is full of log lines by the evening.
 
 /**
- * The least time in ms between two lines of one kind: a client that can cause one line can cause it all day.
+ * In ms, the least time between two lines of one kind. A client that can cause one line can cause it all day.
  */
 const LINE_MS = 10_000
 /** A text that may come from a client is cut at this length. */
@@ -13,17 +13,17 @@ const MOST_CHARACTERS = 200
 
 interface Known {
   count: number
-  /** The number of events since the last line, this one included. */
+  /** How many events there were since the last line, this one included. */
   untold: number
-  /** When the first line of the present time was written, and how many lines there were since then. */
+  /** When the first line of the present period was written. `told` counts the lines since then. */
   toldAt: number | undefined
   told: number
 }
 
 interface Limit {
-  /** Lines of one kind. */
+  /** How many lines of one kind may be written. */
   readonly most: number
-  /** In so many milliseconds. */
+  /** In how many milliseconds. */
   readonly every: number
 }
 
@@ -36,9 +36,10 @@ export class LimitedLines {
   }
 
   /**
-   * Counts one event. Returns the number of events since the last line where a line may be written now, and
-   * undefined where not.
-   * `kind`: pass constants of the code only, never a client's text.
+   * Counts one event. Returns the number of events since the last line if a line may be written now,
+   * else undefined.
+   * `kind` must be a constant of the code and never a client's text, because one counter is kept
+   * for each kind.
    */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)
@@ -63,15 +64,15 @@ export class LimitedLines {
     return known
   }
 
-  /** The number of events so far, by kind. */
+  /** Returns the number of events so far, by kind. */
   counts(): ReadonlyMap<string, number> {
     return new Map([...this.#known].map(([kind, { count }]) => [kind, count]))
   }
 }
 
-/** The text on one line, cut at the limit. */
+/** Returns the text on one line, cut at the limit. */
 export function shortText(text: string): string {
-  // The text is cut first: a search through a very long text would be slow.
+  // The text is cut first, because a search through a very long text would be slow.
   const line = text.slice(0, MOST_CHARACTERS * 2).replaceAll(/\s+/g, ' ')
   return line.length > MOST_CHARACTERS || text.length > MOST_CHARACTERS * 2
     ? `${line.slice(0, MOST_CHARACTERS - 1)}…`

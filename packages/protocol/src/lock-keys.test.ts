@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CAPS } from './caps.js'
 import { decodeCommand, isBadCommand, OP, pack } from './index.js'
-import { KIND, kindOfLockKey, lockKeyOf, nameOfLockKey, wrongLockKey } from './lock-names.js'
+import { KIND, kindOfLockKey, lockKeyOf, nameOfLockKey, wrongLockKey } from './lock-keys.js'
 
 const name = fc.uint8Array({ minLength: 1, maxLength: 32 })
 

@@ -1,24 +1,24 @@
-// Types: what the acquisitions of one store share.
+// Types: the objects that all acquisitions of one store share.
 
 import type { LatchkeyError } from '@latchkey/protocol'
-import type { Around } from './flow.js'
+import type { Around } from './flow-of-request.js'
 import type { BoundRenewal } from './bound-renewal.js'
 import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port.js'
 import type { Renewals } from './renewals.js'
 import type { Watchdog } from './watchdog.js'
 
-/** What has, or may have, a hold or a position in a queue. */
+/** An acquisition that has, or may have, a hold or a place in a queue. */
 export interface Releasable {
   readonly ticket: { readonly key: Uint8Array; readonly id: string }
   readonly validity: HoldValidity | undefined
   revoke(why: LatchkeyError, released: Promise<boolean>): void
 }
-export interface Place {
+export interface LockServices {
   readonly port: LockPort
   readonly boundRenewal: BoundRenewal
   readonly renewals: Renewals
-  /** The acquisitions that have, or may have, a hold or a position in a queue in the store. */
+  /** The acquisitions that have, or may have, a hold or a place in a queue in the store. */
   readonly acquisitions: Set<Releasable>
   /** The holds of withLock around the current asynchronous call. */
   readonly around: Around

@@ -1,15 +1,15 @@
-// Driver: counts the refusals of each door by reason, and logs them in short lines: one line of each kind in
+// Driver: counts the refusals of each door by reason, and logs them in short lines, one line of each kind in
 // ten seconds. A door is a file that checks input from outside.
 //
-// Law: the log lines of refusals are limited in number and in length. Without this law: a client sends ten
-// frames of 16 MiB that make no sense. Each refusal quotes its frame in the reason, and the log grows by 150
-// MiB.
+// Law: the log lines of refusals are limited in number and in length. Without this law: a client sends
+// ten frames of 16 MiB that make no sense. Each refusal quotes its frame in the reason, and the log
+// grows by 150 MiB.
 
 import type { Clock } from './clock.js'
-import { LimitedLines, shortText } from './limited-lines.js'
+import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
-/** The other facts about one refusal that go into the log line. Text is cut. */
+/** Other facts about a refusal that go into the log line. Texts are cut. */
 export type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
 export interface RefusalCount {
@@ -29,8 +29,9 @@ export class RefusalLog {
   }
 
   /**
-   * Counts one refusal and logs it where a line may be written. Returns true when a line was written.
-   * `door` and `reason` are labels of a metric: pass constants of the code only, never a client's text.
+   * Counts one refusal. Logs it if a line may be written now, and then returns true.
+   * `door` and `reason` are labels of a metric, so they must be constants of the code and never a
+   * client's text.
    */
   note(door: string, reason: string, message: string, fields: RefusalFields = {}): boolean {
     const times = this.#lines.note(`${door} ${reason}`, this.#clock.now())
@@ -48,7 +49,7 @@ export class RefusalLog {
     this.#lines.count(`${door} ${reason}`)
   }
 
-  /** The number of refusals so far, by door and reason. */
+  /** Returns the number of refusals so far, by door and reason. */
   counts(): RefusalCount[] {
     return [...this.#lines.counts()].map(([kind, count]) => {
       const [door = '', reason = ''] = kind.split(' ')

@@ -2,7 +2,7 @@
 // seconds.
 
 import { expect, test } from 'vitest'
-import { RefusalLog } from './refusals.js'
+import { RefusalLog } from './refusal-log.js'
 
 function scene() {
   let now = 0

@@ -1,14 +1,14 @@
-// Driver: closes a refused socket: it sends a last answer, allows a moment to read that answer, and destroys
-// the socket.
+// Driver: closes a socket that was refused. It sends a last answer, gives the other side a moment to read the
+// answer, and destroys the socket.
 //
-// Law: a refused socket is destroyed REFUSED_MS after its refusal, whatever the other side does. Without this
-// law: a client gets a 403, never closes its side and never reads. Its socket then counts among the
-// connections for ever.
+// Law: a refused socket is destroyed REFUSED_MS after its refusal, even if the other side does nothing.
+// Without this law: a client gets a 403, never closes its side and never reads. Its socket then counts among
+// the connections for ever.
 
 import type { Duplex } from 'node:stream'
 import type { Clock } from './clock.js'
 
-/** The time in ms that the other side has to read the last answer and to close its side. */
+/** In ms, how long the other side has to read the last answer and to close its side. */
 export const REFUSED_MS = 500
 
 export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: Pick<Clock, 'after'>): void {
@@ -17,7 +17,7 @@ export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: P
   const late = clock.after(REFUSED_MS, () => socket.destroy(), { ref: false })
   socket.once('close', () => late.cancel())
   // Later input is read and dropped. If input were unread when the socket is closed, the kernel would reset
-  // the connection and the other side could lose the answer.
+  // the connection, and the other side could lose the answer.
   socket.resume()
   socket.end(answer)
 }

@@ -11,9 +11,9 @@ import type {
 } from '@latchkey/protocol'
 import { EMPTY } from '@latchkey/base'
 import { OP, shownLockKey } from '@latchkey/protocol'
-import type { Place, Releasable } from './place.js'
+import type { LockServices, Releasable } from './lock-services.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
-import { type CallLimit, OVER } from './call-limit.js'
+import { type CallLimit, OVER } from './call-deadline-or-abort.js'
 import { HoldValidity } from './hold-validity.js'
 import type { LockCall } from './lock-port.js'
 import { waiting } from './waiting-count.js'
@@ -24,7 +24,7 @@ export interface SetTerms {
   readonly fencingKey: Uint8Array | null
   readonly lease: number
   readonly context: ContextArg
-  /** undefined: the caller names no flow, and asks within no hold. */
+  /** Undefined if the caller names no flow and is not within another hold. */
   readonly flow: FlowArg | undefined
   readonly renews: boolean
 }
@@ -35,7 +35,7 @@ type Entered = 'held' | 'refused' | 'over' | 'broken'
 const GIVE_BACK_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
-/** So often an answer that leaves less than half of the lease is asked for again. */
+/** How often the request is sent again if an answer leaves less than half of the lease. */
 const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'
@@ -59,15 +59,15 @@ class Member implements Releasable {
 
 /**
  * Laws:
- * - All keys or none: it holds only while it holds every key. The loss of one key ends the promise of all,
- *   and gives back the others.
- * - Asking again with the same id changes nothing in the store but the leases and the wait, so a request
- *   whose outcome is unknown is just sent again.
- * - What it may have in the store is given back only after none of its requests is under way any more.
+ * - All keys or none: the set is held only while every key is held. The loss of one key ends the promise of
+ *   all, and gives back the others.
+ * - Asking again with the same id changes nothing in the store but the leases and the wait. So a request
+ *   whose outcome is unknown is sent again.
+ * - What it may have in the store is given back only when none of its requests is under way any more.
  */
 export class SetAcquisition {
   readonly id: string
-  readonly #place: Place
+  readonly #place: LockServices
   readonly #terms: SetTerms
   readonly #lost: (error: LatchkeyError) => void
   readonly #members: readonly Member[]
@@ -78,7 +78,7 @@ export class SetAcquisition {
   #isWoken = false
 
   /** `lost` is called once, with the first loss. */
-  constructor(place: Place, terms: SetTerms, lost: (error: LatchkeyError) => void) {
+  constructor(place: LockServices, terms: SetTerms, lost: (error: LatchkeyError) => void) {
     this.#place = place
     this.#terms = terms
     this.#lost = lost
@@ -86,7 +86,7 @@ export class SetAcquisition {
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
-  /** Those of all keys, in their order, once they are held. */
+  /** The validities of all keys, in order, once they are held. */
   get validities(): readonly HoldValidity[] {
     return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
   }
@@ -151,8 +151,8 @@ export class SetAcquisition {
   #renewed = 0
 
   /**
-   * Where an answer proves less than half of the lease, by the clocks, the request is sent again: that renews
-   * all keys.
+   * Takes the owners of an answer. If the answer proves less than half of the lease, by the clocks, the
+   * request is sent again, which renews all keys.
    */
   async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
     const { port, boundRenewal, renewals, watchdog } = this.#place
@@ -175,7 +175,10 @@ export class SetAcquisition {
     return 'held'
   }
 
-  /** Registered before the first request, so that no pushed grant is missed. All keys are granted together. */
+  /**
+   * Listens for pushed grants before the first request, so that none is missed. All keys are
+   * granted together.
+   */
   #listen(): (() => void)[] {
     const { port } = this.#place
     const wake = () => {
@@ -193,7 +196,7 @@ export class SetAcquisition {
     })
   }
 
-  /** One request of the store releases all holds, also these. */
+  /** One request of the store releases all holds, these too. */
   revoked(released: Promise<boolean>): void {
     this.#released = released
     this.#wake()

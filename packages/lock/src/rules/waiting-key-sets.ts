@@ -1,26 +1,27 @@
-// Rule: sets of keys that are waited for together (docs/locks.md, section 12).
+// Rule: sets of keys for which one caller waits (docs/locks.md, section 12).
 //
-// A set takes nothing before it can take all of its keys in one entry. Who comes later may take a key that a
-// set waits for, as long as the set could not have it anyway: because another of its keys has a hold that was
-// granted before the set came, or a waiter who came before it. Once all of those are gone, everybody who comes
-// waits behind the set at each of its keys.
+// A set takes no key before it can take all of its keys in one entry. A caller that comes later may take a
+// key for which a set waits, as long as the set could not have that key anyway: another of the set's keys has
+// a hold that was granted before the set came, or a waiter that came before the set. Once all of those are
+// gone, every caller that comes waits after the set at each of its keys.
 //
 // Laws:
-// - No circle of waiting. A set waits for holds, and for waiters with lower arrivals; the arrivals of all keys
-//   come from one counter. So the waiter with the lowest arrival of all waits for holds only.
-// - No set waits for ever. Those who came before it are a number that only falls, and from then on nobody
-//   passes it. Without this: one caller always holds one of two keys, another one the other key, in turns,
+// - There is no circle of waiting. A set waits for holds, and for waiters with lower arrival numbers,
+//   and the numbers of all keys come from one counter. So the waiter with the lowest number of all waits
+//   for holds only.
+// - No set waits for ever. The number of those that came before it only falls, and after that no caller
+//   passes it. Without this law: one caller always holds one of two keys, or another caller the other key,
 //   and a set of the two never finds both free.
 
 import { inForce } from './lock-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
-/** At most so many sets are passed at one key; that bounds the work of one entry. */
+/** How many sets may be passed at one key. This limits the work of one entry. */
 const MOST_PASSED = 4
 
 /**
- * Whether such a hold can stand beside the holds that are there: an exclusive one only alone, a shared one
- * beside shared ones, and of a semaphore only as many permits as it has.
+ * Whether such a hold fits together with the present holds: an exclusive one only alone, a shared one
+ * together with shared ones, and of a semaphore only as many permits as it has.
  */
 export function fits(tx: LockTransaction, key: Uint8Array, permits: number): boolean {
   if (inForce(tx.hold(key), tx.now)) return false
@@ -41,8 +42,8 @@ export function membersOf(tx: LockTransaction, one: WaiterRow): WaiterRow[] {
 }
 
 /**
- * Whether all keys of the set can be granted now. It has to be the first waiter at each: sets do not pass
- * each other.
+ * Whether all keys of the set can be granted now. The set must be the first waiter at each key, because sets
+ * do not pass each other.
  */
 export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   membersOf(tx, one).every(
@@ -50,8 +51,8 @@ export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   )
 
 /**
- * The first waiter that is not passed; undefined: there is none, so a caller that fits need not wait. Only
- * sets are passed.
+ * The first waiter that may not be passed. Undefined if there is none, so that a caller that fits need not
+ * wait. Only sets may be passed.
  */
 export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -62,7 +63,10 @@ export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow 
   return undefined
 }
 
-/** Whether a hold that was granted before the set came, or an earlier waiter, keeps it from one of its keys. */
+/**
+ * Whether a hold that was granted before the set came, or an earlier waiter, keeps the set from
+ * one of its keys.
+ */
 function waitsForEarlier(tx: LockTransaction, set: WaiterRow): boolean {
   const isEarlier = (arrival: number | undefined) => arrival !== undefined && arrival < set.setFirst
   return membersOf(tx, set).some(({ key, permits }) => {

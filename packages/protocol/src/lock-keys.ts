@@ -1,13 +1,13 @@
-// Rule: the keys of locks, and of what stands beside them: semaphores, elections and web locks. All of them
-// have holders and a queue, so that one set of rules and tables serves them.
+// Rule: the keys of locks, semaphores, elections and web locks. All of them have holders and a queue, so one
+// set of rules and tables serves them.
 //
 //   lock       its own key; a key that begins with 0xff has 0xff 0x00 before it
 //   semaphore  0xff 0x01 | name
 //   election   0xff 0x02 | name
 //   web lock   0xff 0x03 | name
 //
-// No text in UTF-8 has a byte 0xff, so nearly every lock has its own key. Two different names never have the
-// same key.
+// No text in UTF-8 has a byte 0xff, so nearly every lock has its own key. Two different names never
+// have the same key.
 
 import { CAPS } from './caps.js'
 import { shownKey } from './show-value.js'
@@ -17,7 +17,7 @@ export type Kind = (typeof KIND)[keyof typeof KIND]
 const KINDS: readonly number[] = Object.values(KIND)
 
 const MARK = 0xff
-/** The bytes before a name, at the most. */
+/** The most bytes before a name. */
 export const KIND_BYTES = 2
 
 export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
@@ -32,17 +32,19 @@ export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
 export const kindOfLockKey = (key: Uint8Array): Kind =>
   key[0] === MARK ? ((key[1] ?? KIND.lock) as Kind) : KIND.lock
 
-/** The name that the key was made of. */
+/** Returns the name from which the key was made. */
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
   key[0] === MARK ? key.subarray(KIND_BYTES) : key
 
-/** That name for an error, if the caller's own is not known; without the prefix of a sub. */
+/**
+ * Returns the name for an error message if the caller's own name is not known, without the prefix of a sub.
+ */
 export const shownLockKey = (
   key: Uint8Array,
   { prefix }: { readonly prefix: Uint8Array },
 ): string | Uint8Array => shownKey(nameOfLockKey(key).subarray(prefix.length))
 
-/** Why these bytes are no key that `lockKeyOf` makes; null: they are one. */
+/** Returns why these bytes cannot be a result of `lockKeyOf`, or null if they can. */
 export function wrongLockKey(value: unknown): string | null {
   if (!(value instanceof Uint8Array)) return "a lock's key must be bytes"
   const name = nameOfLockKey(value)

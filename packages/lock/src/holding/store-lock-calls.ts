@@ -1,5 +1,5 @@
-// Driver: owns what the lock objects of one store share: the bound's renewal, the holds' renewals, and the
-// store's own watchdog.
+// Driver: the lock calls of one store, and what its lock objects share: the renewal of the bound and of the
+// holds, and the store's own watchdog.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
@@ -29,11 +29,11 @@ import {
   modeArg,
   optionsArg,
 } from './lock-arguments.js'
-import type { Place, Releasable } from './place.js'
+import type { LockServices, Releasable } from './lock-services.js'
 import { DistributedLock } from './distributed-lock.js'
 import { BoundRenewal } from './bound-renewal.js'
 import { Elections } from './elections.js'
-import { flowArg } from './flow.js'
+import { flowArg } from './flow-of-request.js'
 import { Locks } from './locks.js'
 import { toOwner } from './owner-decoding.js'
 import type { LockCallOptions, LockPort } from './lock-port.js'
@@ -52,25 +52,25 @@ export interface LockOptions {
   fencingKey?: Bytes | null | undefined
   /** Up to 4 KiB that other callers see as the holder's context. */
   context?: Bytes | undefined
-  /** As of `locks.acquire`. */
+  /** The same as for `locks.acquire`. */
   mode?: LockMode | undefined
-  /** As of `locks.acquire`. */
+  /** The same as for `locks.acquire`. */
   flow?: string | undefined
 }
 
 /**
- * The lock calls of a store, or of one of its subs: a sub shares everything with the store, except its port,
- * which says below which prefix its names are. Hence `close` of the store releases what was acquired in a
- * sub, and one request renews the holds of both.
+ * The lock calls of a store, or of one of its subs. A sub shares everything with the store except its port,
+ * which gives the prefix of its names. Therefore `close` of the store releases what was acquired in a sub,
+ * and one request renews the holds of both.
  */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>
   readonly semaphores: Semaphores<S>
   readonly elections: Elections<S>
   readonly webLocks: WebLocks
-  readonly #place: Place
+  readonly #place: LockServices
 
-  /** `store`: the store's own, where this is for a sub of it. */
+  /** `store` is given for a sub: the lock calls of its store. */
   constructor(port: LockPort, store?: Locking<As>) {
     this.#place = store === undefined ? placeOf(port) : { ...store.#place, port }
     const release = (limits: LockCallOptions) => this.#releaseHolds(limits)
@@ -86,7 +86,7 @@ export class Locking<S extends As = 'bytes'> {
 
   /**
    * Called when the store closes. One request releases every hold and cancels every wait, so that the next
-   * waiter does not wait until a lease ends. `why` is the reason with which the signals of the holds abort,
+   * waiter need not wait until a lease ends. `why` is the reason with which the signals of the holds abort,
    * before the request is sent.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
@@ -98,16 +98,16 @@ export class Locking<S extends As = 'bytes'> {
       ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
     )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
-    // A caller without holds sends the request too, because the members decide whether the caller may call
-    // this.
+    // Even a caller without holds sends the request, because the members decide whether the caller has the
+    // right to this call.
     if (held.length === 0) return this.#place.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)
   }
 
   /**
-   * Law (K43): the signals of the holds abort before their release is sent. Without this: work under a hold
-   * is not stopped and writes to a resource outside the store, while the next holder, to whom the release
-   * gave the lock, writes there too.
+   * Law (K43): the signals of the holds abort before their release is sent. Without this law: work under a
+   * hold is not stopped and writes to a resource outside the store, while the next holder, to whom the
+   * release gave the lock, writes there too.
    */
   async #release(
     acquisitions: readonly Releasable[],
@@ -194,8 +194,9 @@ export class Locking<S extends As = 'bytes'> {
   }
 }
 
-function placeOf(port: LockPort): Place {
-  // Each waiting call adds one listener. More than ten of them are no leak, so Node must not print a warning.
+function placeOf(port: LockPort): LockServices {
+  // Each waiting call adds one listener. More than ten of them are normal, so Node must not print a
+  // warning about a leak.
   setMaxListeners(0, port.closed)
   return {
     port,

@@ -40,8 +40,8 @@ function dropHub(signal: AbortSignal, hub: Hub): void {
 }
 
 /**
- * Runs the waiting functions in the order in which they were added. A function that another one cancels
- * meanwhile does not run.
+ * Runs the waiting functions in the order in which they were added. If one of them cancels another one that
+ * has not run yet, the other one does not run.
  */
 function fire(this: AbortSignal): void {
   const hub = hubs.get(this)

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { uptime } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from './clock.js'
-import { endRefused } from './end-refused.js'
+import { endRefused } from './close-refused-socket.js'
 
 /** A server that refuses each connection with this answer, and one client that is connected to the server. */
 async function scene(answer: string | Uint8Array) {

@@ -4,11 +4,12 @@ import { binary } from '@latchkey/base'
 import type { EngineCall } from './engine-requests.js'
 
 /**
- * Law: what a caller has is given back when none of its takes can be applied any more, also none whose later
- * try was answered. Without this: the first try of a take is delayed on its way, the second is answered, the
- * caller leaves, and then the first arrives: the lock has a holder that nobody knows.
+ * Law: what a caller has is given back only when none of its takes can be applied any more, not even one
+ * whose later attempt was answered. Without this law: the first attempt of a take is delayed on its way,
+ * the second is answered, and the caller leaves. Then the first attempt arrives, and the lock has a holder
+ * that nobody knows.
  */
-export class OpenTakes {
+export class UnsettledTakes {
   readonly #open = new Map<string, Set<Promise<void>>>()
 
   track(key: Uint8Array, id: string, call: EngineCall<unknown>): void {
@@ -30,7 +31,7 @@ export class OpenTakes {
     return this.#open.has(nameOf(key, id))
   }
 
-  /** Resolves when those that are open now can no longer be applied. */
+  /** Resolves when the takes that are unsettled now can no longer be applied. */
   async settled(key: Uint8Array, id: string): Promise<void> {
     await Promise.all([...(this.#open.get(nameOf(key, id)) ?? [])])
   }
