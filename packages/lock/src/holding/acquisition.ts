@@ -46,7 +46,6 @@ export interface Attempt {
  */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
-/** The operation, and its arguments after key, id and token. */
 export type HoldChange =
   | readonly [typeof OP.downgrade]
   | readonly [typeof OP.rotate]

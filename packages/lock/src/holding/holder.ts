@@ -67,7 +67,6 @@ export class Holder {
    */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
-  /** The callbacks of its acquisitions. */
   readonly #listener = {
     owner: (owner: OwnerResult) => {
       this.#last = toKept(owner)
@@ -96,7 +95,6 @@ export class Holder {
     return validity?.held ? validity : undefined
   }
 
-  /** Returns a copy, which the caller may change. */
   get last(): Owner | undefined {
     return this.#last && toOwner(this.#last)
   }
@@ -112,7 +110,6 @@ export class Holder {
     return (this.#idleSignal ??= AbortSignal.abort(this.notHeld()))
   }
 
-  /** Returns the error that says why the lock is not held. */
   notHeld(): LatchkeyError {
     if (this.#loss === undefined) return this.#neverHeld()
     const { error } = this.#loss
@@ -170,7 +167,6 @@ export class Holder {
     )
   }
 
-  /** Changes the hold. Rejects if there is no hold. */
   change(what: HoldChange, limit: CallLimit): Promise<void> {
     return this.#turns.run(
       async () => {
@@ -212,8 +208,6 @@ export class Holder {
     }
     return undefined
   }
-
-  // ---- Acquiring
 
   async #step(wanted: Wanted): Promise<Turn> {
     if (wanted.limit.end !== undefined) return OVER
@@ -312,8 +306,6 @@ export class Holder {
     if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
       watchdog?.tellLost(this.#subject, error)
   }
-
-  // ---- Releasing
 
   #hasLossToReport(): boolean {
     return this.#loss !== undefined && !this.#loss.reported
