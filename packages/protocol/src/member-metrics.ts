@@ -8,6 +8,8 @@ export type MemberFigures = Readonly<Record<string, number | Readonly<Record<str
 
 /** The help text of each figure of a member. A figure that is not in this table is not shown. */
 const FIGURES: Readonly<Record<string, string>> = {
+  certificate_expiry_timestamp_seconds:
+    'When the first of the own certificates of this member expires, in seconds since 1970',
   client_connections: 'Open WebSocket connections of clients',
   unfinished_bytes: 'Bytes that were read of messages and bodies which are not whole yet',
   unread_bytes: 'Bytes that clients were told and have not read yet',

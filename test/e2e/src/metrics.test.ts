@@ -1,10 +1,13 @@
 // Test: what the alerts and the dashboard of deploy/ name, and what docs/metrics.md tells of, is shown by live members
 // under load; and what members show stands in docs/metrics.md.
 
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@latchkey/client'
 import { ask } from '@latchkey/test-chaos/ask'
+import { authority } from '@latchkey/test-chaos/certificates'
 import { Cluster, type Sidecar } from '@latchkey/test-chaos/cluster'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
@@ -12,11 +15,19 @@ const read = (path: string): string =>
   readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8')
 
 let cluster: Cluster
+let folder: string
 let shown: string
 
 beforeAll(async () => {
-  cluster = await Cluster.start()
-  const store = await connect(cluster.urls)
+  const ours = authority('ours')
+  folder = mkdtempSync(join(tmpdir(), 'latchkey-metrics-'))
+  const [file, ca] = [join(folder, 'tls.pem'), join(folder, 'ca.pem')]
+  const { cert, key } = ours.issue('member')
+  writeFileSync(file, cert + key)
+  writeFileSync(ca, ours.cert)
+  const flags = ['--tls-cert', file, '--tls-key', file, '--tls-ca', ca]
+  cluster = await Cluster.start({ ca: ours.cert, flags })
+  const store = await connect(cluster.urls, { tls: { ca: ours.cert } })
   const watch = store.watch({ prefix: 'k' })[Symbol.asyncIterator]()
   const first = watch.next()
   for (let i = 0; i < 64; i++) await store.put(`k${i}`, 'v')
@@ -24,13 +35,16 @@ beforeAll(async () => {
   await first
   await (await store.locks.acquire('l')).release()
   const asked = cluster.members.map(async ({ http }) => {
-    await ask(`${http}/v1/kv/k1`, {})
-    return (await ask(`${http}/metrics`, {}))?.body ?? ''
+    await ask(`${http}/v1/kv/k1`, { ca: ours.cert })
+    return (await ask(`${http}/metrics`, { ca: ours.cert }))?.body ?? ''
   })
   shown = (await Promise.all(asked)).join('\n')
   await store.close()
 }, 60_000)
-afterAll(() => cluster.destroy())
+afterAll(async () => {
+  await cluster.destroy()
+  rmSync(folder, { recursive: true })
+})
 
 /** The names of the samples, with those of histograms as they are asked for. */
 const samples = (text: string): Set<string> =>

@@ -262,9 +262,17 @@ test('no leader: why, and what to do', async () => {
 })
 
 test('no member answers: exit code 69, and still what is known', async () => {
-  const { code, faults } = await doctor({ members: { a: 'down' } })
+  const { code, faults, findings } = await doctor({ members: { a: 'down' } })
   expect(code).toBe(69)
-  expect(faults).toMatchObject([{ check: 'port', about: urlOf('a') }, { check: 'leader' }])
+  expect(faults).toMatchObject([{ check: 'port', about: urlOf('a') }])
+  // Who has seen no member must not be told that the majority is lost.
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      check: 'leader',
+      level: 'skipped',
+      message: expect.stringContaining('not known') as string,
+    }),
+  )
 })
 
 test('all clocks differ from the one here in the same way: it is the one here', async () => {

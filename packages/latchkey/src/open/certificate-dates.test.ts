@@ -67,6 +67,13 @@ test('a member that runs for months warns once a day, until it is closed', () =>
   expect(said).toEqual([])
   for (let day = 0; day < 3; day++) due?.()
   expect(said).toEqual([expect.stringContaining('in 13 days'), expect.stringContaining('in 12 days')])
+  expect(watch.expiresAt).toBe(TO)
+  // The day on which it expires has a warning of its own at that moment.
+  wall = TO - DAY / 2
+  watch.look()
+  due?.()
+  expect(wall).toBe(TO + 1_000)
+  expect(said.at(-1)).toContain('has expired')
   watch.close()
   expect(due).toBeUndefined()
 })

@@ -42,6 +42,12 @@ export function warningOfDates(tls: TlsOptions, now: number): string | undefined
   return `${placeOf(tls, 'cert')}: the certificate ${soon.name} expires on ${dateOf(soon.to)}, in ${days} days. Replace the file before, which is read again without a restart.`
 }
 
+/** When the first certificate of the member's own chain expires, in ms since 1970; undefined: it cannot be read. */
+export function expiryOf(tls: TlsOptions): number | undefined {
+  const first = Math.min(...chain(tls.cert, 0).map(({ to }) => to))
+  return Number.isFinite(first) ? first : undefined
+}
+
 /**
  * The member's own chain must be valid as a whole. Of several authorities one valid certificate is enough:
  * the others may be old or future ones.

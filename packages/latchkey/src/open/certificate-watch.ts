@@ -1,8 +1,8 @@
 // Driver: warns about the member's own certificates that expire soon or have expired: when the member opens,
-// after each reload, and once a day.
+// after each reload, once a day, and when they expire.
 
 import type { Clock, Timer } from '@latchkey/base'
-import { warningOfDates } from './certificate-dates.js'
+import { expiryOf, warningOfDates } from './certificate-dates.js'
 import type { Settings } from './options.js'
 
 const EVERY_MS = 86_400_000
@@ -11,6 +11,7 @@ export class CertificateWatch {
   readonly #clock: Clock
   readonly #settings: () => Pick<Settings, 'tls' | 'logger'>
   #timer: Timer | undefined
+  #expiresAt: number | undefined
 
   /** `settings`: those in force. */
   constructor(clock: Clock, settings: () => Pick<Settings, 'tls' | 'logger'>) {
@@ -21,11 +22,21 @@ export class CertificateWatch {
 
   look(): void {
     this.close()
+    this.#expiresAt = undefined
     const { tls, logger } = this.#settings()
     if (tls === undefined) return
-    const warning = warningOfDates(tls, this.#clock.instant().wall)
+    const { wall } = this.#clock.instant()
+    const warning = warningOfDates(tls, wall)
     if (warning !== undefined) logger.warn(warning)
-    this.#timer = this.#clock.after(EVERY_MS, () => this.look(), { ref: false })
+    this.#expiresAt = expiryOf(tls)
+    const left = (this.#expiresAt ?? 0) - wall
+    const wait = left > 0 ? Math.min(left + 1_000, EVERY_MS) : EVERY_MS
+    this.#timer = this.#clock.after(wait, () => this.look(), { ref: false })
+  }
+
+  /** In ms since 1970; undefined: there is no certificate, or it cannot be read. */
+  get expiresAt(): number | undefined {
+    return this.#expiresAt
   }
 
   close(): void {

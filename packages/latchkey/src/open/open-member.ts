@@ -184,10 +184,12 @@ export class OpenedMember {
 
   /** For gauges. */
   figures(): MemberFigures {
+    const { expiresAt } = this.#certificates
     return {
       client_connections: this.#clients.connections,
       unread_bytes: this.outboxes.bytes,
       unfinished_bytes: this.unfinished.bytes,
+      ...(expiresAt === undefined ? {} : { certificate_expiry_timestamp_seconds: expiresAt / 1000 }),
       ...(this.current === undefined ? {} : memberFigures(this.current)),
     }
   }

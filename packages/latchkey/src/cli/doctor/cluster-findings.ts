@@ -51,8 +51,8 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
   const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
   const before = [...ofPorts, ...ofCertificate]
   if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
-  // Who does not listen gives no status either: that is said once.
-  if (error === undefined || ofPorts.some(({ level }) => level === 'error')) return before
+  // Who does not listen, or shows no good certificate, gives no status either: that is said once.
+  if (error === undefined || before.some(({ level }) => level === 'error')) return before
   return [...before, refusalFinding(error, about)]
 }
 
@@ -181,6 +181,16 @@ function versionFindings(answered: readonly Status[], own: string): Finding[] {
 
 function leaderFindings(answered: readonly Status[]): Finding[] {
   const about = 'the cluster'
+  if (answered.length === 0)
+    return [
+      {
+        check: 'leader',
+        level: 'skipped',
+        about,
+        message: 'no member has answered, so it is not known whether one leads',
+        advice: 'repair what is told of the members, and ask again: the cluster may be well',
+      },
+    ]
   const newest = [...answered].sort((a, b) => b.term - a.term)
   const led = newest.find(({ leader }) => leader !== undefined)
   if (led === undefined) {
