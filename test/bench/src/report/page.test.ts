@@ -47,7 +47,7 @@ test('a run of scenes that have a part of their own goes there: its rows with th
   expect(next).not.toContain('stale')
   expect(next).not.toContain('### Goals')
   expect(next).toMatch(/\| Latchkey \| hand-over \| 8 \| 1,000 \| 1.00 \| 2.00 \| 9 \| 3 \|/)
-  expect(next).toContain('load average 0 before the run')
+  expect(next).toContain('The load average was 0 before the run')
   expect(next).not.toContain('Redis')
   expect(pageWith(next, report, ['hand-over-kinds'])).toBe(next)
 })

@@ -65,7 +65,7 @@ const whatFailed = ({ failures }: Report) => `${failures.map((line) => `- ${line
 export function machineLine({ machine, settings }: Report): string {
   const { cores, cpu, memoryGiB, node, system, syncMillis, loadAverage } = machine
   return [
-    `${cores} cores (${cpu}), ${memoryGiB} GiB, ${system}, Node ${node}; 256 bytes and their sync take ${syncMillis} ms;`,
-    `load average ${loadAverage} before the run. Each load: ${settings.warmUpSeconds} s to warm up, ${settings.seconds} s counted.\n`,
+    `The machine has ${cores} cores (${cpu}), ${memoryGiB} GiB, ${system} and Node ${node}. A synced write of 256 bytes takes ${syncMillis} ms.`,
+    `The load average was ${loadAverage} before the run. Each load has ${settings.warmUpSeconds} s to warm up, and ${settings.seconds} counted s.\n`,
   ].join('\n')
 }

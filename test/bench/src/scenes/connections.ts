@@ -29,7 +29,7 @@ export const connections: LatchkeyScene = {
       const figures = await measure(counted, { ...stage, callers: CALLERS })
       const entries = (await commit()) - before
       stage.row({ system: 'Latchkey', load: `lock pair, ${count} connections`, ...figures })
-      const what = `commands an entry, ${CALLERS} callers over ${count} connections`
+      const what = `commands per entry, ${CALLERS} callers over ${count} connections`
       stage.fact(`connections.batch.${count}`, what, round((2 * pairs) / entries, 1), '')
       await Promise.all(clients.map((client) => client.close()))
     }

@@ -43,7 +43,7 @@ export const watchers: LatchkeyScene = {
     const these = await Crowd.watch(cluster, few, () => 'beside/')
     const puts = await putsBeside(`${few} watch these keys`, cluster, stage)
     await these.until(puts * few)
-    stage.fact('watchers.events', `events seen by ${few} watchers of ${puts} puts`, these.seen, '')
+    stage.fact('watchers.events', `events that ${few} watchers received for ${puts} puts`, these.seen, '')
     await these.close()
     if (these.seen !== puts * few) throw new Error(`watchers saw ${these.seen} events of ${puts * few}`)
   },
@@ -119,7 +119,12 @@ export const waiters: LatchkeyScene = {
     await first.release()
     await all
     const seconds = (performance.now() - began) / 1000
-    stage.fact('waiters.drained', `${served} served one after the other`, round(served / seconds), 'locks/s')
+    stage.fact(
+      'waiters.drained',
+      `${served} waiters, served one after the other`,
+      round(served / seconds),
+      'locks/s',
+    )
     await store.close()
     if (served !== count) throw new Error(`${served} of ${count} waiters were served`)
   },
@@ -144,11 +149,16 @@ export const sessions: LatchkeyScene = {
     stage.fact('sessions.count', 'idle clients, each with a session and a lock', stores.length, '')
     stage.fact(
       'sessions.cpu',
-      'busiest member meanwhile, part of a core',
+      "the busiest member's part of a core during this time",
       round(Math.max(...cpu), 3),
       'cores',
     )
-    stage.fact('sessions.memory', 'memory that the biggest member took for them', memory() - before, 'MiB')
+    stage.fact(
+      'sessions.memory',
+      'additional memory of the largest member for these clients',
+      memory() - before,
+      'MiB',
+    )
     await putsBeside(`${count} idle clients`, cluster, stage)
     if (!holds.every((hold) => hold.held)) throw new Error('a lock was lost')
     await inSteps(holds, 50, (hold) => hold.release())

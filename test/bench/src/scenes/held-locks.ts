@@ -95,10 +95,10 @@ async function hold(
   const fact = (id: string, what: string, value: number, unit: string) =>
     stage.fact(`held.${name}.${id}`, `${name}: ${what}`, value, unit)
   fact('taken', 'held at once', taken, '')
-  fact('still', 'of these still held at the end', still, '')
-  fact('cpu', 'busiest member, part of a core', round(Math.max(...cpu.slice(0, -1)), 3), 'cores')
+  fact('still', 'locks that were still held at the end', still, '')
+  fact('cpu', "the busiest member's part of a core", round(Math.max(...cpu.slice(0, -1)), 3), 'cores')
   fact('client', 'the client that holds them, part of a core', round(cpu.at(-1) ?? 0, 3), 'cores')
-  fact('entries', 'entries meanwhile', entries, '')
+  fact('entries', 'log entries during this time', entries, '')
 }
 
 const commitOf = async (store: Store) => (await store.status()).commit

@@ -49,13 +49,13 @@ export const keys: LatchkeyScene = {
     await scanAll(cluster, size, stage)
     stage.fact(
       `keys.scan.grown.${size}`,
-      'by it a member grew, mapped files aside',
+      "growth of a member's memory by the iteration, without mapped files",
       most(ownMiB) - before,
       'MiB',
     )
     const what = `memory of the biggest member with ${thousands(size)} keys`
     stage.fact(`keys.rss.${size}`, what, most(residentMiB), 'MiB')
-    stage.fact(`keys.own.${size}`, 'of it not mapped files', most(ownMiB), 'MiB')
+    stage.fact(`keys.own.${size}`, 'part of this memory that is not mapped files', most(ownMiB), 'MiB')
     const ready = await restartMillis(cluster)
     stage.fact(
       `keys.restart.${size}`,
@@ -64,7 +64,7 @@ export const keys: LatchkeyScene = {
       'ms',
     )
     await join(cluster, size, stage)
-    stage.fact(`keys.rss.joined.${size}`, 'memory of the biggest member then', most(residentMiB), 'MiB')
+    stage.fact(`keys.rss.joined.${size}`, 'memory of the largest member after this', most(residentMiB), 'MiB')
   },
 }
 
@@ -100,8 +100,13 @@ async function join(cluster: Cluster, size: number, stage: Stage): Promise<void>
   await writing
   await store.close()
   stage.fact(`keys.join.${size}`, 'a new member is a voter and ready after', round(seconds, 1), 's')
-  stage.fact(`keys.join.puts.${size}`, 'puts a second meanwhile', Math.round(state.puts / seconds), '')
-  stage.fact(`keys.join.slowest.${size}`, 'the slowest of them', Math.round(state.slowest), 'ms')
+  stage.fact(
+    `keys.join.puts.${size}`,
+    'puts per second during this time',
+    Math.round(state.puts / seconds),
+    '',
+  )
+  stage.fact(`keys.join.slowest.${size}`, 'the slowest of these puts', Math.round(state.slowest), 'ms')
 }
 
 async function grow(cluster: Cluster, from: number, to: number): Promise<void> {

@@ -29,7 +29,7 @@ export const lagging: LatchkeyScene = {
     const follower = cluster.members.find((member) => member !== leader) as Sidecar
     follower.signal('SIGSTOP')
     await row('a follower stands still')
-    stage.fact('lagging.memory', "the leader's memory then", residentMiB(leader.pid as number), 'MiB')
+    stage.fact('lagging.memory', "the leader's memory after this", residentMiB(leader.pid as number), 'MiB')
     follower.signal('SIGCONT')
     const began = performance.now()
     await caughtUp(follower, (await store.status()).commit)
