@@ -2,18 +2,26 @@
 // again behind the others as soon as it was served.
 
 import { figuresOf, type Samples, steadily } from '../measure.js'
-import type { System, SystemClient } from '../systems/system.js'
+import type { System, SystemClient, Waiting } from '../systems/system.js'
 import type { LoadRow, Stage, SystemScene } from './scene.js'
 
 const WAITERS = [8, 64]
 const OF_A_LOCK = 'hand-over'
+/** The same where the client has no queue, but a call that waits. */
+const WITH_A_TIME = 'hand-over, tryLock with a time'
+
+/** How a load process waits in each of these loads. */
+const WAITING: Readonly<Record<string, Waiting>> = { [OF_A_LOCK]: 'loop', [WITH_A_TIME]: 'time' }
 
 export const handOver: SystemScene = {
   name: 'hand-over',
   about: 'one contended lock handed from waiter to waiter, 8 and 64 of them',
   on: 'any',
   async run(system, stage) {
-    for (const waiters of WAITERS) await passAround(system, waiters, stage, OF_A_LOCK, (one) => one.passOn)
+    for (const waiters of WAITERS) {
+      await passAround(system, waiters, stage, OF_A_LOCK, (one) => one.passOn)
+      await passAround(system, waiters, stage, WITH_A_TIME, () => undefined)
+    }
   },
 }
 
@@ -39,9 +47,10 @@ async function passAround(
   try {
     const passOn = passOf(client)
     const { loadProcess } = client
+    const waiting = WAITING[load]
     const samples =
-      load === OF_A_LOCK && loadProcess !== undefined
-        ? () => loadProcess.passOn(waiters, stage)
+      loadProcess !== undefined && waiting !== undefined
+        ? () => loadProcess.passOn(waiting, waiters, stage)
         : passOn && (() => gapsOf(passOn, waiters, stage))
     if (samples === undefined) return
     const once = async (): Promise<LoadRow> => ({

@@ -23,7 +23,7 @@ const BUILD_LIMIT_MILLIS = 4 * 60_000
 
 const SETTING =
   'three servers, RocksDB, defaults (Raft log synced, ReadOnlySafe); its own client in a Java process, a thread a ' +
-  'caller; no queue: waiters ask again and again by its tryLock, in no order'
+  'caller; no queue: its waiters call tryLock in a loop, or once with a time, and are served in no order'
 
 export async function rheakv(): Promise<System | string> {
   const [java, javac, maven] = ['java', 'javac', 'mvn'].map((name) => findProgram(name))
@@ -123,7 +123,7 @@ function rheakvClient(orders: Orders, client: string): SystemClient {
   const loadProcess: LoadProcess = {
     closed: (load, options) => samples('closed', load, options.callers, ...spans(options)),
     paced: (perSecond, count) => samples('paced', perSecond, count),
-    passOn: (waiters, options) => samples('passOn', waiters, ...spans(options)),
+    passOn: (how, waiters, options) => samples('passOn', how, waiters, ...spans(options)),
   }
   return {
     loadProcess,

@@ -23,14 +23,17 @@ export interface Leader {
   startAgain(): Promise<void>
 }
 
+/** By attempts in a plain loop, or by the client's own call that waits for some time. */
+export type Waiting = 'loop' | 'time'
+
 /** Measures in a load process of its own, where the usual client is none of Node's. */
 export interface LoadProcess {
   /** The loads of the scene `loads`. */
   closed(load: 'pair' | 'put' | 'get', options: MeasureOptions): Promise<Samples>
   /** Lock pairs of one caller, each begun at its own time. */
   paced(perSecond: number, count: number): Promise<Samples>
-  /** One contended lock that goes from caller to caller. */
-  passOn(waiters: number, options: Omit<MeasureOptions, 'callers'>): Promise<Samples>
+  /** One contended lock that goes from caller to caller, where there is no queue. */
+  passOn(how: Waiting, waiters: number, options: Omit<MeasureOptions, 'callers'>): Promise<Samples>
 }
 
 /** Lets a lock go. True: it was still ours. */

@@ -79,7 +79,7 @@ public final class Load {
                 return Measurement.paced(
                     turn -> pair(lockOf(client, "everyday/" + turn % 100)), whole(order[3]), whole(order[4]));
             case "passOn":
-                return passOn(client, whole(order[3]), whole(order[4]), whole(order[5]));
+                return passOn(client, order[3], whole(order[4]), whole(order[5]), whole(order[6]));
             default:
                 throw new IllegalArgumentException("no such order: " + order[1]);
         }
@@ -126,11 +126,18 @@ public final class Load {
         }
     }
 
-    /** One lock for all, an owner each. RheaKV has no queue: tryLock with a time asks again and again. */
-    private String passOn(String client, int waiters, int warmUp, int counted) throws Exception {
+    /**
+     * One lock for all, an owner each. RheaKV has no queue. "loop": each calls tryLock again and again; "time": by
+     * tryLock with a time, which pauses for longer and longer between its attempts.
+     */
+    private String passOn(String client, String how, int waiters, int warmUp, int counted) throws Exception {
         Measurement.Gaps gaps = new Measurement.Gaps(warmUp, counted);
         return gaps.measure(waiters, () -> newLock(client, "contended"), lock -> {
-            if (!lock.tryLock(60, TimeUnit.SECONDS)) return false;
+            if (how.equals("time")) {
+                if (!lock.tryLock(60, TimeUnit.SECONDS)) return false;
+            } else {
+                while (!lock.tryLock()) if (gaps.over()) return true;
+            }
             gaps.served();
             lock.unlock();
             return true;

@@ -72,6 +72,10 @@ final class Measurement {
             last = start;
         }
 
+        boolean over() {
+            return System.nanoTime() > end;
+        }
+
         /** Called by whoever holds the lock. */
         synchronized void served() {
             long now = System.nanoTime();
@@ -84,7 +88,7 @@ final class Measurement {
             throws InterruptedException {
             inThreads(waiters, waiter -> {
                 Lock lock = lockOf.get();
-                while (System.nanoTime() < end) measurement.failed(() -> call.done(lock), true);
+                while (!over()) measurement.failed(() -> call.done(lock), true);
             });
             return measurement.told();
         }
