@@ -51,7 +51,7 @@ export interface Status {
    * clock.
    */
   uptimeMillis: number
-  /** The date of this member's machine, in milliseconds since 1970. */
+  /** The wall clock of this member's machine, in milliseconds since 1970. */
   dateMillis: number
 }
 /** One metric, as prom-client's `getMetricsAsJSON()` has it too. */
@@ -164,8 +164,8 @@ export interface ClusterCalls {
    */
   backup(path: string, options?: BackupOptions): Promise<void>
   /**
-   * Ends pending calls with ERR_CLOSED, aborts the signals of this store's holds with ERR_CLOSED, and
-   * releases all its holds in one request, so that the next waiter of each queue gets its lock at once. An
+   * Closes the store. Pending calls end with ERR_CLOSED, and the signals of the store's holds abort with
+   * ERR_CLOSED. One request releases all holds, so the next waiter of each queue gets its lock at once. An
    * embedded leader hands over its leadership. If the cluster does not answer, `close` waits for 2 s at most,
    * and the leases then expire. You may call `close` again.
    */

@@ -1,6 +1,6 @@
 // Types: the encodings of keys and values.
 
-/** A key, or a value as text or bytes. Strings are encoded as UTF-8. Keys are ordered by their bytes. */
+/** A key or a value, as text or as bytes. Strings are encoded as UTF-8. Keys are ordered by their bytes. */
 export type Bytes = string | Uint8Array
 
 /**

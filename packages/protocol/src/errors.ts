@@ -215,7 +215,7 @@ export interface ErrorOptions {
   readonly missing?: readonly string[] | undefined
   /**
    * The key of the lock, as the caller gave it. For ERR_UNDECODABLE and ERR_NOT_A_NUMBER: the key of the
-   * value. A `sub` names keys without its prefix.
+   * value. Errors of a `sub` have the key without the prefix.
    */
   readonly key?: Bytes | undefined
   /** For ERR_UNDECODABLE: the revision of the write of the value. */
@@ -252,37 +252,40 @@ export interface LockHolder {
 }
 
 /**
- * An error of Latchkey. Programs should test its `code`; the message tells people what to do next. The table:
+ * An error of Latchkey. Programs should test the `code`. The message tells people what to do next. The table:
  * docs/errors.md.
  */
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError'
   readonly code: ErrorCode
-  /** Whether the same call may succeed later. */
+  /** Says whether the same call may succeed later. */
   readonly retryable: boolean
   /**
-   * 'not-applied': the call changed nothing. 'unknown': it may have been applied; read the state before you
-   * decide.
+   * With 'not-applied', the call changed nothing. With 'unknown', the cluster may have applied the call, so
+   * read the state before you decide.
    */
   readonly outcome: Outcome
-  /** For ERR_NOT_OWNER: the holder of the lock. */
+  /** For ERR_NOT_OWNER, this is the holder of the lock. */
   declare readonly owner?: Owner
-  /** For ERR_WRONG_CLUSTER, if two clusters answered: the addresses of each, by the cluster's id. */
+  /**
+   * For ERR_WRONG_CLUSTER with two clusters, these are the addresses of each cluster, by the cluster's id.
+   */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /**
-   * If a call ended because there is no leader: the ids of the members that the asked member does not reach.
+   * For a call that ended because there is no leader, these are the ids of the members that the asked member
+   * cannot reach.
    */
   declare readonly missing?: readonly string[]
   /**
-   * For a wait that ended without the lock, a hold that has ended, or a refused guard: the key of the lock.
-   * For ERR_NOT_A_NUMBER: the key of the increment. For ERR_UNDECODABLE: the key of the value, as text. A
-   * `sub` names keys without its prefix.
+   * The key of the lock, for a wait that ended without the lock, for a hold that has ended, or for a refused
+   * guard. For ERR_NOT_A_NUMBER, this is the key of the increment. For ERR_UNDECODABLE, this is the key of
+   * the value, as text. Errors of a `sub` have the key without the prefix.
    */
   declare readonly key?: Bytes
   /**
-   * For ERR_UNDECODABLE: the revision of the write of the value, if it is known. For a scan: at least the
-   * revision of the scan. For a watch: the revision of the event that has this value as `value` or
-   * `previous`; a `watch` from the next revision on continues after it.
+   * For ERR_UNDECODABLE, this is the revision of the write of the value, if it is known. For a scan, it is at
+   * least the revision of the scan. For a watch, it is the revision of the event that has this value as
+   * `value` or `previous`. A `watch` from the next revision continues after this event.
    */
   declare readonly revision?: number
   /** The length of a wait that ended without the lock, in ms. */
@@ -290,21 +293,21 @@ export class LatchkeyError extends Error {
   /** The fencing token of the hold that has ended, or of the refused guard. */
   declare readonly token?: number
   /**
-   * The holder of the lock at the end of the wait, or at the entry that refused the guard. undefined: there
-   * was none.
+   * The holder of the lock at the end of the wait, or at the entry that refused the guard. It is undefined if
+   * there was no holder.
    */
   declare readonly holder?: LockHolder
   /** For ERR_MISMATCH, this is the stored number, which differs from the given one. */
   declare readonly present?: number
   /**
-   * For a call that ended without an answer: the id of the last leader that this store knew. For
-   * ERR_NO_LEADER: this member does not lead any more, or is not reached. undefined: no leader was ever
-   * known.
+   * For a call that ended without an answer, this is the id of the last leader that the store knew. For
+   * ERR_NO_LEADER, this member no longer leads or cannot be reached. It is undefined if the store never knew
+   * a leader.
    */
   declare readonly leader?: string
   /**
-   * For ERR_DEADLOCK, if flows would wait for each other: each of them with the key that it waits for; the
-   * first is the caller's. If a withLock names no flow, the circle shows the id of its hold.
+   * For ERR_DEADLOCK, these are the flows that would wait for each other, each with the key of its wait. The
+   * first flow is the caller's. If a withLock names no flow, the circle shows the id of its hold.
    */
   declare readonly circle?: readonly WaitingFlow[]
 
@@ -328,7 +331,8 @@ export class LatchkeyError extends Error {
 }
 
 /**
- * Whether an error is one of Latchkey, with one of these codes if any are given.
+ * Tells whether an error is a LatchkeyError. With codes, it also tells whether the error has one of these
+ * codes.
  * ```ts
  * if (isLatchkeyError(error, 'ERR_LOCK_LOST', 'ERR_FENCED')) return // another process goes on with it
  * ```

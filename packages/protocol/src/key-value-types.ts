@@ -11,17 +11,17 @@ import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-wa
  */
 export type Consistency = 'linearizable' | 'stale'
 
-/** The options of every call, its last argument. */
+/** The options of every call. They are the last argument of the call. */
 export interface CallOptions {
   /**
-   * Ends the call with ERR_ABORTED. If the write was already sent, the cluster may still apply it
-   * (`outcome: 'unknown'`).
+   * An abort of this signal ends the call with ERR_ABORTED. If the write was already sent, the cluster may
+   * still apply it (`outcome: 'unknown'`).
    */
   signal?: AbortSignal | undefined
   /** Default 5 s. If there is no leader, the call waits for a leader until the timeout. */
   timeout?: Duration | undefined
 }
-/** `A`: the encodings that this call accepts. */
+/** `A` is the set of encodings that this call accepts. */
 export interface ReadOptions<A extends As = As> extends CallOptions, ValueOptions<A> {
   consistency?: Consistency | undefined
 }
@@ -97,8 +97,8 @@ export interface Revised {
 }
 
 /**
- * A range of keys in byte order. `gte` and `gt`, or `lte` and `lt`, cannot be given together. With `prefix`,
- * the range has only keys that satisfy all conditions.
+ * A range of keys, in the order of their bytes. `gte` and `gt`, or `lte` and `lt`, cannot be given together.
+ * With `prefix`, the range has only keys that satisfy all conditions.
  */
 export interface Range {
   gte?: Bytes | undefined
@@ -121,10 +121,11 @@ export type WriteOp<A extends As = 'bytes'> =
   | { type: 'increment'; key: Bytes; by?: number | undefined }
 export type TxnOp<A extends As = 'bytes'> = WriteOp<A> | { type: 'get'; key: Bytes }
 /**
- * A comparison of a key, or the condition that a lock is held with a given token now. The default of `field`
- * is 'value', and the default of `is` is '='. `value: undefined` means that the key is absent; the numbers of
- * an absent key are 0. Encoded values are compared: under `json` the order of an object's properties counts.
- * Under `json` and `msgpack` values are only compared with '=' and '!=', except numbers with `as: 'number'`.
+ * A comparison with a key, or the condition that a lock is now held with a given token. The default of
+ * `field` is 'value', and the default of `is` is '='. `value: undefined` means that the key is absent; the
+ * numbers of an absent key are 0. Encoded values are compared: under `json` the order of an object's
+ * properties counts. Under `json` and `msgpack` values are only compared with '=' and '!=', except numbers
+ * with `as: 'number'`.
  */
 export type Condition<A extends As = 'bytes'> =
   | {
@@ -149,7 +150,7 @@ export interface Txn<A extends As = 'bytes'> {
   else?: readonly TxnOp<A>[] | undefined
 }
 
-/** Exactly one of `key`, `prefix` and `range`. */
+/** The target has exactly one of `key`, `prefix` and `range`. */
 export interface WatchTarget {
   key?: Bytes | undefined
   prefix?: Bytes | undefined
@@ -159,12 +160,12 @@ export interface WatchTarget {
 }
 /**
  * A change of a key. The events of one revision come together, in the order of their operations. `value` is
- * undefined for a delete, `previous` for a new key.
+ * undefined for a delete, and `previous` is undefined for a new key.
  */
 export interface WatchEvent<A extends As = 'bytes', T = unknown> {
   revision: number
   type: 'put' | 'delete'
-  /** For a delete without a request: the key's ttl has expired, or its session has ended. */
+  /** The reason of a delete without a request: the key's ttl has expired, or its session has ended. */
   reason?: 'expired' | 'session' | undefined
   key: KeyAs<A>
   value: ValueAs<A, T> | undefined
@@ -189,8 +190,9 @@ export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
 }
 
 /**
- * `S`: the encoding of the store, `'bytes'` by default; the `as` of a call overrides it. `T`: the type of the
- * decoded values under `json` and `msgpack`, as the caller knows it; it is not checked.
+ * `S` is the encoding of the store, `'bytes'` by default. The `as` of a call overrides `S`. `T` is the type
+ * of the decoded values under `json` and `msgpack`. The caller chooses `T`, and the store does not check the
+ * type.
  */
 export interface KeyValueCalls<S extends As = 'bytes'> {
   /** The encoding of calls without `as`. */
@@ -206,8 +208,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   get<T = unknown, A extends As = S>(key: Bytes, options?: ReadOptions<A>): Promise<ValueAs<A, T> | undefined>
   get<T>(key: Bytes, options: ReadOptions<Parsed>): Promise<T | undefined>
   /**
-   * The values in the order of the keys, all of one moment; undefined for an absent key. At most 4,096 keys
-   * and 15.75 MiB (ERR_TOO_LARGE).
+   * Resolves to the values in the order of the keys, all of one moment. An absent key has the value
+   * undefined. At most 4,096 keys and 15.75 MiB (ERR_TOO_LARGE).
    */
   multiGet<T = unknown, A extends As = S>(
     keys: readonly Bytes[],
@@ -216,9 +218,9 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   multiGet<T>(keys: readonly Bytes[], options: ReadOptions<Parsed>): Promise<(T | undefined)[]>
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean>
   /**
-   * The value with its revisions, and the revision of the read; undefined if the key is absent. To know the
-   * revision of the read of an absent key, use a `scan` of `{ gte: key, lte: key }`: it returns an empty
-   * array with a `revision`.
+   * Resolves to the value with its revisions and the revision of the read, or to undefined if the key is
+   * absent. To know the revision of the read of an absent key, use a `scan` of `{ gte: key, lte: key }`: it
+   * returns an empty array with a `revision`.
    */
   getEntry<T = unknown, A extends As = S>(
     key: Bytes,
@@ -306,11 +308,11 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
   /**
-   * One atomic step. The results in the order of the steps: true for put and merge, a count for delete and
-   * deleteRange, the new value for increment. The limits of a batch and of a txn (ERR_TOO_LARGE beyond, and
-   * nothing is changed): 20,000 rows, which are its steps, its conditions and the rows that its deleteRange
-   * steps delete; 128 deleteRange steps; 16 MiB of keys and values that it reads; 16 MiB that it writes,
-   * previous values included.
+   * One atomic step. Resolves to the results in the order of the steps. A result is true for put and merge, a
+   * count for delete and deleteRange, and the new value for increment. A batch and a txn have limits. Beyond
+   * a limit, the call fails with ERR_TOO_LARGE and changes nothing. The limits are 20,000 rows, 128
+   * deleteRange steps, 16 MiB of keys and values to read, and 16 MiB to write. The rows are the steps, the
+   * conditions, and the rows that deleteRange steps delete. The written bytes include previous values.
    */
   batch<A extends As = S>(
     ops: readonly WriteOp<A>[],
@@ -329,7 +331,10 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     txn: Txn<A>,
     options?: ReadWriteOptions<A>,
   ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey<A> | undefined)[]; revision: number }>
-  /** All rows as an array in key order, with a `revision`. For more than a few hundred rows use `entries`. */
+  /**
+   * Resolves to all rows as an array in key order, with a `revision`. For more than a few hundred rows use
+   * `entries`.
+   */
   scan<T = unknown, A extends As = S>(
     range?: Range,
     options?: ReadOptions<A>,

@@ -3,7 +3,7 @@
 /** The result of `scan`: an array with the revision of the read, as a property that JSON and loops ignore. */
 export type AtRevision<Row> = Row[] & { readonly revision: number }
 
-/** Rows of one frozen view. */
+/** An iterator over the rows of one frozen view. */
 export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
    * The revision of the read. Reading this property opens the view if `next()` has not done so yet; iterate
@@ -24,14 +24,14 @@ export interface InitialPut<Key, Value> {
   previous: undefined
 }
 /**
- * All existing keys were reported: they are the state of the store at this revision. Changes follow from the
- * next revision on.
+ * The watch has now reported all existing keys, which are the state of the store at this revision. Changes
+ * follow from the next revision on.
  */
 export interface Synced {
   type: 'synced'
   revision: number
 }
-/** Everything reported before is void: all existing keys follow again. */
+/** Everything that the watch reported before is no longer valid. All existing keys follow again. */
 export interface Reset {
   type: 'reset'
 }

@@ -27,13 +27,13 @@ export const FIRST_TIME_SUCCESS = -1
 export const NEW_ACQUIRE_SUCCESS = -2
 export const KEEP_LEASE_SUCCESS = -3
 export const REENTRANT_SUCCESS = -4
-/** RheaKV's number for a lease that could not be renewed, because there was no hold. */
+/** RheaKV's number for a failed renewal, when there was no hold. */
 export const KEEP_LEASE_FAIL = Number.MAX_SAFE_INTEGER
 
 /** The holder of a lock, and the result of the request. */
 export interface Owner {
   id: string
-  /** The end of the lease in cluster time, like `nowMillis`. Do not compare it with a wall clock. */
+  /** The end of the lease in cluster time, like `nowMillis`. Do not compare this time with a wall clock. */
   deadlineMillis: number
   /**
    * After a successful acquire, this is RheaKV's number (see the constants). After a refusal, it is the rest
@@ -49,8 +49,8 @@ export interface Owner {
   nowMillis: number
 }
 /**
- * The identity of a requester. Use a random `id` for each hold: requests with the same id are of the same
- * holder.
+ * The identity of a requester. Use a random `id` for each hold, because requests with the same id come from
+ * the same holder.
  */
 export interface Acquirer {
   id: string

@@ -57,7 +57,7 @@ export class Barriers {
   }
 
   /**
-   * Waits until all parties have come.
+   * Waits until all parties have arrived.
    * ```ts
    * const { index } = await store.barriers.enter('round', { parties: 3, wait: '30s' })
    * if (index === 0) await collectResults() // one of them does what only one may do

@@ -53,8 +53,8 @@ export class Latches {
   }
 
   /**
-   * Resolves to false if there is a latch of that name, which stays as it is. A latch with the count 0 is
-   * open at once.
+   * Resolves to false if there is a latch of this name already. The call then changes nothing. A latch with
+   * the count 0 is open at once.
    * ```ts
    * await store.latches.create('migrated', 3)
    * ```
@@ -86,9 +86,9 @@ export class Latches {
   }
 
   /**
-   * Resolves when the latch is open, at once if it is. Without a timeout it waits without limit. Rejects with
-   * ERR_MISMATCH if there is no such latch, or if another caller removed it. Rejects with ERR_TIMEOUT after
-   * the timeout, and the message has the remaining count.
+   * Resolves when the latch is open. If the latch is open already, the call resolves at once. Without a
+   * timeout it waits without limit. Rejects with ERR_MISMATCH if there is no such latch, or if another caller
+   * removed it. Rejects with ERR_TIMEOUT after the timeout, and the message has the remaining count.
    */
   async wait(name: Bytes, options?: CallOptions): Promise<void> {
     const { timeout, signal } = callArgs('latches.wait', options, null, CALL_OPTIONS)
@@ -115,7 +115,10 @@ export class Latches {
       )
   }
 
-  /** Resolves to whether there was such a latch. Calls that wait for it reject with ERR_MISMATCH. */
+  /**
+   * Removes a latch. Resolves to true if there was such a latch. Calls that wait for the latch reject with
+   * ERR_MISMATCH.
+   */
   async remove(name: Bytes, options?: CallOptions): Promise<boolean> {
     return (await this.#command(
       [OP.removeLatch, nameBelow(this.#prefix, name)],

@@ -38,8 +38,8 @@ import { type RangeStep, followRange } from './range-follower.js'
 export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Record<string, unknown> {
   /**
    * One event for each key that changed, after all changes of its revision are shown. After a gap in the
-   * history the events are the differences between the two states, with the revision of the new state. A
-   * value that cannot be decoded is given as bytes.
+   * history, the events are the differences between the old and the new state, with the revision of the new
+   * state. A value that cannot be decoded is given as bytes.
    */
   change: WatchEvent<A, T>
   /** The mirror read the whole range again, because the members no longer had the missed history. */
@@ -55,7 +55,7 @@ interface Row {
   readonly revision: number
 }
 
-/** Exactly one of `key`, `prefix` and `range`. */
+/** The target has exactly one of `key`, `prefix` and `range`. */
 export type MirrorTarget = Omit<WatchTarget, 'from'>
 export interface MirrorOptions<A extends As = As> {
   as?: A | undefined

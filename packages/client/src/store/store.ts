@@ -29,11 +29,11 @@ import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
 /** The calls for locks, in the style of RheaKV and in that of Node, and for semaphores. */
 export interface LockCalls<S extends As = 'bytes'> {
   /**
-   * The style of RheaKV: a lock object. Without a watchdog the lock expires at the end of the lease. Throws a
-   * TypeError for wrong arguments.
+   * Returns a lock object in the style of RheaKV. Without a watchdog the lock expires at the end of the
+   * lease. Throws a TypeError for wrong arguments.
    */
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
-  /** The style of Node: acquire, tryAcquire, withLock, query, forceRelease. */
+  /** The lock calls in the style of Node: acquire, tryAcquire, withLock, query, forceRelease. */
   readonly locks: Locks<S>
   /** Locks that up to a given number of holders share: acquire, tryAcquire, resize, query. */
   readonly semaphores: Semaphores<S>
@@ -46,7 +46,7 @@ export interface LockCalls<S extends As = 'bytes'> {
   readonly webLocks: WebLocks
 }
 
-/** Calls for locks that exist on a store but not on a `sub`. */
+/** These calls for locks exist on a store, but not on a `sub`. */
 export interface LockPrimitives {
   /**
    * The basic call of RheaKV under both styles. It makes one attempt, without a queue and without renewal.

@@ -4,7 +4,7 @@ import { silentLogger } from '@latchkey/base'
 import { type As, unknownName } from '@latchkey/protocol'
 import { checkOptions, type OpenOptions, type Settings } from '../open/options.js'
 
-/** The possible numbers of members, and the members' ids for each number. */
+/** The allowed numbers of members, with the members' ids for each number. */
 export interface MemberIds {
   1: 'a'
   2: 'a' | 'b'
@@ -16,8 +16,8 @@ export interface MemberIds {
 }
 
 /**
- * The options of all members, with the defaults of `open()`, except that `heartbeat` is 250 ms with a manual
- * clock and nothing is logged.
+ * The options of all members. The defaults are those of `open()`, with two exceptions. With a manual clock,
+ * `heartbeat` is 250 ms. The members log nothing by default.
  */
 export type MemberOptions<S extends As = 'bytes'> = Pick<
   OpenOptions<S>,
@@ -35,7 +35,10 @@ export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends
   extends MemberOptions<S> {
   /** The number of members, from 1 to 7. Default 3: a, b and c. */
   members?: Count | undefined
-  /** 'real': the system's time. 'manual': time stands still until the test advances it. Default 'real'. */
+  /**
+   * With 'real', the cluster uses the system's time. With 'manual', time stands still until the test advances
+   * it. Default 'real'.
+   */
   clock?: 'real' | 'manual' | undefined
 }
 

@@ -14,7 +14,7 @@ export type TestStores<Id extends string, S extends As = 'bytes'> = ReadonlyMap<
 /** The options of `connect` without those that a test cluster ignores. */
 export type TestConnectOptions<S extends As = 'bytes'> = Omit<ConnectOptions<S>, 'token' | 'tls' | 'cluster'>
 
-/** `S`: the option `as` with which its members were opened. */
+/** `S` is the option `as` of the members. */
 export interface TestCluster<Id extends string = string, S extends As = 'bytes'> extends AsyncDisposable {
   /** The ids of the members. */
   readonly ids: readonly Id[]
@@ -22,21 +22,21 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /** Makes a remote store on its own simulated machine. The cluster closes this store at its end. */
   connect<Remote extends As = 'bytes'>(options?: TestConnectOptions<Remote>): Promise<Store<Remote>>
   /**
-   * Resolves to the leader that reaches a majority: a former leader that is cut off or paused does not count.
-   * Waits until there is one. With a manual clock, time advances as far as the election needs. Rejects with
-   * ERR_NO_LEADER and `missing` after 30 s; with a manual clock at once, if no majority is left.
+   * Resolves to the leader that reaches a majority. A former leader that is cut off or paused does not count.
+   * The call waits until there is a leader. With a manual clock, time advances as far as the election needs.
+   * Rejects with ERR_NO_LEADER and `missing` after 30 s. With a manual clock, it rejects at once if no
+   * majority is left.
    */
   leader(): Promise<Id>
   /**
-   * Ends the process of that member at once, as in a crash: data that its disk had not synced is lost. Calls
+   * Ends the process of the member at once, as in a crash. Data that its disk had not synced is lost. Calls
    * of its store end with ERR_CLOSED. The other members notice it and elect another leader in about 10 ms;
    * with a manual clock, time advances that far.
    */
   kill(id: Id): Promise<void>
   /**
-   * Starts a member again that was killed, or whose store was closed, on its disk. `stores` then has its new
-   * store. If there is a leader, this resolves when the member can serve; with a manual clock, time advances
-   * that far.
+   * Starts a killed or closed member again, with its disk. `stores` then has its new store. If there is a
+   * leader, the call resolves when the member can serve. With a manual clock, time advances until then.
    */
   start(id: Id): Promise<void>
   /** Pauses the process of that member, as SIGSTOP does. Calls of its own store wait until it is resumed. */
@@ -44,15 +44,15 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /** Resumes a paused process, as SIGCONT does. */
   resume(id: Id): Promise<void>
   /**
-   * Cuts the link between two members. With one argument: cuts that member off from all others and from
+   * Cuts the link between two members. With one argument, it cuts this member off from all others and from
    * clients.
    */
   cut(a: Id, b?: Id): Promise<void>
   /** Heals all cut links. */
   heal(): Promise<void>
   /**
-   * Advances the time of all members and stores: leases expire, elections happen, watchdogs renew. Only with
-   * clock: 'manual'.
+   * Advances the time of all members and stores: leases expire, elections happen, watchdogs renew. The call
+   * needs clock: 'manual'.
    */
   advance(duration: Duration): Promise<void>
   /** Ends all members and remote stores as in a crash, without any handover. You may call it again. */

@@ -25,8 +25,8 @@ export interface LockDefaults {
 }
 
 /**
- * A lock with RheaKV's interface: reentrant, counted, and held until its lease ends unless a Watchdog renews
- * it.
+ * A lock with RheaKV's interface. It is reentrant, counts its acquires, and is held until its lease ends,
+ * unless a Watchdog renews it.
  * ```ts
  * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * if (await lock.tryLock({ timeout: '5s' })) {

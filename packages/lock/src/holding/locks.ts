@@ -188,7 +188,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     options: AcquireOptions | undefined,
     fn: (hold: Hold<S>) => T | Promise<T>,
   ): Promise<T>
-  /** The same with the default options. */
+  /** The same call with the default options. */
   async withLock<T>(key: Bytes, fn: (hold: Hold<S>) => T | Promise<T>): Promise<T>
   async withLock<T>(
     key: Bytes,
@@ -258,7 +258,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    *   console.log(type, key)
    * }
    * ```
-   * Throws a TypeError for a wrong argument; it does not reject. See docs/locks.md, section 9.
+   * The call throws a TypeError for a wrong argument, and does not reject. See docs/locks.md, section 9.
    */
   watch<A extends As = S>(
     target: Bytes | { prefix: Bytes },

@@ -135,7 +135,7 @@ export class Locking<S extends As = 'bytes'> {
     return (await Promise.all(requests)).reduce((sum, count) => sum + count, 0)
   }
 
-  /** Throws a TypeError for a wrong argument; it does not reject. */
+  /** The call throws a TypeError for a wrong argument, and does not reject. */
   getDistributedLock(
     key: Bytes,
     lease: Duration,

@@ -9,15 +9,15 @@ import type { HoldValidity } from './hold-validity.js'
 // A type, not an interface, because an Emitter's events must be a Record.
 export type WatchdogEvents = {
   /**
-   * A hold of that lock was lost. `lock` is the DistributedLock object that was created with this watchdog.
+   * A hold of this lock was lost. `lock` is the DistributedLock object that was created with this watchdog.
    */
   lost: { readonly lock: LockObject; readonly error: LatchkeyError }
 }
 
 /**
- * Renews the locks that were created with it, at 2/3 of their leases at the latest. One watchdog serves any
- * number of locks; all renewals that are due together are sent in one request. Create and close the watchdog
- * yourself.
+ * Renews the locks that were created with this watchdog, at 2/3 of their leases at the latest. One watchdog
+ * serves any number of locks. One request carries all renewals that are due together. Create and close the
+ * watchdog yourself.
  * ```ts
  * const watchdog = new Watchdog()
  * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
