@@ -95,7 +95,7 @@ async function hold(
   const fact = (id: string, what: string, value: number, unit: string) =>
     stage.fact(`held.${name}.${id}`, `${name}: ${what}`, value, unit)
   fact('taken', 'held at once', taken, '')
-  fact('still', 'locks that were still held at the end', still, '')
+  fact('still', 'of these still held at the end', still, '')
   fact('cpu', "the busiest member's part of a core", round(Math.max(...cpu.slice(0, -1)), 3), 'cores')
   fact('client', 'the client that holds them, part of a core', round(cpu.at(-1) ?? 0, 3), 'cores')
   fact('entries', 'log entries during this time', entries, '')
