@@ -25,6 +25,17 @@ export interface SpanTerms {
   readonly parent?: string | undefined
 }
 
+/** One span, which ends once. The types of the API are no part of it: users without the API have none. */
+export interface Span {
+  /** undefined: the span belongs to no trace, because tracing is suppressed here. */
+  readonly traceparent: string | undefined
+  rename(name: string): void
+  /** Runs the work with this span as the active one. */
+  run<T>(work: () => T): T
+  /** `code`: that of an error, if there was one. */
+  end(attributes: Attributes, code: string | undefined, error?: unknown): void
+}
+
 const registered = (): object | undefined =>
   (globalThis as { [REGISTRY]?: { readonly trace?: object } })[REGISTRY]?.trace
 
@@ -84,7 +95,7 @@ export class OpenTelemetry {
         { kind, attributes: terms.attributes },
         context,
       )
-      return new Span(api, span, api.trace.setSpan(context, span), this.#failed)
+      return new ApiSpan(api, span, api.trace.setSpan(context, span), this.#failed)
     } catch (error) {
       this.#failed(error)
       return undefined
@@ -130,8 +141,7 @@ function contextOf({ context, ROOT_CONTEXT, trace }: typeof Api, parent: string 
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote: true })
 }
 
-/** One span, which ends once. */
-export class Span {
+class ApiSpan implements Span {
   readonly #api: typeof Api
   readonly #span: Api.Span
   readonly #context: Api.Context
@@ -144,7 +154,6 @@ export class Span {
     this.#failed = failed
   }
 
-  /** undefined: the span belongs to no trace, because tracing is suppressed here. */
   get traceparent(): string | undefined {
     const context = this.#span.spanContext()
     if (!this.#api.isSpanContextValid(context)) return undefined
@@ -155,12 +164,10 @@ export class Span {
     this.#span.updateName(name)
   }
 
-  /** Runs the work with this span as the active one. */
   run<T>(work: () => T): T {
     return this.#api.context.with(this.#context, work)
   }
 
-  /** `code`: that of an error, if there was one. */
   end(attributes: Attributes, code: string | undefined, error?: unknown): void {
     try {
       this.#span.setAttributes(attributes as Api.Attributes)

@@ -18,7 +18,7 @@ let recorded: RecordedSpans
 let trio: Trio
 beforeAll(async () => {
   recorded = recordSpans()
-  trio = await openTrio(folder())
+  trio = await openTrio(folder(), { logger: false })
 })
 afterEach(() => recorded.clear())
 afterAll(async () => {
@@ -196,17 +196,20 @@ test('tracing: false: no span, though an SDK is registered; anything but a boole
   expect((await traced(() => traces.get('k'))).length).toBeGreaterThan(0)
 })
 
-test('OB4: a processor of the SDK that throws changes no call, and is one line of the log', async () => {
-  const lines: string[] = []
-  const logger = { ...silentLogger, warn: (message: string) => void lines.push(message) }
-  const store = await trio.connect({ logger })
-  onTestFinished(() => store.close())
-  recorded.failing = true
-  onTestFinished(() => {
-    recorded.failing = false
-  })
-  await store.put('k', 'v')
-  await store.locks.withLock('l', async (hold) => hold.kv.put('k', 'w'))
-  expect(Buffer.from((await store.get('k')) as Uint8Array).toString()).toBe('w')
-  expect(lines).toEqual([expect.stringContaining('the OpenTelemetry SDK has failed')])
-})
+test.each(['start', 'end'] as const)(
+  'OB4: an SDK that throws at the %s of a span changes no call, and is one line of the log',
+  async (place) => {
+    const lines: string[] = []
+    const logger = { ...silentLogger, warn: (message: string) => void lines.push(message) }
+    const store = await trio.connect({ logger })
+    onTestFinished(() => store.close())
+    recorded.failingAt = place
+    onTestFinished(() => {
+      recorded.failingAt = undefined
+    })
+    await store.put('k', 'v')
+    await store.locks.withLock('l', async (hold) => hold.kv.put('k', 'w'))
+    expect(Buffer.from((await store.get('k')) as Uint8Array).toString()).toBe('w')
+    expect(lines).toEqual([expect.stringContaining('the OpenTelemetry SDK has failed')])
+  },
+)

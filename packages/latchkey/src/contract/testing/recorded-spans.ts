@@ -15,23 +15,28 @@ export interface RecordedSpans {
   /** Those that have ended. */
   spans(): ReadableSpan[]
   clear(): void
-  /** While it is true, each start and each end of a span throws. */
-  failing: boolean
+  /** Each start or each end of a span throws. */
+  failingAt: 'start' | 'end' | undefined
   unregister(): void
 }
 
 export function recordSpans(): RecordedSpans {
   const exporter = new InMemorySpanExporter()
-  const fail = () => {
-    if (recorded.failing) throw new Error('this processor fails')
+  const failAt = (place: RecordedSpans['failingAt']) => () => {
+    if (recorded.failingAt === place) throw new Error('this processor fails')
   }
   const done = async () => {}
-  const failing: SpanProcessor = { onStart: fail, onEnd: fail, forceFlush: done, shutdown: done }
+  const failing: SpanProcessor = {
+    onStart: failAt('start'),
+    onEnd: failAt('end'),
+    forceFlush: done,
+    shutdown: done,
+  }
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter), failing] })
   trace.setGlobalTracerProvider(provider)
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   const recorded: RecordedSpans = {
-    failing: false,
+    failingAt: undefined,
     tracer: trace.getTracer('the application'),
     spans: () => exporter.getFinishedSpans(),
     clear: () => exporter.reset(),
