@@ -55,6 +55,7 @@ export function fakeIo({
       return text
     },
     interrupted: interruption.signal,
+    processName: 'host7 pid 4711',
     onHangUp: () => {},
     takeSignals(run) {
       takers.add(run)

@@ -9,6 +9,7 @@ import { connect } from '@latchkey/client'
 import { ask } from '@latchkey/test-chaos/ask'
 import { authority } from '@latchkey/test-chaos/certificates'
 import { Cluster, type Sidecar } from '@latchkey/test-chaos/cluster'
+import { until } from '@latchkey/test-chaos/until'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 const read = (path: string): string =>
@@ -36,7 +37,11 @@ beforeAll(async () => {
   await (await store.locks.acquire('l')).release()
   const asked = cluster.members.map(async ({ http }) => {
     await ask(`${http}/v1/kv/k1`, { ca: ours.cert })
-    return (await ask(`${http}/metrics`, { ca: ours.cert }))?.body ?? ''
+    // The first ping between two members comes half a second after they have met.
+    return until('both other members have answered a ping', async () => {
+      const text = (await ask(`${http}/metrics`, { ca: ours.cert }))?.body ?? ''
+      return text.match(/^latchkey_member_round_trip_seconds\{/gm)?.length === 2 ? text : undefined
+    })
   })
   shown = (await Promise.all(asked)).join('\n')
   await store.close()

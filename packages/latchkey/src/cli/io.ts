@@ -95,6 +95,8 @@ export interface ConnectOptions {
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
+  /** The host and the id of this process, for people who look for it. */
+  readonly processName: string
   /** Standard output is a terminal. */
   readonly isTerminal: boolean
   /** ... that shows colours, and the user has not turned them off. */

@@ -113,6 +113,15 @@ test('lease and wait go to the store; options behind -- belong to the command', 
   expect(told[0]).toBe('acquire k {"lease":30000,"wait":120000}')
 })
 
+test('others see the host and the process that hold the lock, or the context that was given', async () => {
+  const contexts: unknown[] = []
+  const { store } = lockStore(async ({ context }) => void contexts.push(context))
+  const io = fakeIo({ connect: () => store })
+  for (const given of [[], ['--context', 'deploy 7']])
+    await main(['lock', 'k', '--wait', '0', ...given, '--', 'true'], io, parts)
+  expect(contexts).toEqual(['host7 pid 4711', 'deploy 7'])
+})
+
 test('a number without a unit is milliseconds', async () => {
   const { run, told } = setup()
   expect(

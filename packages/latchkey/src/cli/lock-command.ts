@@ -16,7 +16,11 @@ export const lock: Command = {
   options: {
     ...RUN_OPTIONS,
     shared: { type: 'boolean', help: 'share the lock with others that share it' },
-    context: { type: 'string', value: 'TEXT', help: 'shown to those who find the lock taken' },
+    context: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'shown to those who find the lock taken; else host and process id',
+    },
     ...STORE_OPTIONS,
   },
   examples: [
@@ -37,7 +41,12 @@ export const lock: Command = {
 async function acquire(store: CommandStore, run: Run, line: Line, io: Io): Promise<Hold | undefined> {
   const { name: key, lease, wait } = run
   const mode = flag(line, 'shared') ? 'shared' : 'exclusive'
-  const options = { lease, context: text(line, 'context'), signal: io.interrupted, mode } as const
+  const options = {
+    lease,
+    context: text(line, 'context') ?? io.processName,
+    signal: io.interrupted,
+    mode,
+  } as const
   const attempt =
     wait === 0 ? store.locks.tryAcquire(key, options) : acquireAloud(store, key, { ...options, wait }, io)
   const hold = await heldUnlessBusy(store, run, attempt)

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { uptime } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import { systemClock, type Timer } from '@latchkey/base'
 import { Interrupted, type Io } from './io.js'
 
@@ -45,6 +45,7 @@ export function processIo(): ProcessIo {
       return fault
     },
     env: process.env,
+    processName: `${hostname()} pid ${process.pid}`,
     clock,
     isTerminal: process.stdout.isTTY === true,
     colours: process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb',

@@ -14,7 +14,7 @@ export const semaphore: Command = {
     of: { type: 'string', value: 'N', help: 'how many permits the semaphore has; all callers name the same' },
     permits: { type: 'string', value: 'N', help: 'how many of them CMD needs, 1 by default' },
     ...RUN_OPTIONS,
-    context: { type: 'string', value: 'TEXT', help: 'shown to those who wait' },
+    context: { type: 'string', value: 'TEXT', help: 'shown to those who wait; else host and process id' },
     ...STORE_OPTIONS,
   },
   examples: ['latchkey semaphore reports --of 5 -- ./report.sh'],
@@ -26,7 +26,13 @@ export const semaphore: Command = {
     if (permits > of) throw new UsageError(`--permits must be at most --of, which is ${of}; got ${permits}`)
     const { name, lease, wait } = run
     return withStore(line, io, async ({ store }) => {
-      const terms = { of, permits, lease, context: text(line, 'context'), signal: io.interrupted }
+      const terms = {
+        of,
+        permits,
+        lease,
+        context: text(line, 'context') ?? io.processName,
+        signal: io.interrupted,
+      }
       const { semaphores } = store
       const asked =
         wait === 0 ? semaphores.tryAcquire(name, terms) : semaphores.acquire(name, { ...terms, wait })
