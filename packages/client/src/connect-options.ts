@@ -82,7 +82,7 @@ export interface ConnectSettings {
   readonly signal: AbortSignal | undefined
 }
 
-/** The options of `store.reload` of a remote store. They have the same meaning as for connect(). */
+/** The options of `store.reload` of a remote store. The options have the same meaning as for connect(). */
 export interface ClientReload {
   token?: string | undefined
   tls?: ClientTls | undefined

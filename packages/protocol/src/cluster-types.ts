@@ -27,8 +27,8 @@ export interface Status {
   applied: number
   clusterTime: number
   /**
-   * The random id of the cluster. It is '' until this member knows the id. If `connect` and `open` are given
-   * this id, they refuse every other cluster.
+   * The random id of the cluster. The value is '' until this member knows the id. If `connect` and `open` are
+   * given this id, they refuse every other cluster.
    */
   clusterId: string
   members: MemberStatus[]
@@ -76,8 +76,9 @@ export interface SnapshotResult {
   bytesAfter: number
 }
 /**
- * Changes of the membership, one at a time. They need the admin right. While another change is under way they
- * fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. How to combine them: docs/operations.md.
+ * Changes of the membership, one at a time. These calls need the admin right. While another change is under
+ * way they fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. How to combine them:
+ * docs/operations.md.
  */
 export interface MemberCalls {
   /** Adds a member as a learner: it follows the leader and does not vote. */

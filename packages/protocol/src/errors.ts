@@ -293,16 +293,16 @@ export class LatchkeyError extends Error {
   /** The fencing token of the hold that has ended, or of the refused guard. */
   declare readonly token?: number
   /**
-   * The holder of the lock at the end of the wait, or at the entry that refused the guard. It is undefined if
-   * there was no holder.
+   * The holder of the lock at the end of the wait, or at the entry that refused the guard. The field is
+   * undefined if there was no holder.
    */
   declare readonly holder?: LockHolder
   /** For ERR_MISMATCH, this is the stored number, which differs from the given one. */
   declare readonly present?: number
   /**
    * For a call that ended without an answer, this is the id of the last leader that the store knew. For
-   * ERR_NO_LEADER, this member no longer leads or cannot be reached. It is undefined if the store never knew
-   * a leader.
+   * ERR_NO_LEADER, this member no longer leads or cannot be reached. The field is undefined if the store
+   * never knew a leader.
    */
   declare readonly leader?: string
   /**

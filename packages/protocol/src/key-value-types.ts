@@ -11,7 +11,7 @@ import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-wa
  */
 export type Consistency = 'linearizable' | 'stale'
 
-/** The options of every call. They are the last argument of the call. */
+/** The options of every call. The last argument of a call has these options. */
 export interface CallOptions {
   /**
    * An abort of this signal ends the call with ERR_ABORTED. If the write was already sent, the cluster may
@@ -270,7 +270,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   ): Promise<ValueAs<A, T> | undefined>
   getAndPut<T>(key: Bytes, value: ValueIn<Parsed>, options: ReadWriteOptions<Parsed>): Promise<T | undefined>
   /**
-   * Resolves to true if the value was `expect`. It has then written `update`. `expect: undefined` means
+   * Resolves to true if the value was `expect`. The call has then written `update`. `expect: undefined` means
    * absent, `update: undefined` means delete.
    */
   compareAndPut<A extends As = S>(
@@ -341,8 +341,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   ): Promise<AtRevision<KeyValue<A, T>>>
   scan<T>(range: Range | undefined, options: ReadOptions<Parsed>): Promise<AtRevision<KeyValue<Parsed, T>>>
   /**
-   * Reads one frozen view page by page, until the loop ends. `revision` is a promise for the revision of the
-   * view.
+   * Reads one frozen view page by page, until the end of the loop. `revision` is a promise for the revision
+   * of the view.
    */
   entries<T = unknown, A extends As = S>(
     range?: Range,

@@ -7,8 +7,8 @@ export type AtRevision<Row> = Row[] & { readonly revision: number }
 export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
    * The revision of the read. Reading this property opens the view if `next()` has not done so yet; iterate
-   * afterwards, or call `return()`. It rejects if the iteration fails, and with ERR_ABORTED if the iteration
-   * ends before it has a view. It is never an unhandled rejection.
+   * afterwards, or call `return()`. The promise rejects if the iteration fails, and with ERR_ABORTED if the
+   * iteration ends before it has a view. A rejection of this promise is never an unhandled rejection.
    */
   readonly revision: Promise<number>
 }

@@ -106,7 +106,7 @@ export interface LockHistoryRow {
   /** The id of the holder, or of the caller that waits. */
   id: string
   context: Bytes | undefined
-  /** The fencing token of the hold. It is 0 for a waiting caller. */
+  /** The fencing token of the hold. The token is 0 for a waiting caller. */
   fencingToken: number
   /** The store's revision at that moment. */
   revision: number

@@ -40,7 +40,8 @@ export const copyName = (name: Bytes): Bytes => (typeof name === 'string' ? name
 
 /**
  * A latch counts down once and then opens for all its waiters. Typical uses are "continue when the migration
- * is done" and "continue when ten jobs are ready". It stays open until it is removed. See docs/latches.md.
+ * is done" and "continue when ten jobs are ready". A latch stays open until somebody removes it. See
+ * docs/latches.md.
  */
 export class Latches {
   readonly #port: PartyPort

@@ -281,7 +281,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return this.#isClosed
   }
 
-  /** The error that ended the mirror. It is undefined before the end, and after `close()`. */
+  /** The error that ended the mirror. The error is undefined before the end, and after `close()`. */
   get error(): LatchkeyError | undefined {
     return this.#error
   }

@@ -110,7 +110,7 @@ export interface SubCalls<S extends As = 'bytes'> {
    * await using hold = await orders.locks.acquire('42') // the lock 'orders/42'
    * await hold.kv.put('42', { state: 'charged' })
    * ```
-   * It needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
+   * A `sub` needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
    */
   sub<A extends As = S>(prefix: Bytes, options?: SubOptions<A>): SubStore<A>
 }

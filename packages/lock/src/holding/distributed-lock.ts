@@ -106,7 +106,8 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * For how many milliseconds the store can promise the hold without a renewal. It is 0 if the hold is over.
+   * For how many milliseconds the store can promise the hold without a renewal. The value is 0 if the hold is
+   * over.
    */
   remainingMillis(): number {
     return this.#holder.validity?.remaining() ?? 0
@@ -132,8 +133,8 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * The signal of the current hold. It aborts with ERR_LOCK_LOST before the hold can be lost. Without a hold,
-   * the signal is aborted already.
+   * The signal of the current hold. The signal aborts with ERR_LOCK_LOST before the hold can be lost. Without
+   * a hold, the signal is aborted already.
    */
   get signal(): AbortSignal {
     return this.#holder.signal

@@ -31,8 +31,8 @@ export class FenceGuard {
   }
 
   /**
-   * Resolves, or rejects with ERR_FENCED if the guard has seen a larger token. It accepts the same token
-   * again.
+   * Resolves, or rejects with ERR_FENCED if the guard has seen a larger token. The guard accepts the same
+   * token again.
    */
   async check(resource: string, token: number): Promise<void> {
     if (typeof resource !== 'string') throw new TypeError('resource must be a string')

@@ -54,8 +54,8 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * For how many milliseconds the store can promise all of the locks without a renewal. It is 0 if one lock
-   * is not held.
+   * For how many milliseconds the store can promise all of the locks without a renewal. The value is 0 if one
+   * lock is not held.
    */
   remainingMillis(): number {
     return Math.min(...this.#validities.map((validity) => validity.remaining()))
@@ -72,8 +72,8 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * The key-value calls of the store. Every write carries the tokens of all locks. It rejects with ERR_FENCED
-   * if one of the locks is not held.
+   * The key-value calls of the store. Every write carries the tokens of all locks. A write rejects with
+   * ERR_FENCED if one of the locks is not held.
    */
   get kv(): KeyValueCalls<S> {
     const { port } = this.#parts
@@ -96,7 +96,7 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
     )
   }
 
-  /** Releases all of the locks in one step. You may call it again. It also resolves after a loss. */
+  /** Releases all of the locks in one step. You may repeat the call. The call also resolves after a loss. */
   async release(): Promise<void> {
     this.#release ??= this.#parts.acquisition.release()
     await this.#release

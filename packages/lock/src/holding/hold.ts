@@ -31,7 +31,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   /**
    * Changes an exclusive hold into a shared one in one step, so no other caller writes in between. The hold
    * keeps its token and its lease. The shared requests at the front of the queue get their holds. The call
-   * does nothing for a shared hold. It rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if the hold is over.
+   * does nothing for a shared hold. The call rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if the hold is over.
    */
   async downgrade(): Promise<void> {
     this.assertHeld()

@@ -28,7 +28,7 @@ export interface LockWatchEvent<A extends As = 'bytes'> {
   /** The id of the holder, or of the caller that waits. */
   id: string
   context: Bytes | undefined
-  /** The fencing token of the hold. It is 0 for a waiting caller. */
+  /** The fencing token of the hold. The token is 0 for a waiting caller. */
   fencingToken: number
   /**
    * The store's revision at that moment. A change of a lock takes no revision, so several events may have the

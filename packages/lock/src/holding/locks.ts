@@ -135,10 +135,10 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Acquires several locks in one step: all of them or none. It takes no lock before it can take all of them.
-   * So two callers with the same locks never wait for each other, in whatever order they name the locks. A
-   * set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md, section
-   * 12.
+   * Acquires several locks in one step: all of them or none. The call takes no lock before it can take all of
+   * them. So two callers with the same locks never wait for each other, in whatever order they name the
+   * locks. A set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md,
+   * section 12.
    * ```ts
    * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
    * await set.kv.batch(transfer) // ERR_FENCED if one of the two is gone
