@@ -1,5 +1,5 @@
-// Door: the arguments of connect(). A wrong one is a TypeError that names the option, before anything is
-// dialled.
+// Door: checks the arguments of connect(). A wrong argument is a TypeError that names the option. It is
+// thrown before anything is dialled.
 
 import { type Logger, loggerOption } from '@latchkey/base'
 import { DEFAULT_DRIFT } from '@latchkey/lock'
@@ -88,7 +88,7 @@ export interface ClientReload {
   tls?: ClientTls | undefined
 }
 
-/** What a client shows to the members. */
+/** What a client shows to the members so that they accept it. */
 export interface Credentials {
   token: string | undefined
   tls: ClientTls | undefined
@@ -96,7 +96,7 @@ export interface Credentials {
 
 const RELOAD_OPTIONS = knownNames('token', 'tls')
 
-/** What is left out stays as it is. */
+/** Checks the options of `reload`. An option that is left out stays as it is. */
 export function checkReload(options: unknown, before: Credentials): Credentials {
   const given = toRecord(options, 'options') as ClientReload
   refuseUnknown(given, RELOAD_OPTIONS, 'option', 'reload')

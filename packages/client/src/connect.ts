@@ -1,4 +1,5 @@
-// Driver: connect(): a remote store, which is an engine over a WebSocket to the member that serves it best.
+// Driver: connect(). It makes a remote store: an engine over a WebSocket to the member that serves
+// the store best.
 
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
@@ -9,7 +10,7 @@ import {
   type Credentials,
   checkConnect,
 } from './connect-options.js'
-import { OneCluster, type OneClusterPorts } from './one-cluster.js'
+import { OneCluster, type OneClusterPorts } from './wrong-cluster-check.js'
 import { Tracing } from './tracing/tracing.js'
 import { socketDial } from './websocket-link.js'
 import { ConnectedStore, type RemoteStore } from './remote-store.js'
@@ -35,7 +36,7 @@ export async function connect<S extends As = 'bytes'>(
   return connectIn<S>({ clock, dial }, settings)
 }
 
-/** What connect() takes from the real world; a test cluster gives its own. */
+/** What connect() takes from its environment. A test cluster passes its own. */
 export interface ClientWorld {
   readonly clock: Clock
   readonly dial: (
@@ -45,7 +46,7 @@ export interface ClientWorld {
   ) => ReturnType<OneClusterPorts['dial']>
 }
 
-/** connect() with a given clock and a given network. */
+/** Does what connect() does, with a given clock and a given network. */
 export async function connectIn<S extends As = 'bytes'>(
   world: ClientWorld,
   settings: ConnectSettings,
@@ -87,8 +88,8 @@ function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: Cli
 }
 
 /**
- * Rejects at once when the client's token, certificate or cluster is refused, because no other address will
- * help. After any other error it waits until the timeout.
+ * Waits for the first handshake. Rejects at once if the client's token, certificate or cluster is refused,
+ * because no other address would help. After any other error it waits until the timeout.
  */
 function firstHandshake(
   store: ClientStore<As>,
@@ -122,8 +123,8 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /**
- * If an address of another cluster answered, and none of the right one, this is the error that helps the
- * caller.
+ * If an address of another cluster has answered, and none of the right one, this is the error that
+ * helps the caller.
  */
 const nobody = (
   cause: unknown,

@@ -1,4 +1,4 @@
-// Rule: what this package offers: remote stores, and the engine on which every store stands.
+// Rule: the exports of this package: remote stores, and the engine that every store uses.
 
 export { type ClientWorld, connect, connectIn } from './connect.js'
 export {
@@ -22,14 +22,14 @@ export type {
 export { Barriers, type EnterOptions, type Passage } from './store/barriers.js'
 export { Latches } from './store/latches.js'
 export { backupPieces, writeBackup } from './store/backup-file.js'
-export { txnOnce } from './store/once.js'
+export { txnOnce } from './store/apply-once-txn.js'
 export { pagesOf } from './store/range-iterator.js'
 export { OpenTelemetry, requireOpenTelemetry, type Span, type SpanTerms } from './tracing/open-telemetry.js'
 export { Tracing } from './tracing/tracing.js'
 export type { CallMessage, WaitMessage, WorkMessage } from './tracing/channels.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
-export type { Route } from './engine/route.js'
-export type { OtherMembers } from './engine/third-member.js'
+export type { Route } from './engine/route-to-members.js'
+export type { OtherMembers } from './engine/link-to-third-member.js'
 export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create-store.js'
 export type {
   EventCalls,

@@ -1,10 +1,10 @@
-// Driver's port: one connection to a member. A socket is one kind (client), a call into the own process is
-// another (latchkey). The session engine owns retries, deadlines and order; a link only carries messages and
-// reports when it has closed.
+// Driver's port: one connection to a member. A link over a socket is one kind (client), and a call within the
+// process is another (latchkey). The session engine owns retries, deadlines and order. A link only carries
+// messages and reports when it has closed.
 
 import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 
-// The messages on a link are defined in the protocol: client-frames.ts.
+// protocol's client-frames.ts defines the messages on a link.
 export type {
   AdminCall,
   AnswerReply,
@@ -15,36 +15,39 @@ export type {
 } from '@latchkey/protocol'
 
 /**
- * Laws that the engine rests on:
+ * Laws that the engine needs:
  * - replies arrive in a later turn or microtask than `send`, never inside it;
  * - nothing that was sent on one link is answered on another;
- * - an answer whose error says "unknown" (its fourth place) or ERR_NO_LEADER without `never` is not the
- *   command's own answer: the member lost track of it. The engine asks again with the same number.
+ * - an answer is not the command's own answer if its error says "unknown" (its fourth place), or is
+ *   ERR_NO_LEADER without `never`: the member does not know what became of the command. The engine asks again
+ *   with the same number.
  */
 export interface Link {
   send(request: LinkRequest): void
   /** After this call nothing arrives, and `closed` is not called. */
   close(): void
   /**
-   * The number of all bytes received so far. A link into the own process has neither `received` nor `probe`:
-   * it cannot be cut.
+   * How many bytes were received so far. A link within the process has neither `received` nor `probe`,
+   * because it cannot be cut.
    */
   received?(): number
-  /** Asks the other side to send some bytes, as a sign that it lives. */
+  /** Asks the other side to send some bytes, as a sign that it is alive. */
   probe?(): void
 }
 export interface LinkEvents {
   reply(reply: LinkReply): void
-  /** Called once. Afterwards nothing arrives; the outcome of each request without an answer is unknown. */
+  /** Called once. Afterwards nothing arrives. The outcome of each request without an answer is unknown. */
   closed(reason: Error): void
   /**
-   * The member was removed from its cluster, and this link is the only one the store has: requests that need
-   * the cluster are not answered any more. The link stays open for the others. undefined: it is a member
-   * again.
+   * The member was removed from its cluster, and this link is the only one that the store has. So requests
+   * that need the cluster are not answered any more. The link stays open for the others. Undefined means that
+   * it is a member again.
    */
   stranded(reason: LatchkeyError | undefined): void
-  /** Only on a link into the own process: that member does not reach the leader, or reaches it again. */
+  /**
+   * Only on a link within the process: that member has lost contact with the leader, or has contact again.
+   */
   cutOff?(isCutOff: boolean): void
 }
-/** Resolves when the member's first `leader` reply is on the way; rejects with a LatchkeyError. */
+/** Resolves when the member's first `leader` reply is under way. Rejects with a LatchkeyError. */
 export type Dial = (events: LinkEvents, signal: AbortSignal) => Promise<Link>

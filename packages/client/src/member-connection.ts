@@ -1,8 +1,8 @@
-// Driver: one connection to one member, for questions about that very member: its status.
+// Driver: one connection to one member, for requests about that member itself: its status.
 //
-// Law: what is answered is said by the member at this address, and by no other one. A store does not promise
-// that: it prefers the leader, and leaves the member that it was connected to for it. Without this law: an
-// operator asks the address of b, gets the answer of the leader a, and believes that b is well.
+// Law: the member at this address answers, and no other one. A store does not promise that: it prefers the
+// leader, and leaves the member to which it was connected. Without this law: an operator asks the address of
+// b, gets the answer of the leader a, and believes that b is well.
 
 import { uptime } from 'node:os'
 import { systemClock, type Timer } from '@latchkey/base'
@@ -22,16 +22,16 @@ import { socketDial } from './websocket-link.js'
 
 type Waiting = { resolve(result: unknown): void; reject(error: unknown): void }
 
-/** How long an answer is waited for. */
+/** How long to wait for an answer. */
 const ANSWER_MS = 5_000
 
 export interface MemberConnection {
-  /** Rejects with ERR_NO_LEADER if the connection ends, with ERR_TIMEOUT if the member says nothing. */
+  /** Rejects with ERR_NO_LEADER if the connection ends, and with ERR_TIMEOUT if the member sends nothing. */
   status(): Promise<Status>
   close(): void
 }
 
-/** Rejects with the error that tells why the member at this address serves nobody, or not this caller. */
+/** Rejects with the error that says why the member at this address serves no client, or not this one. */
 export async function connectToMember(url: string, options?: ConnectOptions): Promise<MemberConnection> {
   const { cluster, clusterId, token, tls, timeout, signal } = checkConnect(url, options)
   const clock = systemClock(uptime)

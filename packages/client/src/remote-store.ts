@@ -1,4 +1,5 @@
-// Driver: the store that connect() returns: all calls of a Store, and `reload` for its token and certificates.
+// Driver: the store that connect() returns: all calls of a Store, and `reload` for its token
+// and certificates.
 
 import type { As } from '@latchkey/protocol'
 import { type ClientReload, checkReload, type Credentials } from './connect-options.js'
@@ -19,7 +20,7 @@ export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
 export class ConnectedStore<S extends As = 'bytes'> extends ClientStore<S> implements RemoteStore<S> {
   readonly #credentials: Credentials
 
-  /** `credentials` are read at each dial, and changed here. */
+  /** `credentials` are read each time a member is dialled, and are changed by `reload`. */
   constructor(options: StoreOptions, credentials: Credentials) {
     super(options)
     this.#credentials = credentials

@@ -1,5 +1,5 @@
-// Driver: owns one WebSocket to a member: the handshake, one frame for each turn, and the pings that find a
-// peer that vanished without closing (C8).
+// Driver: owns one WebSocket to a member: the handshake, one frame for each turn of the event loop, and the
+// pings that find out whether the member has vanished without closing the connection (C8).
 
 import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'
@@ -33,7 +33,10 @@ interface SocketOptions {
 /** If a pinged member sends nothing for two of these intervals, the link is closed. */
 const PULSE = 2_500
 const HANDSHAKE_TIMEOUT = 3_000
-/** Bytes that may wait in the socket. Beyond, the member does not read, and the store leaves it. */
+/**
+ * How many bytes may wait in the socket. If there are more, the member does not read, and the
+ * store leaves it.
+ */
 const MOST_WAITING = 256 * 1024 * 1024
 
 export function socketDial(url: string, options: SocketOptions): Dial {
@@ -56,7 +59,10 @@ class SocketLink implements Link {
   #outbox: LinkRequest[] = []
   #heard = true
   #pulse: Timer | undefined
-  /** Counted below the WebSocket: a part of a long message is also a sign of life. */
+  /**
+   * The socket below the WebSocket. Its received bytes are counted, because even a part of a long message is
+   * a sign of life.
+   */
   #raw: Socket | undefined
 
   constructor(
@@ -113,10 +119,10 @@ class SocketLink implements Link {
   }
 
   /**
-   * Law: an error thrown in a handler of this connection ends this link, and never the process. Without this
-   * law: a server sends something that no check foresaw, and the application that called connect() crashes.
-   * The listener of the link learns that it has ended; if the listener throws too, that error has no
-   * receiver.
+   * Law: an error thrown in a handler of this connection ends this link, and never the process. Without
+   * this law: a server sends something that no check foresaw, and the application that called connect()
+   * crashes. The listener of the link is told that the link has ended. If the listener throws too, that
+   * error is dropped.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {
@@ -137,13 +143,13 @@ class SocketLink implements Link {
     return { cluster, token, clusterId: identity.clusterId, ...CLIENT_WIRE }
   }
 
-  // ---- requests go out
+  // ---- Sending requests
 
   send(request: LinkRequest): void {
     if (this.#state !== 'open') return
     this.#outbox.push(request)
-    // The next tick runs after all code of this turn has added its requests: so the requests of one turn are
-    // one frame.
+    // The next tick runs after all code of this turn has added its requests. So all requests of one turn go
+    // into one frame.
     if (this.#outbox.length === 1) process.nextTick(this.#flushGuarded)
   }
 
@@ -158,13 +164,13 @@ class SocketLink implements Link {
       this.#end(unreachable(this.#url, 'it takes nothing any more'))
   }
 
-  /** Requests that were sent before are still written. */
+  /** Closes the link. Requests that were sent before are still written. */
   close(): void {
     if (this.#state === 'over') return
     this.#flush()
     this.#leave()
     this.#socket.close(1000)
-    // If the peer does not answer the close, the socket is closed anyway.
+    // If the member does not answer the close, the socket is closed anyway.
     this.#options.clock.after(500, () => this.#socket.terminate(), { ref: false })
   }
 
@@ -176,7 +182,7 @@ class SocketLink implements Link {
     if (this.#state === 'open') this.#socket.ping()
   }
 
-  // ---- replies come in
+  // ---- Receiving replies
 
   #received(frame: Buffer): void {
     this.#heard = true
@@ -193,7 +199,7 @@ class SocketLink implements Link {
   #greeted(welcome: Welcome | string): void {
     if (typeof welcome === 'string') return this.#end(nonsense(this.#url, welcome))
     if (!welcome.ok) return this.#end(errorOf(welcome.answer))
-    // The member may turn out to be of another cluster: no request goes to it before it knows its cluster.
+    // The member may prove to be of another cluster. So no request goes to it before it knows its cluster.
     if (welcome.clusterId === '' && this.#options.identity.clusterId !== undefined)
       return this.#end(unreachable(this.#url, 'it has not met its cluster yet'))
     if (!this.#meets(welcome.clusterId)) return this.#end(otherCluster(this.#url))
@@ -204,8 +210,8 @@ class SocketLink implements Link {
   }
 
   /**
-   * The first cluster that reports its id is the store's cluster for good. A member that is being founded has
-   * no id yet.
+   * Handles the id of the member's cluster. The first cluster that reports its id is the store's cluster for
+   * good. A member that is being founded has no id yet.
    */
   #meets(clusterId: string): boolean {
     if (clusterId === '') return true
@@ -224,7 +230,7 @@ class SocketLink implements Link {
     this.#pulse = this.#options.clock.after(PULSE, look, { ref: false })
   }
 
-  // ---- the end
+  // ---- The end
 
   #leave(): State {
     const before = this.#state
@@ -234,7 +240,7 @@ class SocketLink implements Link {
     return before
   }
 
-  /** Reports the end once: to the caller who dials, or to the listener of the open link. */
+  /** Reports the end once: to the caller that dials, or to the listener of the open link. */
   #end(reason: Error): void {
     const before = this.#leave()
     if (before === 'over') return
@@ -260,7 +266,7 @@ const unreachable = (url: string, cause: unknown) =>
 
 const EXPIRED = 'Replace the certificate of that member, and check the clock of this machine.'
 const UNKNOWN = 'Give the authority of its certificate as tls.ca (--ca FILE).'
-/** What the user can do about an error of TLS, by the codes of OpenSSL and Node. */
+/** What the user can do about an error of TLS, by the error codes of OpenSSL and Node. */
 const HINTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     CERT_HAS_EXPIRED: EXPIRED,
@@ -281,15 +287,15 @@ const hintOf = (cause: unknown): string => {
 }
 
 /**
- * Removes what Node 24 adds after a semicolon, a command-line flag of its own: the hint of this error says
- * what to do instead.
+ * Removes what Node 24 adds after a semicolon: a command-line flag of Node. The hint of this error says what
+ * to do instead.
  */
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error
     ? cause.message.split(';', 1)[0] || (cause as NodeJS.ErrnoException).code || cause.name
     : String(cause)
 
-/** Against pages that let a name of theirs lead to this machine. */
+/** The check protects against web pages that make a name of their own lead to this machine. */
 const FOREIGN_NAME =
   'A member that listens at a loopback address takes no name but localhost: give its address as its --listen says.'
 

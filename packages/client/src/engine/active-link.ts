@@ -1,5 +1,5 @@
-// Driver: what all calls of a store share: the link in use, the ids, the times of sending, and the pause
-// before a retry.
+// Driver: what all calls of a store share: the link in use, the ids, the times at which requests are sent,
+// and the pause before a retry.
 
 import type { Clock, Instant, Random, Timer } from '@latchkey/base'
 import type { ClusterBound } from '@latchkey/lock'
@@ -54,7 +54,7 @@ export class ActiveLink {
     return this.#router().home
   }
 
-  /** The link for calls that need no leader: an embedded store sends them to its own member. */
+  /** The link for calls that need no leader. An embedded store sends them to its own member. */
   get local(): Live | undefined {
     return this.home ?? this.link
   }
@@ -66,8 +66,8 @@ export class ActiveLink {
   }
 
   /**
-   * Links, attempts and watches take their ids from one counter, so no id is used twice. Otherwise a late
-   * answer could be taken for the answer to another call (C5).
+   * Returns the next id. Links, attempts and watches take their ids from one counter, so no id is used twice.
+   * Otherwise a late answer could be taken for the answer to another call (C5).
    */
   nextId(): number {
     return ++this.#ids
@@ -88,7 +88,7 @@ export class ActiveLink {
     this.#router().asked(live)
   }
 
-  /** A watch is open on this link: its member sends events without a further request. */
+  /** A watch is open on this link, so its member sends events without a further request. */
   awaited(live: Live): void {
     this.#router().asked(live)
   }
@@ -104,7 +104,7 @@ export class ActiveLink {
 
   /**
    * Takes the answer to an attempt on a link that the store no longer uses. What the answer proves about
-   * cluster time still counts, because its request was not sent earlier than the call's first one.
+   * cluster time is still true, because its request was not sent earlier than the call's first one.
    */
   late(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
@@ -112,7 +112,7 @@ export class ActiveLink {
     return this.#taken(call, reply)
   }
 
-  /** The call is over: the answers to its earlier attempts are not needed any more. */
+  /** The call is over, so the answers to its earlier attempts are not needed any more. */
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)
@@ -122,8 +122,8 @@ export class ActiveLink {
   }
 
   /**
-   * Takes the answer to an attempt. The attempt is over, and the answer gives an upper bound of cluster time
-   * (CT5).
+   * Takes the answer to an attempt. The attempt is over, and the answer gives an upper bound of
+   * cluster time (CT5).
    */
   received(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
@@ -138,8 +138,8 @@ export class ActiveLink {
   }
 
   /**
-   * One log entry answers hundreds of calls of one turn, and all these answers prove the same bound: it is
-   * learned once.
+   * Learns the bound that an answer proves. One log entry answers hundreds of calls of one turn, and all
+   * these answers prove the same bound, so it is learned once.
    */
   #learn(time: number, sentAt: Instant): void {
     if (time === this.#learnedTime && sentAt === this.#learnedFrom) return
@@ -162,7 +162,7 @@ export class ActiveLink {
     })
   }
 
-  /** A call succeeded: the next pause is a short one again. */
+  /** A call has succeeded, so the next pause is a short one again. */
   wentWell(): void {
     this.#pause = LEAST_PAUSE
   }

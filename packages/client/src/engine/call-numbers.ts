@@ -1,9 +1,10 @@
 // Rule: the numbers of a session's calls (docs/locks.md, 6).
 // Laws:
-// - a number is given once; it stays open until it is certain that the members will not execute it later;
-// - `done` is the least open number: all numbers below it are finished, and the members refuse them for ever;
-// - next - done stays within the window, so that the members never keep more answers than they promised to
-//   keep.
+// - a number is given once. It stays open until it is certain that the members will not execute it later.
+// - `done` is the lowest open number. All numbers below it are finished, and the members refuse
+//   them for ever.
+// - next - done stays within the window, so that the members never keep more answers than they
+//   promised to keep.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'

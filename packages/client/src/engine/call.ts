@@ -1,11 +1,11 @@
-// Rule: the state of one call, from the request until the answer. The engine changes it; the caller holds the
+// Rule: the state of one call, from the request until the answer. The engine changes it. The caller has the
 // promise behind `resolve` and `reject`.
 
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
 import type { Link } from '../link.js'
 import type { Due } from './deadlines.js'
-import type { CallState } from './outcomes.js'
+import type { CallState } from './outcome-of-answer.js'
 import type { CallTrace } from '../tracing/call-trace.js'
 import type { InFlightRequests } from './in-flight-requests.js'
 
@@ -20,7 +20,7 @@ export type Payload =
     }
 
 export interface CallOptions {
-  /** Milliseconds; undefined: no limit. */
+  /** In milliseconds. Undefined means without limit. */
   readonly timeout?: number | undefined
   /** A deadline in the time of clock.now(), instead of a timeout. */
   readonly due?: number | undefined
@@ -40,12 +40,15 @@ export interface Live {
   /** The requests that have no answer yet, by id. */
   readonly inflight: InFlightRequests<Call>
   leader: LeaderReply | undefined
-  /** The number of frozen views (snapshots) that this store holds open at this member. */
+  /** How many views this store holds open at this member. */
   views: number
   open: boolean
-  /** The member was removed and the store has no other one: the error of all calls that need the cluster. */
+  /**
+   * The error of all calls that need the cluster. It is set if the member was removed from its cluster and
+   * the store has no other member.
+   */
   stranded: LatchkeyError | undefined
-  /** Only for the link to the store's own member: that member does not reach the leader. */
+  /** Only for the link to the store's own member: true if that member has lost contact with the leader. */
   cutOff: boolean
 }
 
@@ -54,7 +57,7 @@ const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'metrics', '
 
 export class Call implements Due {
   readonly payload: Payload
-  /** undefined: nobody listens to calls. */
+  /** Undefined if the call is not traced. */
   trace: CallTrace | undefined = undefined
   readonly #reject: (error: unknown) => void
   readonly #convert: Convert<unknown>
@@ -67,28 +70,28 @@ export class Call implements Due {
   /** The current attempt: its id, and the link on which it was sent. */
   id = 0
   live: Live | undefined = undefined
-  /** Attempts on links that the store has left. If an answer to one of them arrives, it counts. */
+  /** Attempts on links that the store has left. An answer to one of them is still valid. */
   earlier: { readonly live: Live; readonly id: number }[] | undefined = undefined
-  /** The time at which the first attempt was sent: the bound of cluster time is counted from there (CT5). */
+  /** When the first attempt was sent. The bound of cluster time is counted from there (CT5). */
   sentAt: Instant | undefined = undefined
   /** The last reason why the call was refused without being executed. */
   refusal: LatchkeyError | undefined = undefined
 
-  /** The number of the call in its session; 0: the call has no number yet. */
+  /** The number of the call in its session. 0 means that it has no number yet. */
   number = 0
   session = 0
-  /** The outcome of some attempt is unknown: only an answer to the same number will show it. */
+  /** True if the outcome of some attempt is unknown. Only an answer to the same number will show it. */
   uncertain = false
   /** The link on which the answer arrived. */
   answeredBy: Live | undefined = undefined
-  /** Only for a read of a frozen view: the only link whose member can answer it. */
+  /** Only for a read of a view: the only link whose member can answer it. */
   home: Live | undefined = undefined
 
-  /** The caller has its result or its error. */
+  /** True when the caller has its result or its error. */
   settled = false
-  /** The caller got its error before the outcome was known: the number is being cancelled. */
+  /** True if the caller got its error before the outcome was known. The number is then being cancelled. */
   abandoned = false
-  /** It is certain that the members will not execute this number later. */
+  /** True when it is certain that the members will not execute this number later. */
   finished = false
   onFinished: ((error?: LatchkeyError) => void)[] | undefined = undefined
 
@@ -129,14 +132,14 @@ export class Call implements Due {
     this.#reject(error)
   }
 
-  /** That of the member that answered, or was asked last. */
+  /** The address of the member that has answered, or that was asked last. */
   get #address(): string | undefined {
     return (this.answeredBy ?? this.live)?.url
   }
 
   /**
-   * False for what one member can answer alone: its status, stale reads, and reads of a frozen view, which
-   * was confirmed when it was opened.
+   * False for calls that one member can answer alone: its status, stale reads, and reads of a view, which was
+   * confirmed when it was opened.
    */
   get needsCluster(): boolean {
     const { payload } = this

@@ -1,5 +1,5 @@
-// Rule: the events of a store: the differences between two reports of a member about its cluster, and the
-// state of the connection.
+// Rule: makes the events of a store, from the differences between two reports of a member about its cluster,
+// and from the state of the connection.
 
 import type { Emitter } from '@latchkey/base'
 import type { LeaderReply, MemberTuple, Status, StoreEvents } from '@latchkey/protocol'
@@ -8,7 +8,7 @@ const EVERYWHERE = ['leader', 'role', 'member'] as const
 export const REMOTE_EVENTS = [...EVERYWHERE, 'connected', 'disconnected', 'moved'] as const
 export const EMBEDDED_EVENTS = [...EVERYWHERE, 'quorum'] as const
 
-/** The connection of a remote store. An embedded store has no events about connections. */
+/** Events about the connection of a remote store. An embedded store has none. */
 export class LinkEvents {
   readonly #events: Emitter<StoreEvents>
   /** The URL of the connected member, as the last event reported it. */

@@ -1,27 +1,27 @@
-// Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). Owns the session and every
-// number in it.
+// Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). It owns the session and
+// every number in it.
 // Laws:
-// - a command gets its number when it is first sent, and keeps its number and its bytes for ever;
-// - a command whose outcome is unknown is only ever sent again with the same number and the same bytes;
+// - a command gets its number when it is first sent, and keeps its number and its bytes for ever.
+// - a command whose outcome is unknown is only ever sent again with the same number and the same bytes.
 // - if the caller has left while the outcome is unknown, the number is cancelled in the background, so that
-//   the command is not executed later;
-// - a command that was never handed to a member may wait, move to another session, or end as not applied.
+//   the command is not executed later.
+// - a command that was never given to a member may wait, move to another session, or end as not applied.
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
 import { SessionUpkeep } from './session-upkeep.js'
 import type { PendingCalls } from './pending-calls.js'
-import { judgeCommand, sessionOver } from './outcomes.js'
+import { judgeCommand, sessionOver } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 import type { Session } from './session.js'
 
-/** The most commands that wait for a number or for a leader; the next one fails with ERR_BUSY. */
+/** How many commands may wait for a number or for a leader. The next one fails with ERR_BUSY. */
 const WAITING = 65_536
 const WAITING_BYTES = 64 * 1024 * 1024
-/** The most bytes of commands that have a number and no answer; the others wait for a number. */
+/** How many bytes of commands may have a number and no answer. The other commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
-/** How many commands are sent again at once to a session that was full. */
+/** How many commands are sent again at once to a session that had too many kept answers. */
 const FEW = 4
 
 export class Commands {
@@ -35,7 +35,7 @@ export class Commands {
   #openBytes = 0
   /** Commands that have a number and wait to be sent again. */
   #again: Call[] = []
-  /** A command in #again was refused because the session already keeps as many answers as it may. */
+  /** True if a command in #again was refused because the session already keeps as many answers as it may. */
   #full = false
   #session: Session | undefined
   #barriers = 0
@@ -54,7 +54,7 @@ export class Commands {
     })
   }
 
-  /** A caller waits for a push that answers no request: the grant of a lock. */
+  /** True if a caller waits for a push that answers no request, such as the grant of a lock. */
   get awaits(): boolean {
     return this.#upkeep.keep.inUse
   }
@@ -68,7 +68,7 @@ export class Commands {
     return this.#session !== undefined && !this.#session.numbers.room
   }
 
-  // ---- calls come in
+  // ---- New calls
 
   submit(call: Call): void {
     if (this.#fresh.length === 0 && this.#sendable()) return this.#number(call)
@@ -84,8 +84,8 @@ export class Commands {
   }
 
   /**
-   * Keeps the session alive although no command is sent, because a caller waits in a lock's queue. Returns
-   * the function that ends this.
+   * Keeps the session alive even if no command is sent, because a caller waits in a lock's queue. The
+   * returned function ends this.
    */
   use(): () => void {
     const end = this.#upkeep.keep.use()
@@ -93,7 +93,7 @@ export class Commands {
     return end
   }
 
-  /** New commands wait until the returned function has been called. */
+  /** Makes new commands wait until the returned function has been called. */
   barrier(): () => void {
     this.#barriers++
     let up = true
@@ -117,11 +117,11 @@ export class Commands {
     )
   }
 
-  // ---- commands go out
+  // ---- Sending commands
 
   /**
-   * There is a new link or leader, or the pause is over: commands that were sent before go first, in their
-   * order.
+   * Called if there is a new link or leader, or if the pause is over. Commands that were sent before go
+   * first, in their order.
    */
   resume(): void {
     const live = this.#activeLink.leading
@@ -132,8 +132,8 @@ export class Commands {
   }
 
   /**
-   * A session that was full gets only a few commands at a time: most of them would be refused again, and each
-   * refusal costs sending the whole command.
+   * Sends commands again. A session that had too many kept answers gets only a few at a time: most of them
+   * would be refused again, and for each refusal the whole command is sent.
    */
   #sendAgain(live: Live): void {
     const again = this.#again
@@ -174,10 +174,10 @@ export class Commands {
     this.#activeLink.send(live, call, { kind: 'command', id, session, number, done, body: bodyOf(call) })
   }
 
-  // ---- the session
+  // ---- The session
 
   /**
-   * A session that may have ended is not used any more, unless a command in it is still open: the outcome of
+   * Stops using a session that may have ended, unless a command in it is still open, because the outcome of
    * that command must be known first.
    */
   #dropStale(): void {
@@ -194,7 +194,7 @@ export class Commands {
   }
 
   /**
-   * No session could be opened. A permanent reason ends all waiting commands; any other reason is kept for
+   * No session could be opened. A permanent reason ends all waiting commands. Any other reason is kept for
    * the error at their deadline.
    */
   #refused(answer: Answer, never: boolean): void {
@@ -209,8 +209,8 @@ export class Commands {
   }
 
   /**
-   * The session has ended, or the store met another cluster. The outcome of the commands sent in this session
-   * stays unknown, unless their answers are still on the way.
+   * The session has ended, or the store has met another cluster. The outcome of the commands that were sent
+   * in this session stays unknown, unless their answers are still under way.
    */
   over(id: number): void {
     const session = this.#session
@@ -221,15 +221,15 @@ export class Commands {
     this.pump()
   }
 
-  /** The cluster will send no answer any more: this store cannot learn the outcome of what it has sent. */
+  /** The cluster will send no answer any more, so this store cannot learn the outcome of what it has sent. */
   strand(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)
     this.over(this.sessionId ?? 0)
   }
 
   /**
-   * The session of this call is over. If the call was certainly never handed to a member, it moves to the
-   * next session.
+   * The session of this call is over. If the call was certainly never given to a member, it moves to
+   * the next session.
    */
   #outlived(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
@@ -238,8 +238,8 @@ export class Commands {
   }
 
   /**
-   * The member did not execute this attempt. If it was the only attempt, the call moves to the next session;
-   * an earlier attempt may have been executed.
+   * The member did not execute this attempt. If it was the only attempt, the call moves to the next session.
+   * Otherwise an earlier attempt may have been executed.
    */
   #refusedAsOver(call: Call): void {
     // over() handles all open calls of the session, and this call is one of them.
@@ -253,7 +253,7 @@ export class Commands {
     this.#pendingCalls.tell(call, sessionOver())
   }
 
-  // ---- answers
+  // ---- Answers
 
   received(live: Live, call: Call, reply: AnswerReply): void {
     if (call.live !== live || call.id !== reply.id) return this.#late(live, call, reply)
@@ -275,7 +275,7 @@ export class Commands {
 
   /**
    * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
-   * due. Only a final answer counts: any other one says nothing about the newer attempt.
+   * due. Only a final answer is used, because any other one says nothing about the newer attempt.
    */
   #late(live: Live, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
@@ -309,8 +309,8 @@ export class Commands {
   }
 
   /**
-   * The attempt ended without a final answer. An abandoned call is not sent again: its cancel shows the
-   * outcome, or the number is finished now.
+   * The attempt has ended without a final answer. An abandoned call is not sent again: the request that
+   * cancels it shows the outcome, or the number is finished now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -328,22 +328,22 @@ export class Commands {
   }
 
   /**
-   * The store has left the link on which the command was sent: the command is sent again, and an answer on
-   * the old link still counts.
+   * The store has left the link on which the command was sent. The command is sent again, and an answer on
+   * the old link is still valid.
    */
   left(live: Live, call: Call): void {
     if (call.role !== 'user') {
       live.inflight.delete(call.id)
       return this.lost(call)
     }
-    // The session of this call is over: only the old link may still bring an answer.
+    // The session of this call is over, so only the old link may still bring an answer.
     if (call.session !== this.#session?.id) return
     this.#activeLink.leave(call)
     call.uncertain = true
     this.#wait(call)
   }
 
-  // ---- callers that leave
+  // ---- Callers that leave
 
   gaveUp(call: Call): void {
     if (call.number === 0) {
@@ -355,7 +355,7 @@ export class Commands {
     this.#upkeep.cancel(call)
   }
 
-  // ---- the end
+  // ---- The end
 
   /** Removes and returns the calls that were never sent. */
   waiting(): Call[] {

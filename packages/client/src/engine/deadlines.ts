@@ -1,19 +1,19 @@
-// Driver: one timer for any number of deadlines. To add or remove one costs the same for one deadline as for
-// a hundred thousand.
+// Driver: one timer for any number of deadlines. Adding or removing a deadline takes the same time for one
+// deadline as for a hundred thousand.
 
 import { type Clock, Heap, type Timer } from '@latchkey/base'
 
 /** An item with a deadline is itself a node of the linked list of its bucket. */
 export interface Due {
-  /** The number of the bucket; 0: the item is in no bucket. */
+  /** The number of the bucket, or 0 if the item is in no bucket. */
   bucket: number
   before: Due | undefined
   after: Due | undefined
 }
 
-/** Deadlines are rounded up to a multiple of this, in ms: no item ends before its time. */
+/** In ms. Deadlines are rounded up to a multiple of this, so no item ends before its time. */
 const WIDTH = 4
-/** The number of empty buckets that the heap may hold, unless there are more buckets with items. */
+/** How many empty buckets the heap may hold, unless there are more buckets with items. */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends Due> {
@@ -21,7 +21,7 @@ export class Deadlines<Item extends Due> {
   readonly #onDue: (item: Item) => void
   /** The first item of each bucket that is not empty. */
   readonly #heads = new Map<number, Item>()
-  /** The numbers of the buckets, the least first. A bucket may have become empty. */
+  /** The numbers of the buckets, the lowest first. A bucket may have become empty. */
   readonly #order = new Heap<number>((a, b) => a < b)
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
@@ -46,8 +46,8 @@ export class Deadlines<Item extends Due> {
   }
 
   /**
-   * A call that is answered long before its deadline leaves an empty bucket in the heap. Without this
-   * cleaning the heap would grow with each such call.
+   * Removes empty buckets. A call that is answered long before its deadline leaves an empty bucket in the
+   * heap, so without this the heap would grow with each such call.
    */
   #forgetEmpty(): void {
     this.#order.clear()
@@ -59,7 +59,10 @@ export class Deadlines<Item extends Due> {
     return this.#order.size
   }
 
-  /** Leaves the timer set: a timer that fires for nothing costs less than a new timer for each call. */
+  /**
+   * Removes the item. The timer stays set, because a timer that fires in vain takes less time than a new
+   * timer for each call.
+   */
   remove(item: Item): void {
     if (item.bucket === 0) return
     const { before, after } = item
@@ -71,7 +74,7 @@ export class Deadlines<Item extends Due> {
     item.before = item.after = undefined
   }
 
-  /** Afterwards no timer is set. */
+  /** Stops the timer. */
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -5,7 +5,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { Dial, LinkEvents } from '../link.js'
 import type { Live } from './call.js'
 import { InFlightRequests } from './in-flight-requests.js'
-import type { Route } from './route.js'
+import type { Route } from './route-to-members.js'
 
 interface Attempt {
   readonly stop: AbortController
@@ -18,7 +18,7 @@ export class Dialler {
   readonly #eventsOf: (live: Live) => LinkEvents
   readonly #attempts = new Set<Attempt>()
 
-  /** `eventsOf`: what a link reports, also before `dial` has reported the link itself. */
+  /** `eventsOf` receives what a link reports, even before `dial` has reported the link itself. */
   constructor(route: Route, clock: Clock, eventsOf: (live: Live) => LinkEvents) {
     this.#route = route
     this.#clock = clock
@@ -30,8 +30,9 @@ export class Dialler {
   }
 
   /**
-   * Calls either `arrived` with a link that is open, or `failed`. An attempt that `stop` ends has failed.
-   * `url` undefined: the own member of an embedded store. `patience`: the longest time of the attempt, ms.
+   * Calls either `arrived` with an open link, or `failed`. An attempt that `stop` ends has failed. If `url`
+   * is undefined, the own member of an embedded store is dialled. `patience` is the longest time of the
+   * attempt in ms.
    */
   async dial(
     url: string | undefined,

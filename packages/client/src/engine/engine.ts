@@ -1,7 +1,7 @@
 // Driver: the session engine. It sends what a store asks over the open link, until the answer arrives or the
 // call's time is over. It uses only the clock, the random source and the links that it is given.
-// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). Each
-// law is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
+// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The
+// file that keeps a law states it: commands.ts, outcome-of-answer.ts, session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
@@ -18,13 +18,13 @@ import { Call, type CallOptions, type Convert, type Live, type Payload } from '.
 import { Commands } from './commands.js'
 import { again, PendingCalls } from './pending-calls.js'
 import { EphemeralKeys } from './ephemeral-keys.js'
-import { barred, closed, withoutLeader } from './outcomes.js'
+import { barred, closed, withoutLeader } from './outcome-of-answer.js'
 import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
 import { EMBEDDED_EVENTS, LinkEvents, REMOTE_EVENTS } from './cluster-events.js'
 import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
 import { LinkReports } from './link-reports.js'
-import type { Route, RouterEvents } from './route.js'
+import type { Route, RouterEvents } from './route-to-members.js'
 import { Router } from './router.js'
 import { StoreCounts } from './store-counts.js'
 import type { Tracing } from '../tracing/tracing.js'
@@ -34,10 +34,10 @@ export interface EngineOptions {
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
-  /** Milliseconds of cluster time. */
+  /** In milliseconds of cluster time. */
   readonly sessionLife: number
   readonly drift: number
-  /** undefined: the store's calls are not followed. */
+  /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
 }
 
@@ -101,18 +101,18 @@ export class Engine {
     this.#router.start()
   }
 
-  /** The present session; undefined: there is none. */
+  /** The id of the present session, or undefined if there is none. */
   get session(): number | undefined {
     return this.#commands.sessionId
   }
 
-  /** The error of a wait that ends now, if no leader is known; undefined: a leader is known. */
+  /** The error of a wait that ends now while no leader is known. Undefined if a leader is known. */
   noLeader(): LatchkeyError | undefined {
     if (this.#activeLink.leading !== undefined) return undefined
     return withoutLeader(this.#reports.leaderless, this.#reports.lastLeader)
   }
 
-  // ---- calls of a store
+  // ---- Calls of a store
 
   /** A command for the log, executed exactly once. `body` is kept and sent unchanged. */
   command<T>(body: Uint8Array, options: CallOptions, convert: Convert<T>): Promise<T> {
@@ -127,7 +127,10 @@ export class Engine {
     })
   }
 
-  /** `changes`: the call is sent at most once; if no answer arrives, nobody knows whether it was done. */
+  /**
+   * Sends a call about the cluster. With `changes` it is sent at most once. If no answer arrives, nobody
+   * knows whether it was done.
+   */
   admin<T>(
     call: AdminCall,
     args: readonly unknown[],
@@ -140,7 +143,7 @@ export class Engine {
     })
   }
 
-  /** For a call that needs no request: throws where a call that needs one would be refused. */
+  /** For a call that needs no request: throws if a call that needs one would be refused. */
   pass({ signal }: CallOptions): void {
     this.#pendingCalls.pass(signal)
   }
@@ -174,7 +177,7 @@ export class Engine {
   }
 
   /**
-   * from undefined: the watch begins after the store's present revision. The engine reads that revision, and
+   * If from is 0, the watch begins after the store's present revision. The engine reads that revision, and
    * commands of this store wait meanwhile: they come after the call, so the watch must deliver their events.
    * A watch of locks always begins in this way.
    */
@@ -211,7 +214,10 @@ export class Engine {
     return this.#activeLink.clock
   }
 
-  /** The time left for the next part of a call. At least 1 ms: the part itself reports the timeout. */
+  /**
+   * Returns a function that returns the time left for the next part of a call. It is at least 1 ms, because
+   * the part itself reports the timeout.
+   */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
     const end = this.#activeLink.clock.now() + timeout
@@ -223,7 +229,7 @@ export class Engine {
     return this.#commands.use()
   }
 
-  /** The link stays open while a frozen view is open on it. Returns the function that ends this. */
+  /** Keeps the link open while a view is open on it. The returned function ends this. */
   keepOpen(live: Live): () => void {
     live.views++
     let kept = true
@@ -234,7 +240,7 @@ export class Engine {
     }
   }
 
-  /** Resolves at the first link, or rejects with the reason why there is none. */
+  /** Calls `done` at the first link, or `failed` with the reason why there is none. */
   connected(done: () => void, failed: (error: unknown) => void): void {
     this.#reports.connected(done, failed)
   }
@@ -244,7 +250,7 @@ export class Engine {
     return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
 
-  /** Calls after a refused token or certificate wait again, instead of being refused. */
+  /** Makes calls wait again that were refused because of the token or certificate, which are now replaced. */
   retry(): void {
     this.#router.retry()
   }
@@ -268,7 +274,7 @@ export class Engine {
     }
   }
 
-  // ---- the end
+  // ---- The end
 
   #gaveUp(call: Call): void {
     if (call.payload.what === 'command') this.#commands.gaveUp(call)
@@ -281,7 +287,7 @@ export class Engine {
     this.#endPending(error, () => true)
   }
 
-  /** The only member was removed (M12): everything that waits for the cluster gets this error. */
+  /** The only member was removed (M12), so everything that waits for the cluster gets this error. */
   #stranded(reason: LatchkeyError | undefined): void {
     if (this.#pendingCalls.stranded === reason) return
     this.#pendingCalls.stranded = reason
@@ -294,7 +300,7 @@ export class Engine {
     for (const call of this.#pending(isMeant))
       this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
     this.#watches.failAll(() => error)
-    // Waiters for a lock then ask for their state, and that call is refused.
+    // Callers that wait for a lock then ask for their state, and that call is refused.
     this.grants.attached(false)
   }
 
@@ -310,8 +316,8 @@ export class Engine {
   }
 
   /**
-   * Ends all pending calls and refuses new ones with ERR_CLOSED. Only the calls that `last` starts go on,
-   * within their own limits, until `close`: they are the last calls that this store sends.
+   * Ends all pending calls and refuses new ones with ERR_CLOSED. Only the calls that `last` starts continue,
+   * within their own limits, until `close`. They are the last calls that this store sends.
    */
   closing<T>(last: () => T): T {
     const pending = this.#pending(() => true)

@@ -1,6 +1,6 @@
-// Driver: whether this store has bound keys to its session. Law: after the first such key the session is kept
-// alive until the store closes, even if the store sends nothing else. Without this law: a worker registers
-// itself with a key, waits silently for work, and its key is deleted after 30 s.
+// Driver: remembers whether this store has put ephemeral keys. Law: after the first such key the session is
+// kept alive until the store closes, even if the store sends nothing else. Without this law: a worker
+// registers itself with a key, waits silently for work, and its key is deleted after 30 s.
 
 export class EphemeralKeys {
   readonly #use: () => () => void
@@ -11,7 +11,7 @@ export class EphemeralKeys {
     this.#use = use
   }
 
-  /** Called before a command that binds a key is sent. */
+  /** Called before a command that puts an ephemeral key is sent. */
   bind(): void {
     if (this.#inUse) return
     this.#inUse = true

@@ -1,7 +1,7 @@
-// Rule: the last error of each address that could not be used, for the errors that callers get.
+// Rule: remembers the last error of each address that could not be used, for the errors that callers get.
 //
-// Law (C49): an error that ends a wait for members names each address that was tried, with the last reason it
-// failed. Without this law: all certificates have expired, every call ends with ERR_NO_LEADER, and the
+// Law (C49): an error that ends a wait for members names each address that was tried, with the last reason
+// why it failed. Without this law: all certificates have expired, every call ends with ERR_NO_LEADER, and the
 // operator searches for members that do not run.
 
 import { shortText } from '@latchkey/base'
@@ -14,7 +14,7 @@ export class FailedAddresses {
   readonly #reasons = new Map<string, string>()
 
   failed(url: string | undefined, error: unknown): void {
-    // The store itself ended this dial: that says nothing about the address.
+    // The store itself has ended this attempt to connect, so the error says nothing about the address.
     if (url === undefined || !(error instanceof Error) || isLatchkeyError(error, 'ERR_CLOSED')) return
     this.#reasons.delete(url)
     this.#reasons.set(url, error.message)
@@ -26,7 +26,7 @@ export class FailedAddresses {
     if (url !== undefined) this.#reasons.delete(url)
   }
 
-  /** One sentence or more; undefined: no address has failed. */
+  /** Returns one or more sentences, or undefined if no address has failed. */
   describe(): string | undefined {
     const told = [...this.#reasons].map(([url, reason]) =>
       shortText(reason.includes(url) ? reason : `${url}: ${reason}`),

@@ -1,4 +1,4 @@
-// Rule: a first-in-first-out queue that does not copy its items at each shift.
+// Rule: a first-in-first-out queue that does not copy its items when one is removed.
 
 export class Queue<Item> {
   #items: (Item | undefined)[] = []
@@ -29,7 +29,8 @@ export class Queue<Item> {
   }
 
   /**
-   * One more item in the queue is not needed any more. When most are not, all of them are removed together.
+   * One more item in the queue is not needed any more. When most items are not needed, all of them are
+   * removed together.
    */
   forget(isDead: (item: Item) => boolean): void {
     if (++this.#dead < 1024 || this.#dead * 2 < this.length) return

@@ -1,12 +1,12 @@
 // Rule: the requests on one link that have no answer yet, by id.
 //
-// This is no Map: V8 replaces the table of a Map that is filled and emptied with each call every few hundred
-// calls. One such table that has become old keeps all later tables, and the calls in them, from being
-// collected while they are young.
+// This class does not use a Map. V8 replaces the table of a Map every few hundred calls if an entry is added
+// and deleted with each call. Once such a table is in the old generation, all later tables and the calls in
+// them cannot be collected while they are young.
 
 /**
- * Ids grow by one or a little more: requests with this many consecutive ids have slots of their own in an
- * array.
+ * Ids grow by one or a little more. As many requests with consecutive ids as this have slots of their
+ * own in an array.
  */
 const PLACES = 1024
 

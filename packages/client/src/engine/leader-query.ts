@@ -1,13 +1,13 @@
 // Driver: asks another member who leads, while the member in use is silent (silence-detector.ts).
 //
 // Laws:
-// - the store asks one member at a time, until that member names another leader or the silent member sends
-//   something;
-// - if a member does not accept the connection, the store asks the next one, after a pause that grows each
-//   time;
-// - the store leaves the silent member when the asked one names a leader of a later term: a term has only one
-//   leader. When the silence is sure, the store leaves the silent member for any member that accepts the
-//   connection and has a leader: then it is the connection that is cut.
+// - the store asks one member at a time, until that member names another leader or the silent member
+//   sends something.
+// - if a member does not accept the connection, the store asks the next one, after a pause that
+//   grows each time.
+// - the store leaves the silent member if the asked one names a leader of a later term, because a term has
+//   only one leader. Once the silence is certain, the store leaves the silent member for any member that
+//   accepts the connection and has a leader: then it is the connection that is cut.
 
 import type { Clock, Random } from '@latchkey/base'
 import type { Live } from './call.js'
@@ -16,12 +16,12 @@ interface LeaderQueryPorts {
   readonly clock: Clock
   readonly random: Random
   active(): Live | undefined
-  /** The addresses of members; empty where there is only one. */
+  /** The addresses of members. Empty if there is only one. */
   addresses(): readonly string[]
   dial(url: string, arrived: (live: Live) => void, patience: number, failed: (error: unknown) => void): void
   /** The member at that address did not accept the connection. */
   failed(url: string, error: unknown): void
-  /** This link is used from now on, as no other link is left. */
+  /** This link is used from now on, because the store has no other one. */
   welcome(live: Live): void
   move(from: Live, to: Live): void
   shut(live: Live): void
@@ -31,7 +31,7 @@ interface LeaderQueryPorts {
 const PATIENCE = 0.75
 const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
-/** The pause before the store asks another member, ms. It doubles after each member that did not help. */
+/** In ms, the pause before the store asks another member. It doubles after each member that did not help. */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
@@ -46,7 +46,7 @@ export class LeaderQuery {
     this.#ports = ports
   }
 
-  /** `from` is silent. Called again while the silence lasts. */
+  /** `from` is silent. It is called again and again while the silence lasts. */
   suspected(from: Live, sure: boolean): void {
     const asked = this.#asked
     if (asked === undefined) this.#ask(from)
@@ -59,8 +59,8 @@ export class LeaderQuery {
     if (clock.now() < this.#pauseEnds) return
     const others = ports.addresses().filter((url) => url !== from.url)
     if (this.#next === 0) this.#next = ports.random.between(0, others.length + 1)
-    // If there is no other member, the connection may be dead and not the member: the store dials the same
-    // member again.
+    // If there is no other member, perhaps only the connection is dead. So the store dials the
+    // same member again.
     const url = others[this.#next++ % others.length] ?? from.url
     if (url === undefined) return
     this.#asked = 'dialling'
@@ -75,7 +75,7 @@ export class LeaderQuery {
 
   #arrived(from: Live, live: Live): void {
     const ports = this.#ports
-    // The silent link has closed in the meantime: any member will do.
+    // The silent link has closed in the meantime, so any member will do.
     if (ports.active() === undefined) return ports.welcome(live)
     if (this.#asked !== 'dialling' || from !== ports.active()) return ports.shut(live)
     this.#asked = live
@@ -83,8 +83,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Returns true when `live` is the link of the asked member: its report about the leader was only for this
-   * query.
+   * Returns true if `live` is the link of the asked member, so that its report about the leader was only
+   * for this query.
    */
   heard(live: Live): boolean {
     if (live !== this.#asked) return false
@@ -103,7 +103,7 @@ export class LeaderQuery {
     this.#ports.move(from, to)
   }
 
-  /** The link to the asked member, if it is open: the caller owns it from now on. */
+  /** Returns the link to the asked member if it is open. The caller owns it from now on. */
   take(): Live | undefined {
     const asked = this.#asked
     this.#asked = undefined

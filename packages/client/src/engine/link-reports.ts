@@ -1,4 +1,4 @@
-// Driver: hands on what links report: answers, events, grants and ends of waits, the leader, and that a link
+// Driver: passes on what links report: answers, events, grants and ends of waits, the leader, and that a link
 // was opened, lost or left.
 
 import type { Emitter } from '@latchkey/base'
@@ -20,7 +20,7 @@ interface Receivers {
   readonly grants: GrantPushes
   readonly bound: ClusterBound
   readonly events: Emitter<StoreEvents>
-  /** undefined: an embedded store, which has no events about connections. */
+  /** Undefined for an embedded store, which has no events about connections. */
   readonly linkEvents: LinkEvents | undefined
 }
 
@@ -31,7 +31,7 @@ export class LinkReports {
   #lastLeader: string | undefined
   /** The session that was last attached. */
   #attached: number | undefined
-  /** The last connection was lost, and no other one has been made yet. */
+  /** True if the last connection was lost, and no other one has been made yet. */
   #isCutOff = false
 
   constructor(to: Receivers) {
@@ -53,7 +53,10 @@ export class LinkReports {
     return this.#lastLeader
   }
 
-  /** `done` is called at the first link, `failed` each time that an address cannot be reached until then. */
+  /**
+   * `done` is called at the first link. Until then `failed` is called each time that an address
+   * cannot be reached.
+   */
   connected(done: () => void, failed: (error: unknown) => void): void {
     if (this.#to.activeLink.link) done()
     else this.#connected.push({ done, failed })
@@ -85,7 +88,7 @@ export class LinkReports {
     if (leader.id !== undefined) this.resume()
   }
 
-  /** A leader is known, or the pause before a retry is over: what waits is sent. */
+  /** A leader is known, or the pause before a retry is over, so waiting calls are sent. */
   resume(): void {
     this.#to.commands.resume()
     this.#to.readsAndAdmin.pump()
@@ -124,7 +127,7 @@ export class LinkReports {
       if (call.payload.what === 'command') commands.lost(call)
       else readsAndAdmin.lost(call, reason)
     }
-    // The store had left this link and another one is active. No report of the active link would wake the
+    // The store had left this link, and another one is active. No report of the active link would wake the
     // calls that waited for an answer here, so a timer does.
     if (owed.length > 0 && activeLink.link) activeLink.later()
     linkEvents?.lost(live.url, reason)

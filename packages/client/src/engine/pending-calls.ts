@@ -1,25 +1,25 @@
-// Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller,
-// once.
+// Driver: what calls of every kind have in common: they are admitted, they have a deadline and a signal, and
+// their caller is told the result once.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
-import { type CallState, aborted, overdue, type Leaderless, tellLeader } from './outcomes.js'
+import { type CallState, aborted, overdue, type Leaderless, tellLeader } from './outcome-of-answer.js'
 
 interface PendingCallsPorts {
   leaderKnown(): boolean
-  /** What a member said last, while nobody leads. */
+  /** What a member has said last, while no member leads. */
   leaderless(): Leaderless | undefined
-  /** Who led last, as far as this store has been told. */
+  /** The last leader, as far as this store was told. */
   lastLeader(): string | undefined
-  /** While there is no link at all: why not. */
+  /** If there is no link at all: why not. */
   unreached(): string | undefined
-  /** Would a command wait for a number just now? */
+  /** Whether a command would have to wait for a number now. */
   crowded(): boolean
-  /** The caller was told; what is left of the call is for whoever owns it. */
+  /** The caller was told. The owner of the call handles what is left of it. */
   gaveUp(call: Call): void
-  /** The call is over: nobody waits for its earlier attempts. */
+  /** The call is over, so nobody waits for its earlier attempts. */
   forget(call: Call): void
 }
 
@@ -35,9 +35,9 @@ export class PendingCalls {
   readonly #clock: Clock
   readonly #port: PendingCallsPorts
   readonly #deadlines: Deadlines<Call>
-  /** Why nothing is admitted any more, or not now. */
+  /** Returns why no call is admitted any more, or not at present. */
   refusal: (() => LatchkeyError) | undefined
-  /** Why nothing that needs the cluster is admitted. */
+  /** Why no call that needs the cluster is admitted. */
   stranded: LatchkeyError | undefined
 
   constructor(clock: Clock, port: PendingCallsPorts) {
@@ -46,14 +46,14 @@ export class PendingCalls {
     this.#deadlines = new Deadlines<Call>(clock, (call) => this.#overdue(call))
   }
 
-  /** For a call that has nothing to ask: it throws where one that asks would be refused. */
+  /** For a call that needs no request: throws if a call that needs one would be refused. */
   pass(signal: AbortSignal | undefined): void {
     const refusal = this.refusalNow()
     if (refusal) throw refusal
     if (signal?.aborted) throw aborted(NOTHING_SENT, signal.reason)
   }
 
-  /** False: it was refused, and its caller told. */
+  /** Returns false if the call was refused. Its caller was told then. */
   admit(call: Call, options: CallOptions): boolean {
     const { signal, timeout } = options
     const due = timeout === undefined ? options.due : this.#clock.now() + timeout
@@ -67,7 +67,7 @@ export class PendingCalls {
     return true
   }
 
-  /** What a call that needs the cluster is refused with just now. */
+  /** Returns the error with which a call that needs the cluster is refused now. */
   refusalNow(): LatchkeyError | undefined {
     return this.refusal?.() ?? (this.stranded && again(this.stranded))
   }
@@ -87,7 +87,7 @@ export class PendingCalls {
     return call.callState(this.#port.leaderKnown(), call.number === 0 && this.#port.crowded())
   }
 
-  /** Ends the call for its caller, whatever may still become of it. */
+  /** Ends the call for its caller. The call may still be executed. */
   giveUp(call: Call, error: LatchkeyError): void {
     if (call.settled) return
     this.tell(call, error)
@@ -109,7 +109,7 @@ export class PendingCalls {
     return tellLeader(error, this.#port.lastLeader())
   }
 
-  /** False: the caller was told before. */
+  /** Returns false if the caller was told before. */
   #leave(call: Call): boolean {
     if (call.settled) return false
     call.settled = true
@@ -125,7 +125,7 @@ export class PendingCalls {
   }
 }
 
-/** Each caller gets an error of its own; what it asked was not sent. */
+/** Makes a new error for each caller. The caller's request was not sent. */
 export const again = (error: LatchkeyError): LatchkeyError =>
   new LatchkeyError(error.code, error.message, {
     cause: error,

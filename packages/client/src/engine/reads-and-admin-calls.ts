@@ -1,19 +1,19 @@
-// Driver: sends reads and calls about the cluster. They have no number: a read is sent again until it is
-// answered; a call that changes the cluster is sent once.
+// Driver: sends reads and calls about the cluster. They have no number. A read is sent again until it is
+// answered. A call that changes the cluster is sent once.
 //
-// Law: each call that waits here is woken: by a new link or leader, by an answer that makes room, or by a
-// timer. Code that adds a waiting call sets that timer if none of the other two is certain to come.
+// Law: each call that waits here is woken by a new link or leader, by an answer that makes room, or by a
+// timer. Code that adds a waiting call sets that timer if neither of the other two is certain to come.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
 import type { PendingCalls } from './pending-calls.js'
-import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcomes.js'
+import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 
-/** The most calls without an answer; others wait here. */
+/** How many calls may be without an answer. Further calls wait here. */
 const IN_FLIGHT = 8_192
-/** The most waiting calls; the next one fails with ERR_BUSY. */
+/** How many calls may wait. The next one fails with ERR_BUSY. */
 const WAITING = 65_536
 
 export class ReadsAndAdminCalls {
@@ -50,7 +50,7 @@ export class ReadsAndAdminCalls {
     return needsLeader(call) ? this.#activeLink.leading : this.#activeLink.local
   }
 
-  /** Some waiting calls may be sent now. */
+  /** Sends waiting calls that may be sent now. */
   pump(): void {
     this.#drain(this.#anywhere, this.#activeLink.local)
     this.#drain(this.#linear, this.#activeLink.leading)
@@ -118,8 +118,8 @@ export class ReadsAndAdminCalls {
   }
 
   /**
-   * The store has left the link on which the call was sent. A frozen view exists only at that member, and a
-   * call that changes the cluster is sent once: neither is sent again.
+   * The store has left the link on which the call was sent. A view exists only at that member, and a call
+   * that changes the cluster is sent once, so neither is sent again.
    */
   left(call: Call): void {
     if (call.settled || call.home || (call.payload.what === 'admin' && call.payload.changes)) return
@@ -135,7 +135,7 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.settle(live)
-    // There is room for a waiting call, and perhaps no answer will come that would wake it.
+    // There is room for a waiting call. Perhaps no answer will come that would wake it, so a timer does.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 
@@ -147,5 +147,5 @@ export class ReadsAndAdminCalls {
   }
 }
 
-/** A read of a frozen view can be answered only on the link where the view is open. */
+/** A read of a view can be answered only on the link on which the view is open. */
 const needsLeader = ({ payload, home }: Call) => payload.what === 'read' && !payload.stale && !home

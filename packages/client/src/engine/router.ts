@@ -1,17 +1,17 @@
-// Driver: owns the links of a store. Keeps one open to some member, prefers the leader, and opens another at
-// once when it closes.
+// Driver: owns the links of a store. It keeps one open to some member, prefers the leader, and opens another
+// at once when that one closes.
 // Laws:
-// - new requests go to `active` alone; a link that the store has left stays open until everything asked on it
-//   is answered;
-// - the engine is notified once of each closed link, with everything that was unanswered on it;
-// - the store leaves a member that knows no leader for one that does: the first may be cut off, or be removed
-//   from the cluster;
+// - new requests go to `active` alone. A link that the store has left stays open until everything that was
+//   asked on it is answered.
+// - the engine is notified once of each closed link, with everything that was unanswered on it.
+// - the store leaves a member that knows no leader for one that does, because the first may be cut off, or be
+//   removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
-//   the silence is sure, for that other member. It asks one member at a time, and stops as soon as the silent
-//   one sends something. Requests on a link that was left for such a reason are sent again; a late answer on
-//   it still counts;
+//   the silence is certain, for that other member. It asks one member at a time, and stops as soon as the
+//   silent one sends something. Requests on a link that was left for such a reason are sent again, and a late
+//   answer on it is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
-//   off (third-member.ts).
+//   off from the leader (link-to-third-member.ts).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { type LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
@@ -20,15 +20,15 @@ import { Dialler, shut } from './dialler.js'
 import { FailedAddresses } from './failed-addresses.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
-import type { Route, RouterEvents } from './route.js'
-import { ThirdMember } from './third-member.js'
+import type { Route, RouterEvents } from './route-to-members.js'
+import { ThirdMember } from './link-to-third-member.js'
 
-/** If a dial has no answer after this time, the next address is dialled as well, ms. */
+/** In ms. If an attempt to connect has no answer after this time, the next address is dialled too. */
 const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
-/** How long a member may know no leader before the others are asked, one each time, ms. */
+/** In ms, how long a member may know no leader before the other members are asked, one each time. */
 const LEADERLESS = 500
 
 export class Router {
@@ -50,8 +50,8 @@ export class Router {
   #moving: string | undefined
   #seeking: Timer | undefined
   /**
-   * Links that were opened to learn whether their member knows a leader, each with the link that it may
-   * replace.
+   * Links that were opened to learn whether their member knows a leader, each with the link that
+   * it may replace.
    */
   readonly #visits = new Map<Live, Live>()
   readonly #silence: SilenceDetector
@@ -134,17 +134,20 @@ export class Router {
   }
 
   /**
-   * Called when an answer has arrived on a link: a link that the store has left is closed after its last
-   * answer.
+   * Called when an answer has arrived on a link. A link that the store has left is closed after
+   * its last answer.
    */
   settle(live: Live): void {
     if (live === this.active || live.inflight.size > 0 || live.views > 0) return
     if (this.#draining.delete(live)) shut(live)
   }
 
-  // ---- finding a member
+  // ---- Finding a member
 
-  /** All addresses, those most likely to work first. The address whose link closed last comes at the end. */
+  /**
+   * Tries all addresses, those most likely to work first. The address whose link has closed last
+   * comes at the end.
+   */
   #round(lost: string | undefined): void {
     if (this.#closed || this.active) return
     this.#errors = []
@@ -173,14 +176,14 @@ export class Router {
   }
 
   /**
-   * Forgets that every address refused this client, and tries them again at once: its token or certificate is
-   * another one now.
+   * Forgets that every address has refused this client, and tries them again at once, because its token or
+   * certificate was replaced.
    */
   retry(): void {
     if (this.#closed || this.active) return
     this.#events.barred(undefined)
     this.#pause = LEAST_PAUSE
-    // A dial that is under way shows what was refused.
+    // An attempt to connect that is under way still shows the former token or certificate, so it is ended.
     this.#stopDialing()
     this.#round(undefined)
   }
@@ -194,7 +197,8 @@ export class Router {
   }
 
   /**
-   * The first error of this round, if every address failed for a permanent reason: another try will not help.
+   * The first error of this round, if every address has failed for a permanent reason. Another try will
+   * not help then.
    */
   #barring(): LatchkeyError | undefined {
     const lasting = this.#errors.filter(
@@ -247,7 +251,7 @@ export class Router {
     if (live === this.home && live.cutOff) this.#thirdMember?.cutOff(true)
   }
 
-  // ---- an open link
+  // ---- An open link
 
   #eventsOf(live: Live) {
     return {
@@ -280,7 +284,10 @@ export class Router {
     this.#seekLeader()
   }
 
-  /** A member that does not lead forwards requests to the leader; a link to the leader saves that step. */
+  /**
+   * Connects to the leader. A member that does not lead must forward requests to the leader, and a link to
+   * the leader saves that step.
+   */
   #preferLeader(live: Live, leader: LeaderReply): void {
     const { url } = leader
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
@@ -314,7 +321,8 @@ export class Router {
   }
 
   /**
-   * Called when the visited member has accepted the connection, and again at its first report about a leader.
+   * Called when a member that was only asked has accepted the connection, and again at its first report
+   * about a leader.
    */
   #visit(from: Live, live: Live): void {
     this.#visits.delete(live)
@@ -323,7 +331,7 @@ export class Router {
     else this.#moved(from, live, true)
   }
 
-  /** `all`: the unanswered requests on the link that the store leaves are sent again. */
+  /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
   #moved(from: Live, to: Live, all: boolean): void {
     this.#moving = undefined
     if (this.#closed || this.active !== from) return this.#arrived(to)

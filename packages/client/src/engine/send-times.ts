@@ -1,10 +1,10 @@
-// Driver: the times at which requests are sent. Reading three clocks is too slow for each of a hundred
-// thousand calls a second.
+// Driver: the times at which requests are sent. Reading three clocks for each of a hundred thousand calls a
+// second would take too long.
 
 import type { Clock, Instant } from '@latchkey/base'
 
 /**
- * Law: the time returned is not later than the moment of the call, and at most one millisecond earlier. An
+ * Law: the returned time is not later than the moment of the call, and at most one millisecond earlier. An
  * earlier time only makes the bound of cluster time (CT5) higher, which is the safe direction.
  */
 export class SendTimes {

@@ -1,20 +1,20 @@
-// Driver: the requests that a session needs and no caller made: open it, keep it alive, close it, and cancel
-// the numbers of callers that have left. They have no number: each may be executed twice without harm, and is
-// sent again when its outcome is unknown.
+// Driver: the requests that a session needs and that no caller makes: open it, keep it alive, close it, and
+// cancel the numbers of callers that have left. These requests have no number. Each may be executed twice
+// without harm, and is sent again if its outcome is unknown.
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
 import { Call, type Live } from './call.js'
 import type { ActiveLink } from './active-link.js'
-import { KeepAlive } from './keep-alive.js'
+import { KeepAlive } from './session-keep-alive.js'
 import { Session } from './session.js'
 
 interface SessionUpkeepPorts {
   readonly session: () => Session | undefined
   opened(session: Session): void
-  /** No session could be opened. */
+  /** Called if no session could be opened. */
   refused(answer: Answer, never: boolean): void
   over(session: number): void
-  /** The members will not execute the number of `target` later. */
+  /** Called when the members will not execute the number of `target` later. */
   ended(target: Call): void
 }
 
@@ -23,7 +23,7 @@ export class SessionUpkeep {
   readonly #activeLink: ActiveLink
   readonly #port: SessionUpkeepPorts
   readonly #life: number
-  /** Calls whose callers have left, and whose numbers are to be cancelled. */
+  /** Calls whose callers have left, and whose numbers must be cancelled. */
   #left: Call[] = []
   #opening: Call | undefined
 
@@ -34,9 +34,12 @@ export class SessionUpkeep {
     this.keep = new KeepAlive(activeLink, port.session, () => this.#keepAlive())
   }
 
-  // ---- requests go out
+  // ---- Sending requests
 
-  /** A session that is opened and whose id never arrives ends by itself: so opening may be sent again too. */
+  /**
+   * A session that is opened and whose id never arrives ends by itself. So the request to open one may be
+   * sent again too.
+   */
   open(live: Live): void {
     if (this.#opening) return
     this.#opening = this.#send(live, 'open', 0, [OP.openSession, this.#life])
@@ -59,8 +62,8 @@ export class SessionUpkeep {
   }
 
   /**
-   * Waiters of this store leave their queues at once; holds stay. The request is sent, its answer is not
-   * awaited.
+   * Ends the session. Waiters of this store leave their queues at once, and holds stay. The request is sent,
+   * but nobody waits for its answer.
    */
   close(): void {
     this.keep.stop()
@@ -102,7 +105,7 @@ export class SessionUpkeep {
     return call
   }
 
-  // ---- answers come back
+  // ---- Receiving answers
 
   received(call: Call, answer: Answer, never: boolean): void {
     const { role, target } = call

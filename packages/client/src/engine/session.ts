@@ -1,10 +1,10 @@
 // Rule: a session as its client knows it (docs/locks.md, 6).
 // Laws:
-// - Take the latest request that was answered. The session is certainly alive while the time since that request
-//   was sent, by the fastest of our clocks, is shorter than the session's life. For the entry of that request
-//   came after it was sent, and cluster time never runs faster than real time.
-// - No new call gets a number in a session that may have ended. For the outcome of a call that is sent in an
-//   ended session is unknown.
+// - Take the latest request that was answered. The session is certainly alive while the time since that
+//   request was sent, by the fastest of the local clocks, is shorter than the session's life. The reason: the
+//   entry of that request came after it was sent, and cluster time never runs faster than real time.
+// - No new call gets a number in a session that may have ended, because the outcome of a call that is sent in
+//   an ended session is unknown.
 
 import { type Instant, elapsed } from '@latchkey/base'
 import type { Call } from './call.js'
@@ -27,13 +27,14 @@ export class Session {
   }
 
   /**
-   * A third of the session's life is kept in reserve for the way of the request and for the drift of clocks.
+   * Whether the session may have ended. A third of its life is kept in reserve for the time of the request on
+   * its way and for the drift of clocks.
    */
   stale(now: Instant): boolean {
     return elapsed(this.#touched, now) > (this.life * 2) / 3
   }
 
-  /** Milliseconds until the next keep-alive is due. */
+  /** In milliseconds, when the next keep-alive is due. */
   keepIn(now: Instant): number {
     return this.life / 3 - elapsed(this.#touched, now)
   }

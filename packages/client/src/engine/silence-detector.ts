@@ -1,30 +1,30 @@
-// Driver: finds out whether the member in use still answers. A stopped process or a cut cable closes no
-// connection.
+// Driver: finds out whether the member in use still answers. A stopped process or a cut cable closes
+// no connection.
 //
 // Laws:
-// - silence counts only while an answer is missing: to a request or to a probe. If no answer is missing but
-//   events or a grant may come, the link is probed once in an election timeout; otherwise the link is left
-//   alone;
-// - any received byte ends the silence, also a part of a long answer: a slow member is not a silent one;
-// - the detector counts beats of its timer, not time, and a late beat does not count: then this process stood
-//   still, and it has not yet read what the member sent meanwhile;
+// - silence counts only while an answer is missing, to a request or to a probe. If no answer is missing
+//   but events or a grant may come, the link is probed once in an election timeout. Otherwise the link
+//   is left alone.
+// - any received byte ends the silence, even a part of a long answer: a slow member is not a silent one.
+// - the detector counts the ticks (beats) of its timer, not time. A late beat does not count: this process
+//   was paused then, and it has not yet read what the member sent meanwhile.
 // - silence is suspected after a quarter of an election timeout, or later if this member was slower before.
-//   It is reported as sure within one and a half election timeouts. Each store adds a little random time, so
-//   that not all stores ask the other members at once.
+//   It is reported as certain within one and a half election timeouts. Each store adds a little random time,
+//   so that not all stores ask the other members at once.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Live } from './call.js'
 
-/** Beats in one election timeout. */
+/** How many beats the timer has in one election timeout. */
 const BEATS = 8
 const LEAST_BEATS = 2
 const MOST_BEATS = 8
 /**
- * After this many silent beats the silence is sure: one and a half election timeouts, less the first beat,
+ * After this many silent beats the silence is certain: one and a half election timeouts, less the first beat,
  * which does not count.
  */
 const SURE_BEATS = 11
-/** The limits of the election timeout that a member may report; another value is not used. */
+/** The limits of the election timeout that a member may report. A value beyond them is not used. */
 const LEAST_TIMEOUT = 50
 const MOST_TIMEOUT = 60_000
 const USUAL_TIMEOUT = 1_000
@@ -34,11 +34,11 @@ interface SilenceDetectorPorts {
   readonly random: Random
   /** The link in use. */
   active(): Live | undefined
-  /** Events or a grant may come that answer no request. */
+  /** Whether events or a grant may come that answer no request. */
   awaits(): boolean
   /** Called at each beat while the member is silent. */
   suspected(live: Live, sure: boolean): void
-  /** The member was suspected, and has sent something. */
+  /** Called when a member that was suspected has sent something. */
   lives(live: Live): void
 }
 
@@ -46,14 +46,15 @@ export class SilenceDetector {
   readonly #ports: SilenceDetectorPorts
   #live: Live | undefined
   #received = 0
-  /** An answer was missing at the last beat too. */
+  /** True if an answer was missing at the last beat too. */
   #owed = false
   #probed = false
-  /** No answer is missing: the next beat comes after a whole election timeout. */
+  /** True if no answer is missing. The next beat then comes after a whole election timeout. */
   #idle = false
   #beats = 0
   /**
-   * The longest silence in beats after which the member sent something again; it shrinks by 5 % each time.
+   * The longest silence in beats after which the member has sent something again. It shrinks by
+   * 5 % each time.
    */
   #longest = 0
   #patience = LEAST_BEATS
@@ -127,8 +128,8 @@ export class SilenceDetector {
   }
 
   /**
-   * A command may wait for other members, and a read for a disk: a probe is answered as soon as the process
-   * runs.
+   * Sends a probe. A command may wait for other members, and a read for a disk, but a probe is answered as
+   * soon as the process runs.
    */
   #probe(live: Live): void {
     this.#probed = true
@@ -136,7 +137,7 @@ export class SilenceDetector {
   }
 
   #next(live: Live): void {
-    // The store has left this link, and the detector may watch another one by now.
+    // The store has left this link, and perhaps the detector watches another one by now.
     if (this.#live !== live) return
     if (live !== this.#ports.active()) return this.stop()
     const owed = live.inflight.size > 0 || this.#probed
@@ -144,7 +145,7 @@ export class SilenceDetector {
     this.#idle = !owed
     if (owed) return this.#arm(this.#beat)
     if (!this.#ports.awaits()) return this.stop()
-    // No answer is missing: the next beat sends a probe, unless the member has sent something by then.
+    // No answer is missing. The next beat sends a probe, unless the member has sent something by then.
     this.#owed = true
     this.#arm(this.#timeout)
   }

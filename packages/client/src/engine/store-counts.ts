@@ -1,4 +1,4 @@
-// Rule: what a store counts by itself, and the metrics that are made of it: docs/metrics.md.
+// Rule: what a store itself counts, and the metrics that are made of these counts (docs/metrics.md).
 
 import type { HoldingCounts } from '@latchkey/lock'
 import type { Metric } from '@latchkey/protocol'

@@ -1,11 +1,11 @@
 // Driver: watches that survive a change of link. Each is one stream of events, and continues where it
-// stopped, whichever member serves it.
+// stopped, at whichever member serves it.
 // Laws (C11: no event is lost, repeated or out of order after a change of link):
 // - a watch delivers exactly the events of revisions up to the member's `upTo`, once and in order. Events
-//   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes: a resumed
-//   watch asks from the revision after the last complete one;
-// - a member sends no more events than its credit allows, except for the rest of a revision that it has
-//   begun.
+//   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes: a watch
+//   that is resumed asks from the revision after the last complete one.
+// - a member sends no more events than its credit allows, except for the rest of a revision that
+//   it has begun.
 
 import {
   type Answer,
@@ -17,14 +17,14 @@ import {
   errorOf,
 } from '@latchkey/protocol'
 import type { Live } from './call.js'
-import { judgeRead } from './outcomes.js'
+import { judgeRead } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
 
-/** The most events that may be on the way or wait for the reader. */
+/** How many events may be under way or wait for the reader. */
 const CREDIT = 1_024
 
 export interface WatchSink {
-  /** Only for a watch of locks: is given a LockStateResult, and returns its index. */
+  /** Only for a watch of locks. It gets a LockStateResult, and returns its index. */
   began?(state: unknown): number
   events(events: readonly EventResult[]): void
   over(error: LatchkeyError): void
@@ -36,12 +36,12 @@ export interface WatchHandle {
 }
 
 interface Watch extends WatchHandle {
-  /** What is watched; undefined: keys. */
+  /** What is watched. Undefined means keys. */
   readonly of: WatchOf | undefined
   readonly start: Uint8Array | null
   readonly end_: Uint8Array | null
   readonly sink: WatchSink
-  /** The next revision to deliver; 0: not known yet. */
+  /** The next revision to deliver. 0 means that it is not known yet. */
   from: number
   id: number
   live: Live | undefined
@@ -62,7 +62,7 @@ export class Watches {
     this.#activeLink = activeLink
   }
 
-  /** from 0: begin() sets it later. */
+  /** If from is 0, begin() sets it later. */
   open(
     start: Uint8Array | null,
     end: Uint8Array | null,
@@ -95,7 +95,7 @@ export class Watches {
     if (this.#all.has(watch)) this.#start(watch)
   }
 
-  /** There is a new link: every watch moves to it. */
+  /** There is a new link, and every watch moves to it. */
   resume(): void {
     for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
@@ -113,7 +113,7 @@ export class Watches {
     this.#activeLink.awaited(live)
   }
 
-  /** If the link to the former member is still open, that member may end the watch. */
+  /** Ends the watch at its former member, if the link to that member is still open. */
   #leave(watch: Watch): void {
     const { live, id } = watch
     watch.live = undefined
@@ -131,8 +131,8 @@ export class Watches {
   }
 
   #taken(watch: Watch, events: number): void {
-    // The reader of a watch of locks may take events that the store itself has added, so the difference may
-    // be negative.
+    // The reader of a watch of locks may take events that the store itself has added, so the difference
+    // may be negative.
     watch.untaken = Math.max(0, watch.untaken - events)
     this.#allow(watch)
   }
@@ -184,7 +184,7 @@ export class Watches {
 }
 
 /**
- * Returns the events that can be delivered now; the others stay in `partial`. The array may be shared with
+ * Returns the events that can be delivered now. The others stay in `partial`. The array may be shared with
  * other watches.
  */
 function completed(watch: Watch, events: readonly EventResult[], upTo: number): readonly EventResult[] {

@@ -7,7 +7,7 @@
 //   - A file that exists already is kept, unless `overwrite` is given. This holds also for a file that
 //     appears while the backup is being written: the final name is given by a hard link, which fails if the
 //     name is taken. A rename would replace that file without an error.
-//   - All pieces are of one frozen view at one member. If that view is lost, the backup fails with an error.
+//   - All pieces are of one view at one member. If that view is lost, the backup fails with an error.
 //     Without this law: the file consists of pieces of two moments, its checksums are wrong, and only the
 //     restore notices.
 
@@ -28,13 +28,13 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { closeView, type OpenView, openView } from './range-iterator.js'
 
-/** If no timeout is given, a backup may take any time, but each piece must come within this time, ms. */
+/** In ms. If no timeout is given, a backup may take any time, but each piece must come within this time. */
 const PIECE_MS = 30_000
 
 const BACKUP_OPTIONS = knownNames('timeout', 'signal', 'overwrite', 'progress')
 
 interface Piece extends OpenView {
-  /** null: there are no more pieces. */
+  /** null means that there are no more pieces. */
   readonly bytes: Uint8Array | null
   readonly total: number
 }
@@ -66,7 +66,10 @@ export async function writeBackup(
   }
 }
 
-/** The pieces of a backup for a caller that is no file: a download. All are of one frozen view. */
+/**
+ * Yields the pieces of a backup for a caller that does not write a file, such as a download. All
+ * are of one view.
+ */
 export const backupPieces = (engine: Engine, signal: AbortSignal): AsyncGenerator<Uint8Array, undefined> =>
   piecesOf(engine, { timeout: undefined, signal })
 
@@ -144,7 +147,7 @@ function nextPiece(
   )
 }
 
-// ---- arguments and errors
+// ---- Arguments and errors
 
 function toPath(path: unknown): string {
   if (typeof path === 'string' && path !== '') return path

@@ -22,7 +22,7 @@ import {
   toSignal,
 } from '@latchkey/protocol'
 import { LIST_OPTIONS, copyName, nameBelow, prefixBelow } from './latches.js'
-import { type PartyPort, PartyWait } from './party-wait.js'
+import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 
 export interface EnterOptions {
   /** The number of parties, from 1 to 10,000. All parties of a generation must use the same number. */
@@ -50,7 +50,7 @@ export class Barriers {
   readonly #port: PartyPort
   readonly #prefix: Uint8Array
 
-  /** Internal. */
+  /** Internal: the store creates this object. */
   constructor(port: PartyPort, prefix: Uint8Array) {
     this.#port = port
     this.#prefix = prefix

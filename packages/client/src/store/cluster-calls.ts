@@ -94,7 +94,7 @@ const NO_LIMIT = null
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** Accepts the same names as open(): a member that open() would refuse is not added either. */
+/** Accepts the same names as open(). A member with a name that open() would refuse must not be added. */
 function name(id: unknown): string {
   if (typeof id === 'string' && NAME.test(id)) return id
   throw new TypeError(
@@ -102,7 +102,7 @@ function name(id: unknown): string {
   )
 }
 
-/** Returns a text: all arguments of calls about the cluster are texts. */
+/** Returns a text, because all arguments of calls about the cluster are texts. */
 function session(id: unknown): string {
   if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= CAPS.recordNumber)
     return String(id)

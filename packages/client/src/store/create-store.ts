@@ -24,7 +24,7 @@ import {
   type StoreEvents,
 } from '@latchkey/protocol'
 import { Engine } from '../engine/engine.js'
-import type { Route } from '../engine/route.js'
+import type { Route } from '../engine/route-to-members.js'
 import { attempt } from './reject-not-throw.js'
 import type { Tracing } from '../tracing/tracing.js'
 import { backupToFile } from './backup-file.js'
@@ -33,7 +33,10 @@ import { PrefixedStore, portOf } from './prefixed-store.js'
 import type { Store } from './store.js'
 
 export interface StoreOptions {
-  /** Embedded: the own member. Remote: addresses of members, and the function that dials one. */
+  /**
+   * For an embedded store: its own member. For a remote store: addresses of members, and the function
+   * that dials one.
+   */
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
@@ -41,17 +44,17 @@ export interface StoreOptions {
   readonly newId: () => string
   readonly as?: As | undefined
   readonly onUndecodable?: OnUndecodable | undefined
-  /** In ms; default 30 s. */
+  /** In ms. The default is 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
-  /** undefined: the store's calls are not followed. */
+  /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
-  /** Runs once, after all pending calls have ended: it stops the own member. */
+  /** Runs once, after all pending calls have ended. It stops the own member. */
   readonly closeHook?: (() => Promise<void>) | undefined
 }
 
 export const DEFAULT_SESSION_LIFE = 30_000
-/** How long `close` waits for the release of holds, ms. A change of leader takes less time. */
+/** In ms, how long `close` waits for the release of holds. A change of leader takes less time. */
 const RELEASE_PATIENCE = 2_000
 
 /** Begins to dial at once. Every call waits for a link until its deadline. */
@@ -65,7 +68,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   readonly sessions: SessionCalls
   /** The port that lock objects use. HTTP uses it too, for locks that it holds for its callers. */
   readonly lockPort: LockPort
-  /** The waits at latches and barriers, also those of its subs. */
+  /** The waits at latches and barriers, of the store and its subs. */
   readonly #parties: ReadonlySet<object>
   readonly #cluster: Cluster
   readonly #locking: Locking<S>
@@ -101,7 +104,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
     this.sessions = this.#cluster.sessions
   }
 
-  // ---- locks
+  // ---- Locks
 
   tryLockWith(
     key: Bytes,
@@ -117,7 +120,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
     return this.#locking.releaseLockWith(key, acquirer, options)
   }
 
-  // ---- the cluster
+  // ---- The cluster
 
   ready(options?: CallOptions): Promise<void> {
     return this.#cluster.ready(options)
@@ -143,7 +146,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
     return attempt(() => backupToFile(this.engine, path, options))
   }
 
-  // ---- events
+  // ---- Events
 
   on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
     this.engine.events.on(name, listener)
@@ -174,7 +177,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
     return this.off(name, listener)
   }
 
-  // ---- the end
+  // ---- The end
 
   close(options?: CloseOptions): Promise<void> {
     return attempt(() => {
@@ -185,10 +188,9 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * While the engine still has its link, the holds are released and the session is ended, with the keys that
-   * are bound to it and the waits at latches and barriers. An embedded member stops only after that. If the
-   * cluster does not answer, `close` waits RELEASE_PATIENCE and no longer; the leases then expire by
-   * themselves.
+   * While the engine still has its link, the holds are released and the session is ended, with its ephemeral
+   * keys and its waits at latches and barriers. An embedded member stops only after that. If the cluster does
+   * not answer, `close` waits RELEASE_PATIENCE and no longer. The leases then expire by themselves.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')
@@ -204,7 +206,7 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * The keys that are bound to the session are deleted with it. `close` waits for this, because an embedded
+   * Ends the session. Its ephemeral keys are deleted with it. `close` waits for this, because an embedded
    * member stops next and could not apply the command any more.
    */
   #endSession(): Promise<unknown> {

@@ -1,4 +1,4 @@
-// Door: the key-value calls. A wrong argument rejects the promise; a call that returns an iterator throws.
+// Door: the key-value calls. A wrong argument rejects the promise. A call that returns an iterator throws.
 
 import {
   type As,
@@ -73,7 +73,7 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { Mirror } from './mirror.js'
 import type { MirrorCalls } from './store.js'
-import { guardNamed, refusedAsLost, throwNamed } from './named-refusals.js'
+import { guardNamed, refusedAsLost, throwNamed } from './refused-write-errors.js'
 import { attempt } from './reject-not-throw.js'
 import { afterWrite, withRevision } from './undecodable-values.js'
 import { type Row, collect, iterate } from './range-iterator.js'
@@ -81,7 +81,7 @@ import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.j
 
 /** The guard of a hold is sent with every write. If the hold is known to be lost, nothing is sent. */
 export interface HoldGuard {
-  /** The guard with the whole key of the lock, also for the hold of a sub. A rotation changes its token. */
+  /** The guard with the whole key of the lock, even for a hold of a sub. A rotation changes its token. */
   guard(): GuardArg
   knownLost(): boolean
 }
@@ -104,7 +104,7 @@ export class KeyValues implements Untyped {
     return this.#decoding.as
   }
 
-  // ---- reads
+  // ---- Reads
 
   get(key: unknown, options?: unknown) {
     return this.#read('get', () => getArgs(key), options, toValueRead)
@@ -142,7 +142,7 @@ export class KeyValues implements Untyped {
     }
   }
 
-  // ---- writes
+  // ---- Writes
 
   put(key: unknown, value: unknown, options?: unknown) {
     return this.#write('put', (all, as) => putArgs(key, value, all, as), options, toRevised, PUT_OPTIONS)
@@ -218,7 +218,7 @@ export class KeyValues implements Untyped {
     return this.#write('resetSequence', (all) => resetSequenceArgs(key, all), options, toNothing)
   }
 
-  /** Encodes before it returns: the caller may change its arrays afterwards. */
+  /** Encodes the command before it returns, because the caller may change its arrays afterwards. */
   #write<T>(
     call: string,
     make: (options: unknown, as: As) => KeyValueCommand,
@@ -232,7 +232,7 @@ export class KeyValues implements Untyped {
       const command = this.#guarded(commandBelow(how.prefix, make(options, how.as)))
       const guard = guardNamed(command, how)
       if (guard !== undefined && this.#hold?.knownLost()) throw refusedAsLost(guard)
-      // Such a key lives as long as the session of this store, so this store must keep its session.
+      // An ephemeral key exists as long as the session of this store, so this store must keep its session.
       if (bindsToSession(command)) this.#engine.ephemeralKeys.bind()
       const answer = this.#engine.command(encoded(command), given, (result) => convert(result, how, command))
       if (guard === undefined && command[0] !== OP.increment) return answer
@@ -242,7 +242,7 @@ export class KeyValues implements Untyped {
     }
   }
 
-  /** The guard of a hold goes before one that the call says. */
+  /** If both the hold and the call give a guard, the guard of the hold is used. */
   #guarded(command: KeyValueCommand): KeyValueCommand {
     const hold = this.#hold
     if (hold === undefined) return command
@@ -250,7 +250,7 @@ export class KeyValues implements Untyped {
     return [op, hold.guard(), ...rest] as unknown as KeyValueCommand
   }
 
-  // ---- ranges
+  // ---- Ranges
 
   scan(range?: unknown, options?: unknown) {
     return attempt(() => {
@@ -323,8 +323,8 @@ function toInitialEvent(item: InitialItem, how: Decoding): InitialWatchEvent<Wat
 }
 
 /**
- * The same class with the types that callers see. The constructor takes the encoding as a value; whoever
- * constructs an object must give the type argument that fits this value.
+ * The same class with the types that callers see. The constructor takes the encoding as a value. A caller of
+ * the constructor must give the type argument that fits this value.
  */
 export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
   ...args: ConstructorParameters<typeof KeyValues>
@@ -332,7 +332,7 @@ export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
 
 const parses = ({ as }: Decoding): boolean => as === 'json' || as === 'msgpack'
 
-// ---- the decoding of answers, with the key that an error names
+// ---- Decoding answers, with the key that an error names
 
 const toValueRead = (result: unknown, how: Decoding, read: Read) =>
   toMaybe(result, how, (read as Extract<Read, readonly [typeof READ.get, ...unknown[]]>)[1])

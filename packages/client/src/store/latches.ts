@@ -23,15 +23,15 @@ import {
   showKey,
   toKeyCopy,
 } from '@latchkey/protocol'
-import { type PartyPort, PartyWait } from './party-wait.js'
+import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 
-/** The stored name of a latch or barrier; in a sub it is below the prefix. */
+/** The stored name of a latch or barrier. In a sub it begins with the prefix. */
 export const nameBelow = (prefix: Uint8Array, name: unknown): Uint8Array =>
   keyBelow(prefix, toKeyCopy(name, 'name'), 'name')
 
 export const LIST_OPTIONS = knownNames('as', 'timeout', 'signal')
 
-/** Where the names of a list begin. */
+/** The first bytes of the names to list. */
 export const prefixBelow = (prefix: Uint8Array, below: unknown): Uint8Array =>
   below === undefined ? prefix : keyBelow(prefix, toBound(below, 'prefix'), 'prefix')
 
@@ -47,7 +47,7 @@ export class Latches {
   readonly #port: PartyPort
   readonly #prefix: Uint8Array
 
-  /** Internal. */
+  /** Internal: the store creates this object. */
   constructor(port: PartyPort, prefix: Uint8Array) {
     this.#port = port
     this.#prefix = prefix

@@ -1,5 +1,5 @@
-// Driver: the ports of the lock objects, and of the waits at latches and barriers, implemented by the session
-// engine.
+// Driver: implements, with the session engine, what lock objects and waits at latches and barriers
+// need from a store.
 
 import type { Clock } from '@latchkey/base'
 import type { LockCall, LockCallOptions, LockPort } from '@latchkey/lock'
@@ -16,7 +16,7 @@ import type { Call } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import type { HoldGuard } from './key-values.js'
 import { lockWatch } from './lock-watch.js'
-import type { PartyPort } from './party-wait.js'
+import type { PartyPort } from './latch-and-barrier-wait.js'
 import { WatchIterator } from './watch-iterator.js'
 
 interface LockPortOptions {

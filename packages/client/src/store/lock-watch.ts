@@ -2,7 +2,7 @@
 //
 // Law (K60): the watch continues without a gap if some member still has the changes of locks since the last
 // reported one. Members keep only the last changes, in memory. If no member has them, the present holds are
-// compared with the reported ones: a hold that is gone is reported as released, because nobody knows how it
+// compared with the reported ones. A hold that is gone is reported as released, because nobody knows how it
 // ended, and a new hold is reported as acquired. Places in queues are not reported again.
 
 import { binary, elementAt, EMPTY } from '@latchkey/base'
@@ -158,7 +158,7 @@ class LockWatch implements WatchHandle {
   }
 }
 
-/** What an election begins with where nobody leads. */
+/** The first event of an election that has no leader. */
 const vacancy = (key: Bytes, revision: number): LockChange => ({
   type: 'released',
   key,
@@ -168,7 +168,7 @@ const vacancy = (key: Bytes, revision: number): LockChange => ({
   revision,
 })
 
-/** A leader goes, and the same entry has the next one: there is no vacancy in between. */
+/** Whether a leader goes and the same entry has the next one, so that there is no vacancy in between. */
 function isHandOver(events: readonly EventResult[], at: number): boolean {
   const [index, type] = elementAt(events, at)
   if (type !== LOCK_EVENT.released && type !== LOCK_EVENT.expired) return false

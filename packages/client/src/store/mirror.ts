@@ -140,7 +140,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     }
   }
 
-  // ---- applying changes
+  // ---- Applying changes
 
   /** Shows the collected state, once it is complete (laws 1 and 2 of C62). */
   #show(revision: number): void {
@@ -180,7 +180,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#events.emit('change', asFarAsPossible(event, this.#how) as WatchEvent<A, T>)
   }
 
-  // ---- reading
+  // ---- Reading
 
   /**
    * Undefined if the key is absent. Throws if the value cannot be decoded. With `as: 'bytes'` each call
@@ -245,7 +245,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return [...this.#rows.values()]
   }
 
-  // ---- events
+  // ---- Events
 
   on<Name extends keyof MirrorEvents<A, T> & string>(
     name: Name,
@@ -271,7 +271,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return this
   }
 
-  // ---- the end
+  // ---- The end
 
   /**
    * True after the end of the mirror: `close()` was called, its store was closed, or the mirror failed with

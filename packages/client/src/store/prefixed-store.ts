@@ -1,9 +1,9 @@
-// Driver: the calls that a store and its subs have in common. A sub adds its prefix to each key; the prefix
+// Driver: the calls that a store and its subs have in common. A sub adds its prefix to each key. The prefix
 // of the store itself is empty.
 //
-// Law (SV3): a sub has only a prefix and an encoding of its own. It shares the session, the renewals and the
-// holds of the store. So it costs nothing to make and needs no close: a service may make one for each
-// request.
+// Law (SV3): a sub has only a prefix and an encoding of its own. It shares the session, the renewals and
+// the holds of the store. So making a sub costs nothing, and a sub needs no close: a service may make one
+// for each request.
 
 import type { Clock } from '@latchkey/base'
 import {

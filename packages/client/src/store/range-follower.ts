@@ -1,16 +1,16 @@
-// Driver: reports the rows of a range and then each change of it. It goes on after links break and after
-// members have dropped the history that it needs.
+// Driver: reports the rows of a range and then each change of the range. It continues after links break and
+// after members have dropped the history that it needs.
 //
 // Laws (C61)
-//   1  The rows are those of one frozen view at revision R. The changes that follow are those from R + 1 on,
-//      each once. The watch is opened at R + 1 as soon as R is known: changes that happen while the rows are
-//      being read wait at the member, not in this process.
+//   1  The rows are those of one view at revision R. The changes that follow are those from R + 1 on, each
+// once. The watch is opened at R + 1 as soon as R is known. So changes that happen while the rows are being
+// read wait at the member, and not in this process.
 //   2  All changes of one revision are reported in one step.
 //   3  If the view or the history is lost, everything that was reported is void. A reset is reported, and
-//      then all rows of another view. That view is not older than any reported change, because it comes from
-//      a linearizable read.
-//   4  At any time this process holds at most two pages of rows, and as many changes as a watch may send
-//      ahead.
+// then all rows of another view. That view is not older than any reported change, because it comes from a
+// linearizable read.
+//   4  At any time this process holds at most two pages of rows, and as many changes as a watch
+// may send ahead.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, type LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
@@ -27,17 +27,17 @@ export type RangeStep =
 
 interface FollowOptions {
   /**
-   * false: if the view or the history is lost, the follower ends with ERR_COMPACTED, unless it has reported
-   * nothing yet.
+   * False: if the view or the history is lost, the follower ends with ERR_COMPACTED, unless it has
+   * reported nothing yet.
    */
   readonly resync: boolean
   /** Ends the follower without an error. */
   readonly signal: AbortSignal
-  /** Returns the time that is left for the first complete state, ms; undefined: no limit. */
+  /** Returns how many ms are left for the first complete state, or undefined for no limit. */
   readonly timeout?: (() => number | undefined) | undefined
 }
 
-/** The pause before a member that has too many views is asked again, ms. */
+/** In ms, the pause before a member that has too many views is asked again. */
 const BUSY_PAUSE = 100
 
 export async function* followRange(

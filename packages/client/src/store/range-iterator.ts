@@ -1,11 +1,11 @@
-// Driver: reads a range page by page from one frozen view at the member that opened the view. When a page
-// arrives, the next one is requested, so that the member reads it while the caller takes the rows. At most
-// one page is requested ahead, so that memory stays bounded.
+// Driver: reads a range page by page from one view at the member that opened the view. When a page arrives,
+// the next one is requested, so that the member reads it while the caller takes the rows. At most one page is
+// requested ahead, so that memory stays bounded.
 // Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
-// again; one that has returned rows ends with an error. The revision of the view counts as a returned row.
-// Without this law: a caller reads the revision of one view and gets the rows of a later one. It then watches
-// from that revision on, and gets some changes twice.
-// Law (C48): a request is sent also for a range that can contain nothing, because the member decides whether
+// again, and one that has returned rows ends with an error. The revision of the view counts as a returned
+// row. Without this law: a caller reads the revision of one view and gets the rows of a later one. It then
+// watches from that revision on, and gets some changes twice.
+// Law (C48): a request is sent even for a range that can contain nothing, because the member decides whether
 // this caller may read there. Without this law: a program is tried with limit 0, works, and is refused at its
 // first real scan.
 
@@ -25,14 +25,14 @@ import {
 } from '@latchkey/protocol'
 import type { Call, Live } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
-import { viewLost } from '../engine/outcomes.js'
+import { viewLost } from '../engine/outcome-of-answer.js'
 import { withRevision } from './undecodable-values.js'
 
 /** The value is null if only keys were requested. The revision is present if it was requested. */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
 
 export interface OpenView {
-  /** 0: the member has closed the view, because this was the last page. */
+  /** 0 means that the member has closed the view, because this was the last page. */
   readonly view: number
   readonly home: Live | undefined
   /** The link of the view stays open until this is called. */
@@ -63,7 +63,9 @@ class Rows<T> implements RangeIterator<T> {
   readonly #rows: AsyncGenerator<T, undefined>
   readonly #revision: Promise<number>
   #refuse: (error: unknown) => void = () => {}
-  /** A call for the revision has requested the first row already; the first `next()` returns that row. */
+  /**
+   * The first row, if a call for the revision has requested it already. The first `next()` returns that row.
+   */
   #first: Promise<IteratorResult<T, undefined>> | undefined
   #isBegun = false
 
@@ -73,7 +75,7 @@ class Rows<T> implements RangeIterator<T> {
       opened = resolve
       this.#refuse = reject
     })
-    // A rejection of this promise is no error if no caller asks for the revision.
+    // If no caller asks for the revision, a rejection of this promise must not count as unhandled.
     this.#revision.catch(() => {})
     this.#rows = rows(opened)
   }
@@ -154,7 +156,7 @@ async function* rowsOf<T>(
   }
 }
 
-/** Collects all rows before it returns any. So it begins again when the view is lost, until its deadline. */
+/** Collects all rows before it returns any. So it begins again if the view is lost, until its deadline. */
 export async function collect<T>(
   engine: Engine,
   range: RangeArgs,
@@ -208,7 +210,7 @@ export async function* pagesOf(
       asked = undefined
       advance(cursor, range.reverse, page.rows)
       if (page.view !== 0 && cursor.left > 0) asked = next(page)
-      // The caller may never call `next()` again, so nobody else handles a rejection of this page.
+      // The caller may never call `next()` again, so a rejection of this page must not count as unhandled.
       asked?.catch(() => {})
       before?.release()
       yield page
@@ -218,7 +220,7 @@ export async function* pagesOf(
   }
 }
 
-/** Closes the view after the page that is under way: that page was requested earlier, and needs the view. */
+/** Closes the view after the page that is under way, which was requested earlier and needs the view. */
 function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | undefined): void {
   const close = (last: Page | undefined) => {
     if (last && last.view !== 0) closeView(engine, last)
@@ -255,7 +257,10 @@ async function ask(
   }
 }
 
-/** Runs when the answer arrives. A link that is being left must know at once that a view is open on it. */
+/**
+ * Runs when the answer arrives. If the store is leaving the link, it must know at once that a view
+ * is open on it.
+ */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows, revision] = toPage(result)
   return { ...openView(engine, view, call), rows: rows as readonly Row[], revision }
@@ -279,7 +284,10 @@ function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
   }
 }
 
-/** Sends the request and does not wait for its answer: a view that is not closed expires at the member. */
+/**
+ * Sends the request and does not wait for its answer, because a view that is not closed expires
+ * at the member.
+ */
 export function closeView(engine: Engine, { view, home }: OpenView): void {
   if (!home?.open) return
   const done = () => {}

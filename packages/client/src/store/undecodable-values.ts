@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.js'
 
 /**
  * The answers of `get` and `multiGet` have no revision, so it is read after the failure. If the key has
- * another value by then, the value's own revision is unknown; the error then names `seen`, the revision of
+ * another value by then, the value's own revision is unknown. The error then names `seen`, the revision of
  * the read, if it is given. This function always rejects.
  */
 export async function withRevision(
@@ -35,7 +35,7 @@ async function revisionOf(
 }
 
 /**
- * For the answer to a write that is done: if the previous value cannot be decoded, the error must not say
+ * For the answer to a write that was applied. If the previous value cannot be decoded, the error must not say
  * that nothing was changed.
  */
 export function afterWrite<T>(convert: () => T): T {

@@ -65,7 +65,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     })
   }
 
-  /** Ends the watch without an error; waiting `next()` calls resolve to the end. */
+  /** Ends the watch without an error. The `next()` calls that wait resolve to the end. */
   async return(): Promise<IteratorResult<Event>> {
     this.#end(true)
     return DONE
@@ -100,7 +100,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     }
   }
 
-  /** Rejects one `next()` with the error; the calls after it resolve to the end. */
+  /** Rejects one `next()` with the error. The calls after it resolve to the end. */
   #tellEnd(reader: Reader<Event>): void {
     const error = this.#error
     this.#error = undefined
@@ -108,7 +108,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     else reject(reader, error)
   }
 
-  /** `now`: events that have arrived and were not read yet are dropped. */
+  /** With `now`, events that have arrived and were not read yet are dropped. */
   #fail(error: unknown, now: boolean): void {
     if (this.#over) return
     this.#error = error
@@ -127,7 +127,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
 
 const reject = (reader: Reader<never>, error: unknown) => reader.reject(error)
 
-// ---- a watch with `initial`
+// ---- A watch with `initial`
 
 /** One item of a watch with `initial`, before it is decoded. */
 export type InitialItem =

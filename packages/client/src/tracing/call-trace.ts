@@ -17,7 +17,7 @@ export class CallTrace {
     this.traceparent = span?.traceparent
   }
 
-  /** `address`: that of the member that answered. */
+  /** `address` is the address of the member that has answered. */
   end(address: string | undefined, error?: unknown): void {
     endSpan(this.#span, addressAttributes(address), error)
     if (this.#publication === undefined) return

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ClientStore } from '@latchkey/client'
-import type { OneCluster } from '../../../../packages/client/dist/one-cluster.js'
+import type { OneCluster } from '../../../../packages/client/dist/wrong-cluster-check.js'
 import type { BatchReader, KvMachine, SimulatedRowDisk as RowsDisk, SimulatedRowHome } from '@latchkey/kv'
 import type { Watchdog } from '@latchkey/lock'
 import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
@@ -78,7 +78,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'raft/dist/net/message-encoder.js': ['messageItem'],
   'raft/dist/net/message-decoder.js': ['toMessage'],
   'client/dist/store/create-store.js': ['ClientStore'],
-  'client/dist/one-cluster.js': ['OneCluster'],
+  'client/dist/wrong-cluster-check.js': ['OneCluster'],
   'lock/dist/holding/watchdog.js': ['Watchdog'],
   'protocol/dist/client-frames.js': ['encodeRequests', 'decodeRequests', 'encodeReplies', 'decodeReplies'],
 }

@@ -183,7 +183,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a keep-alive that is refused is sent again at once',
     ids: ['C7'],
-    changes: [edit('client/engine/keep-alive', 'if (kept) this.check();', 'this.check();')],
+    changes: [edit('client/engine/session-keep-alive', 'if (kept) this.check();', 'this.check();')],
     profile: 'waiters',
     seeds: 300,
     scene: { embedded: 1, sessionLife: 1_500, faults: 2 },

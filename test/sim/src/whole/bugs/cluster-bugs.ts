@@ -60,8 +60,12 @@ export const clusterBugs: readonly WholeBug[] = [
     changes: [
       SERVES_AT_ONCE,
       STAYS,
-      edit('client/one-cluster', 'if (foreign.length > 0) throw this.#fail(this.#two(clusterId));', ''),
-      edit('client/one-cluster', 'if (this.#met.get(url) !== own) this.#fail(this.#two(own));', ''),
+      edit(
+        'client/wrong-cluster-check',
+        'if (foreign.length > 0) throw this.#fail(this.#two(clusterId));',
+        '',
+      ),
+      edit('client/wrong-cluster-check', 'if (this.#met.get(url) !== own) this.#fail(this.#two(own));', ''),
     ],
     profile: 'kv',
     seeds: 20,

@@ -64,7 +64,7 @@ export const meetingBugs: readonly WholeBug[] = [
     'after a reconnect nobody asks how a wait has ended',
     'K70',
     200,
-    edit('client/store/party-wait', 'this.#mustAsk = true; this.#wake();', ''),
+    edit('client/store/latch-and-barrier-wait', 'this.#mustAsk = true; this.#wake();', ''),
   ),
   seldom(
     'a party of a session that is over is counted on',

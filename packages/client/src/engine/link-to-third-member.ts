@@ -1,15 +1,16 @@
-// Driver: owns the link to a third member, for an embedded store whose own member does not reach the leader
-// (M28).
+// Driver: owns the link to a third member, for an embedded store whose own member has lost contact with
+// the leader (M28).
 //
 // Laws:
-// - no other member is asked while the own member reaches its leader, or has not yet noticed that it is cut
-//   off;
+// - no other member is asked while the own member has contact with its leader, or has not yet noticed that
+//   it is cut off.
 // - one member is asked at a time. It is used once it has reported a leader. If it refuses the connection or
-//   knows no leader, the next one is asked, after a pause that grows each time;
-// - the link to the own member stays open: calls that need no leader go there, and all calls go there again
-//   as soon as the own member reaches the leader. The third member may still answer what it was asked;
-// - the store leaves the third member as soon as that one knows no leader or is surely silent, and sends its
-//   unanswered requests again.
+//   knows no leader, the next one is asked, after a pause that grows each time.
+// - the link to the own member stays open. Calls that need no leader go there, and all calls go there
+//   again as soon as the own member has contact with the leader. The third member may still answer what
+//   it was asked.
+// - the store leaves the third member as soon as that member knows no leader or is certainly silent, and
+//   sends its unanswered requests again.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Dial } from '../link.js'
@@ -17,7 +18,7 @@ import type { Live } from './call.js'
 
 /** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
-  /** The members that the own member is connected with, those most likely to help first. */
+  /** The members with which the own member is connected. Those most likely to help come first. */
   ids(): readonly string[]
   dialTo(id: string): Dial
 }
@@ -30,18 +31,18 @@ interface ThirdMemberPorts {
   home(): Live | undefined
   active(): Live | undefined
   dial(id: string, arrived: (live: Live) => void, patience: number, failed: () => void): void
-  /** `all`: the unanswered requests on the link that the store leaves are sent again. */
+  /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
   move(from: Live, to: Live, all: boolean): void
   shut(live: Live): void
 }
 
 /**
- * How long a member may take to accept the connection: this many election timeouts, but at least this many
- * ms.
+ * How long a member may take to accept the connection: this many election timeouts, but at least
+ * LEAST_PATIENCE ms.
  */
 const PATIENCE = 0.5
 const LEAST_PATIENCE = 200
-/** The pause before another member is asked, ms. It doubles after each member that did not help. */
+/** In ms, the pause before another member is asked. It doubles after each member that did not help. */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
@@ -57,7 +58,7 @@ export class ThirdMember {
     this.#ports = ports
   }
 
-  /** The last report of the own member: whether it is cut off from the leader. */
+  /** The own member reports whether it is cut off from the leader. */
   cutOff(isCutOff: boolean): void {
     if (isCutOff === this.#isCutOff) return
     this.#isCutOff = isCutOff
@@ -99,7 +100,7 @@ export class ThirdMember {
     if (live.leader !== undefined) this.heard(live)
   }
 
-  /** Takes the report of a link about the leader. Returns true when the report was only for this question. */
+  /** Takes the report of a link about the leader. Returns true if the report was only for this search. */
   heard(live: Live): boolean {
     const isLed = live.leader?.id !== undefined
     if (live === this.#asked) {
@@ -118,7 +119,7 @@ export class ThirdMember {
     return false
   }
 
-  /** The third member in use does not help any more. */
+  /** The third member in use does not help any more, so the store leaves it. */
   leave(live: Live): void {
     const home = this.#ports.home()
     if (home === undefined || live === home || live !== this.#ports.active()) return
@@ -134,7 +135,7 @@ export class ThirdMember {
   }
 
   /**
-   * There is no link to the own member now: the next one reports for itself whether the member is cut off.
+   * There is no link to the own member now. The next link reports by itself whether the member is cut off.
    */
   #reset(): void {
     this.#isCutOff = false

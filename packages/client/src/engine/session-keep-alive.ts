@@ -1,6 +1,6 @@
 // Driver: one timer that keeps a session alive while the session is in use. The timer is not cancelled when
-// the last user ends: when it fires it sees that nobody uses the session, and a user who comes before that
-// finds it set.
+// the last user ends. When it fires it finds that nobody uses the session. A user that comes before that
+// finds the timer set.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './active-link.js'
@@ -17,7 +17,7 @@ export class KeepAlive {
   #underWay: Session | undefined
   #timer: Timer | undefined
 
-  /** `send` returns whether it has sent a keep-alive. */
+  /** `send` returns whether it has sent a keep-alive request. */
   constructor(activeLink: ActiveLink, session: () => Session | undefined, send: () => boolean) {
     this.#activeLink = activeLink
     this.#session = session
@@ -50,8 +50,8 @@ export class KeepAlive {
   }
 
   /**
-   * `kept`: the session lives on. A keep-alive that was refused is due again at once, but is sent only after
-   * the pause between retries.
+   * `kept` means that the session lives on. A keep-alive that was refused is due again at once, but is sent
+   * only after the pause between retries.
    */
   ended(kept: boolean): void {
     this.#underWay = undefined

@@ -1,9 +1,9 @@
-// Driver: keeps a remote store on one cluster. It stands between the engine, which dials members, and their
-// sockets.
+// Driver: makes sure that a remote store uses one cluster only. It works between the engine, which dials
+// members, and their sockets.
 //
 // Without it: a client gets the addresses of the members a, b and c of cluster X. At a's address somebody has
 // started a directory of cluster Y, whose member is also called a. A client that tries a first is served by
-// Y, other clients are served by X: two clients hold the same lock.
+// Y, and other clients are served by X: two clients hold the same lock.
 //
 // Laws (C30: a client is never served by one of two clusters, whichever answers first):
 //   - the first member that answers reports its cluster's id and members. Given addresses that are not among
@@ -12,9 +12,9 @@
 //   - a dead address does not delay a client: the store skips one that refuses at once, and a silent one
 //     after ASK_MS. Both are asked again later, and the store ends if one of them is of another cluster;
 //   - an address that is met later and is of another cluster is not used, and a warning is logged;
-//   - if the right cluster is known (clusterId), this holds for the first address too: the others may be of
-//     the right cluster. The store fails with ERR_WRONG_CLUSTER when all given addresses have proved to be of
-//     other clusters;
+//   - if the right cluster is known (clusterId), the third law applies to the first address too, because the
+//     other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all given
+//     addresses have proved to be of other clusters;
 //   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
 import { elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
@@ -31,26 +31,28 @@ export interface OneClusterPorts {
   readonly logger: Logger
   /** The addresses that were given. */
   readonly seeds: readonly string[]
-  /** The id of the only right cluster; undefined: the first cluster that answers. */
+  /**
+   * The id of the only right cluster. If it is undefined, the first cluster that answers is the right one.
+   */
   readonly expected: string | undefined
-  /** Opens one socket, which writes the id of the cluster it meets into `identity`. */
+  /** Opens one socket. It writes the id of the cluster that it reaches into `identity`. */
   readonly dial: (url: string, identity: Identity) => Dial
 }
 
-/** How long the store waits for a silent address, ms. */
+/** In ms, how long the store waits for a silent address. */
 const ASK_MS = 400
 const LEAST_PAUSE = 1_000
 const MOST_PAUSE = 30_000
 
-/** What is known of an address: a cluster's id, or the reason why it could not be asked. */
+/** What is known of an address: the id of its cluster, or the reason why it could not be asked. */
 type Said = { readonly clusterId: string } | { readonly error: unknown }
 
 export class OneCluster {
   readonly #ports: OneClusterPorts
   readonly #identity: Identity
-  /** The cluster of each address that has reported one. */
+  /** For each address that has reported its cluster: the id of the cluster. */
   readonly #met = new Map<string, string>()
-  /** Links that end when the given addresses turn out to be of two clusters. */
+  /** Links that must end if the given addresses prove to be of two clusters. */
   readonly #links = new Map<Link, LinkEvents>()
   readonly #warned = new Set<string>()
   readonly #timers = new Set<Timer>()
@@ -78,7 +80,7 @@ export class OneCluster {
     this.#links.clear()
   }
 
-  // ---- the cluster is known
+  // ---- The cluster is known
 
   async #dialKnown(url: string, events: LinkEvents, signal: AbortSignal): Promise<Link> {
     try {
@@ -93,7 +95,7 @@ export class OneCluster {
     const said = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in said ? said.clusterId : undefined
-    // The address gave its reason for refusing: it belongs to no cluster of this name.
+    // The address has given its reason for refusing: it belongs to no cluster of this name.
     if (id === undefined || id === own) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
@@ -115,7 +117,7 @@ export class OneCluster {
     return error
   }
 
-  // ---- the first cluster that answers
+  // ---- The first cluster that answers
 
   async #dialFirst(url: string, events: LinkEvents, signal: AbortSignal): Promise<Link> {
     const own: Identity = { clusterId: undefined }
@@ -129,12 +131,12 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: heard }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // A cluster that is being founded has no id to compare yet: it is compared as soon as it has one.
+    // A cluster that is being founded has no id yet. It is compared as soon as it has one.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
     }
-    // The engine does not use this link yet: the caller who dials gets the rejection.
+    // The engine does not use this link yet. The caller that dials gets the rejection.
     this.#links.delete(link)
     try {
       await unlessAborted(check, signal)
@@ -156,13 +158,13 @@ export class OneCluster {
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
-    // Another address answered sooner, and its cluster is the store's cluster now.
+    // Another address has answered sooner, and its cluster is now the store's cluster.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)
   }
 
-  /** Whether this address has reported its cluster. */
+  /** Remembers the cluster of an address. Returns false if the address has not reported it. */
   #note(url: string, said: Said): boolean {
     if (!('clusterId' in said)) return false
     this.#met.set(url, said.clusterId)
@@ -210,7 +212,7 @@ export class OneCluster {
     }
   }
 
-  // ---- two clusters
+  // ---- Two clusters
 
   #clusters(first: string): Record<string, string[]> {
     const clusters: Record<string, string[]> = { [first]: [] }
@@ -228,7 +230,7 @@ export class OneCluster {
     )
   }
 
-  /** From now on the store serves nothing: nobody can say which of the two clusters was meant. */
+  /** Ends the store, because nobody can say which of the two clusters was meant. */
   #fail(error: LatchkeyError): LatchkeyError {
     if (this.#failure !== undefined) return this.#failure
     this.#failure = error
@@ -245,7 +247,7 @@ export class OneCluster {
     return error
   }
 
-  // ---- sockets
+  // ---- Sockets
 
   async #open(url: string, identity: Identity, events: LinkEvents, signal: AbortSignal): Promise<Link> {
     let made: Link | undefined
@@ -279,5 +281,5 @@ function unlessAborted<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Two spellings of the same address become one. */
+/** Returns the same text for two spellings of one address. */
 const plain = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)

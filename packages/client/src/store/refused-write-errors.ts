@@ -22,8 +22,8 @@ export interface NamedGuard {
 }
 
 /**
- * For the error of a refused guard; of a set of locks the first is named. The key is a copy, because the caller may change its bytes after the
- * call. For a sub it is without the prefix.
+ * For the error of a refused guard. Of a set of locks the first is named. The key is a copy, because the
+ * caller may change its bytes after the call. For a sub the key is without the prefix.
  */
 export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
   const [first] = guardsOf(guard)

@@ -1,13 +1,13 @@
-// Driver: owns one wait at a latch or a barrier: its request, its place among those who wait, and the end
-// that it hears (docs/latches.md).
+// Driver: owns one wait at a latch or a barrier: its request, its party (its place among the callers that
+// wait), and the end that it is told (docs/latches.md).
 //
 // Laws
-// - The end of a wait is pushed; after each reconnect it is asked for too, until a member answers. Without
-//   this law: the member that was to push it crashes, and the caller waits for ever.
-// - The party leaves, in the background if need be, whenever its caller waits no more. Without this law: a
-//   caller gave up, and the barrier opens for the others, who rely on it.
-// - A party of an earlier session of this store is moved to the present one. Without this law: its end is
-//   pushed to a session that no connection is attached to.
+// - The end of a wait is pushed. After each reconnect it is asked for too, until a member answers. Without
+//   this law: the member that should push the end crashes, and the caller waits for ever.
+// - The party leaves when its caller stops waiting, in the background if necessary. Without this law: a
+//   caller has given up, and the barrier opens for the others, which rely on that caller.
+// - A party of an earlier session of this store is moved to the present session. Without this law: its end is
+//   pushed to a session that no connection uses.
 
 import {
   CallLimit,
@@ -33,11 +33,11 @@ import {
 } from '@latchkey/protocol'
 
 export interface PartyPort extends LockPort {
-  /** The present session of the store; undefined: there is none. */
+  /** The present session of the store, or undefined if there is none. */
   session(): number | undefined
   /**
-   * Calls `run` when the end of that party's wait is pushed, and keeps the session alive until it is
-   * unregistered.
+   * Calls `run` when the end of that party's wait is pushed. Keeps the session alive until the returned
+   * function is called.
    */
   onEnded(id: string, run: (result: PartyResult) => void): () => void
   /** The waits of this store that have, or may have, a party in the cluster. */
@@ -47,14 +47,16 @@ export interface PartyPort extends LockPort {
 export interface WaitTerms {
   readonly of: PartyTicket[0]
   readonly name: Uint8Array
-  /** As the caller gave it, for its errors. */
+  /** The name as the caller gave it, for errors. */
   readonly given: Bytes
-  /** Milliseconds; undefined: without limit. */
+  /** In milliseconds. Undefined means without limit. */
   readonly wait: number | undefined
   readonly signal: AbortSignal | undefined
-  /** `wait`: milliseconds; 0: without limit. */
+  /** `wait` is in milliseconds. 0 means without limit. */
   command(id: string, wait: number): PartyCommand
-  /** What the call still waits for, as a sentence of its error. `left`: as the party stood when it left. */
+  /**
+   * What the call still waits for, as a sentence of its error. `left` is how the party stood when it left.
+   */
   missing(left: PartyResult | undefined): string
 }
 
@@ -63,7 +65,7 @@ const ASK_PAUSE = 100
 const LEAVE_TIMEOUT = 5_000
 /** Twice the drift of two clocks. */
 const CLOCKS_DIFFER = 0.02
-/** For so many ms a call whose wait is over waits until its party has left. */
+/** In ms. A call whose wait is over waits this long until its party has left. */
 const LEAVE_WAIT = 500
 
 export class PartyWait {
@@ -72,12 +74,12 @@ export class PartyWait {
   readonly #limit: CallLimit
   readonly #began: number
   readonly #ticket: PartyTicket
-  /** The session that the party belongs to; undefined: not known for sure. */
+  /** The session to which the party belongs. Undefined if it is not known for certain. */
   #session: number | undefined
   #ended: PartyResult | undefined
   #mustAsk = false
   #wake = () => {}
-  /** Whether the cluster may know this party, so that it has to leave. */
+  /** Whether the cluster may know this party, so that the party has to leave. */
   #mayBeIn = false
   #isLeaving = false
   /** How often the party has asked to leave. */
@@ -93,7 +95,10 @@ export class PartyWait {
     this.#ticket = [terms.of, terms.name, port.newId()]
   }
 
-  /** The end of the wait, or the refusal to wait at all. Rejects where the caller's limit ends it. */
+  /**
+   * Resolves to the end of the wait, or to the refusal to wait at all. Rejects if the caller's limit
+   * ends the wait.
+   */
   run(): Promise<PartyResult> {
     const { observer } = this.#port
     const { of, name } = this.#terms
@@ -139,8 +144,8 @@ export class PartyWait {
   }
 
   /**
-   * Whether the wait may be over by cluster time, which runs a little faster than this process's clock at
-   * most.
+   * Whether the wait may be over by cluster time. Cluster time can run a little faster than this
+   * process's clock.
    */
   get #isNearlyOver(): boolean {
     const { wait } = this.#terms
@@ -154,7 +159,7 @@ export class PartyWait {
     })
   }
 
-  /** undefined: the caller's time is over. */
+  /** Resolves to undefined if the caller's time is over. */
   async #enter(): Promise<PartyResult | undefined> {
     const left = this.#limit.left() ?? 0
     if (this.#terms.wait !== undefined && left === 0) return undefined
@@ -173,18 +178,18 @@ export class PartyWait {
     }
   }
 
-  /** The request was sent, and nobody knows whether the party is in. */
+  /** The request was sent, and it is not known whether the party waits in the cluster. */
   async #uncertain(call: LockCall, error: unknown): Promise<PartyResult | undefined> {
     this.#mayBeIn = true
     this.#settled = call.settled()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // The session is over, and all of its parties are out: to wait at a latch once more does no harm.
+    // The session is over, and all of its parties are out. Waiting at a latch once more does no harm.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }
 
-  /** Asks how the party stands until a member answers; undefined: the caller's time is over. */
+  /** Asks how the party stands until a member answers. Resolves to undefined if the caller's time is over. */
   async #ask(): Promise<PartyResult | undefined> {
     this.#mustAsk = false
     for (;;) {
@@ -209,11 +214,12 @@ export class PartyWait {
     return moved
   }
 
-  /** The caller's limit has ended. If the party passed at the same moment, the call has succeeded. */
+  /** The caller's limit has ended. If the party has passed at the same moment, the call has succeeded. */
   async #waitIsOver(known?: PartyResult): Promise<PartyResult> {
     const { end } = this.#limit
     if (end === 'aborted' || end === 'closed') {
-      // Sent before the caller hears of the end, so that its next call finds the party gone.
+      // The request is sent before the caller learns of the end, so that the caller's next call finds
+      // the party gone.
       const mayHavePassed = this.#mayBeIn && this.#terms.of === PARTY_OF.barrier
       if (this.#mayBeIn) void this.#leave()
       throw mayHavePassed ? unsure(this.#limit.error()) : this.#limit.error()
@@ -228,7 +234,10 @@ export class PartyWait {
     throw this.#overdue(left)
   }
 
-  /** Leaves until that is answered. Resolves how the party stood; undefined: nobody answered. */
+  /**
+   * Asks to leave until a member answers. Resolves to how the party stood, or to undefined if no
+   * member answered.
+   */
   async #leave(): Promise<PartyResult | undefined> {
     this.#mayBeIn = false
     this.#isLeaving = true
@@ -245,11 +254,12 @@ export class PartyWait {
   }
 
   /**
-   * Whether the party surely left without having passed. Without this: the session ended, a barrier opened
-   * just before, and the call reports that it changed nothing, while the other parties count on it.
+   * Whether the party has certainly left without having passed. Without this check: the session has ended,
+   * a barrier opened just before that, and the call reports that it changed nothing, while the other
+   * parties rely on it.
    */
   #isOut(left: PartyResult | undefined): boolean {
-    // To wait at a latch changes nothing, however it ends.
+    // Waiting at a latch changes nothing, however the wait ends.
     if (this.#terms.of === PARTY_OF.latch || left?.[0] === 'waiting') return true
     const isSameSession = this.#session !== undefined && this.#port.session() === this.#session
     return left?.[0] === 'unknown' && isSameSession && this.#leaves <= 1
@@ -272,6 +282,8 @@ export class PartyWait {
 
 const hasPassed = ([state]: PartyResult): boolean => state === 'passed'
 
-/** The party was in when its call ended, so that it may have passed. */
+/**
+ * The party may have passed, because it was in the cluster when its call ended. So the outcome is unknown.
+ */
 const unsure = ({ code, message, cause }: LatchkeyError): LatchkeyError =>
   new LatchkeyError(code, message, { cause, outcome: 'unknown' })

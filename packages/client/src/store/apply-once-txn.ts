@@ -1,4 +1,4 @@
-// Door: a txn that is applied once, however often and over whichever member it is asked for (C73).
+// Door: a txn that is applied only once, even if it is sent several times and over several members (C73).
 
 import { createHash } from 'node:crypto'
 import { EMPTY } from '@latchkey/base'
@@ -14,11 +14,11 @@ import {
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 import { encoded } from './key-values.js'
-import { guardNamed, throwNamed } from './named-refusals.js'
+import { guardNamed, throwNamed } from './refused-write-errors.js'
 
 const BYTES: Decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY }
 
-/** Where its answer is kept, and for how long, ms. */
+/** The key at which its answer is kept, and for how long in ms. */
 export interface KeptAt {
   readonly key: Uint8Array
   readonly life: number

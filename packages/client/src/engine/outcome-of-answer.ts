@@ -1,5 +1,5 @@
 // Rule: what an answer means for a call, and which error the caller gets when its time is over. "Exactly
-// once" rests on these two tables.
+// once" depends on these two tables.
 
 import {
   type Answer,
@@ -16,9 +16,9 @@ import {
 } from '@latchkey/protocol'
 
 /**
- * final: the call's own answer.  again: certainly not executed, may be sent to any member.  uncertain: it may
- * be in the log or not; only the same number sent again will show it.  over: refused because its session is
- * over.
+ * final: the call's own answer. again: certainly not executed, so it may be sent to any member. uncertain:
+ * perhaps it is in the log, and only the same number sent again will show it. over: refused because its
+ * session is over.
  */
 export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 
@@ -31,7 +31,7 @@ const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_OUTCOME_UNKNOWN',
   'ERR_STORAGE_FAILED',
 ])
-/** With these errors a member reports about itself, never about a command. */
+/** With these errors a member reports about itself, and never about a command. */
 const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',
@@ -48,7 +48,7 @@ export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean)
   return answer[3] === true || LOST_TRACK.has(code) ? 'uncertain' : 'final'
 }
 
-/** A read changes nothing: it is sent again until it is answered. */
+/** A read changes nothing, so it is sent again until it is answered. */
 export function judgeRead(answer: Answer, never: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)
@@ -57,7 +57,7 @@ export function judgeRead(answer: Answer, never: boolean): Verdict {
     : 'final'
 }
 
-/** Calls about the cluster have no number: one that changes something is never sent twice. */
+/** Calls about the cluster have no number, so one that changes something is never sent twice. */
 export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)
@@ -71,17 +71,17 @@ export interface CallState {
   readonly what: 'command' | 'read' | 'admin'
   /** True for a command, and for a call that changes the cluster. */
   readonly changes: boolean
-  /** At least one attempt may have reached a member. */
+  /** Whether at least one attempt may have reached a member. */
   readonly handedOn: boolean
   readonly leaderKnown: boolean
-  /** The call waited for a free number of the session, or its last refusal was ERR_BUSY. */
+  /** Whether the call waited for a free number of the session, or its last refusal was ERR_BUSY. */
   readonly crowded: boolean
 }
 
 /** The members that the asked member does not reach, while there is no leader. */
 export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
-/** `unreached`: no member is connected, and the reason. */
+/** `unreached` is set if no member is connected, and says why. */
 export function overdue(
   callState: CallState,
   cause: unknown,
@@ -98,7 +98,7 @@ export function overdue(
   return new LatchkeyError(code, message, { ...options, missing })
 }
 
-/** The error of a wait that ended while no leader is known. `lastLeader`: who led before that. */
+/** The error of a wait that has ended while no leader is known. `lastLeader` led before that. */
 export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: string): LatchkeyError {
   const callState = {
     what: 'command',
@@ -111,8 +111,8 @@ export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: s
 }
 
 /**
- * Errors are made at many places, and one place knows who led last: there the leader is added, to the codes
- * that have it (the table of errors says which).
+ * Adds the last leader to an error, if the table of errors says that its code has that field. Errors are made
+ * at many places, but only one place knows the last leader.
  */
 export function tellLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
   const fields: readonly string[] = ERRORS[error.code].fields
@@ -146,8 +146,8 @@ export const aborted = (callState: CallState, reason: unknown) => told('ERR_ABOR
 export const closed = (callState: CallState) => told('ERR_CLOSED', callState, undefined)
 
 /**
- * No member can be reached any more, for a permanent reason. A call that was never handed to a member fails
- * with this reason; the outcome of the others is unknown.
+ * No member can be reached any more, for a permanent reason. A call that was never given to a member fails
+ * with this reason. The outcome of the others is unknown.
  */
 export const barred = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.handedOn

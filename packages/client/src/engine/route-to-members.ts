@@ -3,11 +3,12 @@
 import type { LatchkeyError, LeaderReply, LinkReply } from '@latchkey/protocol'
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
-import type { OtherMembers } from './third-member.js'
+import type { OtherMembers } from './link-to-third-member.js'
 
 /**
- * How a store reaches members. Embedded: through its own member, and through another one while its own is cut
- * off from the leader. Remote: through some given addresses; it learns further ones from the members.
+ * How a store reaches members. An embedded store uses its own member, and another one while its own
+ * has lost contact with the leader. A remote store uses some given addresses, and learns further ones
+ * from the members.
  */
 export type Route =
   | { readonly dial: Dial; readonly others?: OtherMembers }
@@ -20,17 +21,17 @@ export interface RouterEvents {
   reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
   lost(live: Live, reason: Error): void
   /**
-   * The store has left this link: requests without an answer are sent again elsewhere, and a late answer may
-   * still come.
+   * The store has left this link. Requests without an answer are sent again elsewhere, and a late answer
+   * may still come.
    */
   left(live: Live): void
-  /** Events or grants may come that answer no request. */
+  /** Whether events or grants may come that answer no request. */
   awaits(): boolean
-  /** Every address was tried and failed for a permanent reason; undefined: this is over. */
+  /** Every address was tried and failed for a permanent reason. Undefined means that this is over. */
   barred(error: LatchkeyError | undefined): void
   /**
-   * The only member was removed from its cluster: the error of all calls that need the cluster. undefined: it
-   * is a member again.
+   * The only member was removed from its cluster: the error is that of all calls that need the cluster.
+   * Undefined means that it is a member again.
    */
   stranded(reason: LatchkeyError | undefined): void
   /** An address could not be reached, or refused the connection. */
