@@ -1,4 +1,5 @@
-// Rule: what everybody installs: open() to embed, connect() to talk to a sidecar, and the words of both.
+// Rule: the exports that everybody installs: open() to embed a member, connect() to use a running one, and
+// the types of both.
 export {
   type ClientTls,
   type ConnectOptions,

@@ -2,10 +2,10 @@
 
 import { type Figures, loadsUnder, measure } from './bench-loads.js'
 import { type Command, positiveNumber, wholeNumber, words } from './command.js'
-import { EXIT } from './exit.js'
-import { jsonLine, table } from './output.js'
+import { EXIT } from './exit-codes.js'
+import { jsonLine, table } from './print-values.js'
 import { Progress } from './progress.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
 
 const PREFIX = 'latchkey-bench/'
 
@@ -29,8 +29,8 @@ export const bench: Command = {
       const found: Figures[] = []
       const progress = new Progress(io)
       const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
-      // One write first shows whether this client may write and whether there is a leader, before anything is
-      // measured.
+      // One write first shows, before anything is measured, whether this client may write and whether
+      // there is a leader.
       await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {

@@ -2,7 +2,7 @@
 // for some time.
 
 import type { Clock } from '@latchkey/base'
-import type { CommandStore } from './io.js'
+import type { CommandStore } from './command-io.js'
 
 export interface Load {
   readonly name: string
@@ -16,7 +16,7 @@ export interface Figures {
   readonly samples: number
   readonly errors: number
   readonly perSecond: number
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly p50: number
   readonly p99: number
   readonly max: number
@@ -24,7 +24,7 @@ export interface Figures {
 
 const VALUE = new Uint8Array(256).fill(120)
 
-/** Each caller has keys of its own, so that no call waits for anything but the log. */
+/** Each caller has keys of its own, so that no call waits for another caller. */
 export const loadsUnder = (prefix: string): readonly Load[] => [
   {
     name: 'lock and release',

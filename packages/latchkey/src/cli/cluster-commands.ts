@@ -3,10 +3,10 @@
 import { resolve } from 'node:path'
 import type { Status } from '@latchkey/protocol'
 import { type Command, duration, flag, words } from './command.js'
-import { EXIT } from './exit.js'
-import { jsonLine, megabytes, membersTable, paint, span, table } from './output.js'
+import { EXIT } from './exit-codes.js'
+import { jsonLine, megabytes, membersTable, paint, span, table } from './print-values.js'
 import { Progress } from './progress.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
 
 export const status: Command = {
   name: 'status',
@@ -91,7 +91,7 @@ export const backup: Command = {
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
-      // The default timeout of a call is meant for answers, not for gigabytes.
+      // The default timeout of a call is meant for short answers, not for gigabytes.
       const timeout = duration(line, 'timeout')
       let bytes = 0
       await progress.during(

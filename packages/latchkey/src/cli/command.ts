@@ -1,17 +1,16 @@
-// Rule: describes a command: its words, its options and its help; and parses a command line by that
-// description.
+// Rule: describes a command: its words, its options and its help. Parses a command line by that description.
 
 import { parseArgs } from 'node:util'
 import { nearest } from '@latchkey/base'
 import { millis } from '@latchkey/protocol'
-import type { Io } from './io.js'
+import type { Io } from './command-io.js'
 
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   /** The option may be given several times. */
   readonly multiple?: true
-  /** The text behind the option in the help. */
+  /** The text after the option in the help. */
   readonly value?: string
   readonly help: string
 }
@@ -19,27 +18,27 @@ export type OptionTable = Readonly<Record<string, Option>>
 
 export interface Line {
   readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-  /** The command itself, for the message about a missing word. */
+  /** How the command is used, for the message about a missing word. */
   readonly usage: string
   readonly words: readonly string[]
-  /** The words behind `--`; undefined if the command line has no `--`. */
+  /** The words after `--`. Undefined if the command line has no `--`. */
   readonly rest: readonly string[] | undefined
 }
 
 export interface Command {
   readonly name: string
-  /** The help's text behind the name: 'KEY [VALUE]'. */
+  /** The text after the command's name in the help, such as 'KEY [VALUE]'. */
   readonly usage: string
   readonly summary: string
   readonly options: OptionTable
   readonly examples: readonly string[]
   /** Further lines of help. */
   readonly notes?: string
-  /** The exit code. */
+  /** Runs the command. Resolves to the exit code. */
   run(line: Line, io: Io): Promise<number>
 }
 
-/** Exit code 2. */
+/** Ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -68,7 +67,7 @@ function parse(options: OptionTable, args: readonly string[]) {
   }
 }
 
-/** A description in one line. */
+/** Describes a mistake in one line. */
 function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
@@ -111,8 +110,8 @@ export function positiveNumber(line: Line, name: string): number | undefined {
 }
 
 /**
- * Milliseconds, if given: a number without a unit, or a text such as '10s'. Throws a TypeError if it is
- * neither.
+ * Returns the option in milliseconds, if it is given: a number without a unit, or a text such as '10s'.
+ * Throws a TypeError if it is neither.
  */
 export function duration(line: Line, name: string): number | undefined {
   const value = text(line, name)
@@ -122,7 +121,7 @@ export function duration(line: Line, name: string): number | undefined {
 const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /**
- * The words of a command that takes at least `least` and at most `most` of them; words behind `--` count too.
+ * Returns the words of a command that takes between `least` and `most` of them. Words after `--` count too.
  */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]

@@ -1,14 +1,14 @@
-// Rule: `latchkey completion`: a script for a shell that completes commands and options. It is made from the
+// Rule: `latchkey completion`: a script that makes a shell complete commands and options. It is made from the
 // table of commands, so that it knows each of them.
 
 import { type Command, type OptionTable, UsageError, words } from './command.js'
-import { EXIT } from './exit.js'
+import { EXIT } from './exit-codes.js'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 const isShell = (name: string | undefined): name is Shell => SHELLS.some((shell) => shell === name)
 
-/** `all`: every command, this one included. */
+/** `all` returns every command, this one included. */
 export function completionCommand(all: () => readonly Command[]): Command {
   return {
     name: 'completion',
@@ -32,12 +32,12 @@ export function completionCommand(all: () => readonly Command[]): Command {
 const namesOf = (commands: readonly Command[]): string => commands.map(({ name }) => name).join(' ')
 const optionsOf = (options: OptionTable): string[] =>
   [...Object.keys(options), 'help'].map((name) => `--${name}`)
-/** In single quotes nothing has a meaning to a shell but the quote itself. */
+/** Within single quotes only the quote itself has a meaning to a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
   bash: (commands) => bash(commands),
-  // zsh runs what is written for bash.
+  // zsh can run a completion script that is written for bash.
   zsh: (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`,
   fish: (commands) => fish(commands),
 }

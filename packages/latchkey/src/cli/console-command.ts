@@ -1,11 +1,11 @@
-// Driver: `latchkey console`: prints the address of the page for people, and opens it.
+// Driver: `latchkey console`: prints the address of the member's web page, and opens the page in a browser.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import { type Command, flag, type Line, words } from './command.js'
-import { EXIT } from './exit.js'
-import type { Io } from './io.js'
-import { jsonLine } from './output.js'
-import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './store.js'
+import { EXIT } from './exit-codes.js'
+import type { Io } from './command-io.js'
+import { jsonLine } from './print-values.js'
+import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './command-store.js'
 
 export const consoleCommand: Command = {
   name: 'console',
@@ -28,7 +28,10 @@ a token where the members have tokens: the address never holds one.`,
   },
 }
 
-/** One that refuses the token is there too: the page itself needs none. */
+/**
+ * Returns the first address at which a member answers. A member that refuses the token is good enough,
+ * because the page itself needs none.
+ */
 async function firstThatAnswers(line: Line, io: Io): Promise<string> {
   let last: unknown
   for (const url of endpoints(line, io)) {

@@ -1,6 +1,6 @@
-// Driver: loads what only a member in a process of its own needs, or says how to install it. `latchkey`
-// installs everything that an embedded store, connect() and most commands need; the log and the metrics of
-// `latchkey start` are a package beside it.
+// Driver: loads the package that only a member in a process of its own needs, or says how to install it.
+// `latchkey` installs everything that an embedded store, connect() and most commands need. The log and the
+// metrics of `latchkey start` are in a separate package.
 
 import { ConfigError } from '../sidecar/index.js'
 
@@ -14,7 +14,9 @@ export async function loadDaemon<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Another package that cannot be found is a broken installation, and Node's own message names it. */
+/**
+ * If another package cannot be found, the installation is broken, and Node's own message names that package.
+ */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&

@@ -1,13 +1,13 @@
-// Driver: `latchkey demo`: three members and a lock; the leader is killed, and the workers go on under the
-// lock.
+// Driver: `latchkey demo`: runs three members and some workers that share a lock. The leader is killed, and
+// the workers continue under the lock.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
 import { loadDaemon } from './daemon-package.js'
 import { Trio } from './demo-trio.js'
-import { EXIT, explain } from './exit.js'
-import type { CommandStore, Io } from './io.js'
-import { jsonLine, paint } from './output.js'
-import { JSON_OPTION } from './store.js'
+import { EXIT, explain } from './exit-codes.js'
+import type { CommandStore, Io } from './command-io.js'
+import { jsonLine, paint } from './print-values.js'
+import { JSON_OPTION } from './command-store.js'
 
 const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']
@@ -43,8 +43,8 @@ class Show {
   readonly #io: Io
   readonly #length: number | undefined
   /**
-   * The rest of the demo's time when the members are ready; on a busy machine their start may use up most of
-   * it.
+   * How much of the demo's time is left when the members are ready. On a busy machine their start may use
+   * up most of it.
    */
   #left: number | undefined
   readonly #json: boolean
@@ -53,15 +53,15 @@ class Show {
   #grants = 0
   #firstToken = 0
   #lastToken = 0
-  /** The number of grants whose token was not higher than the one before: it must be zero. */
+  /** How many grants had a token that was not higher than the one before. It must be zero. */
   #stale = 0
-  /** The time from the kill to the next grant, in ms. */
+  /** In ms, the time from the kill to the next grant. */
   #gap: number | undefined
-  /** The time since which nobody has been granted the lock after the leader was killed. */
+  /** When the leader was killed, until the lock is granted again. */
   #deadSince: number | undefined
-  /** Another member leads now. */
+  /** True when another member leads. */
   #succeeded = false
-  /** The time is up, and the next grant ends the demo. */
+  /** True when the time is over. The next grant then ends the demo. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {
@@ -125,7 +125,7 @@ class Show {
     this.#io.clock.after(this.#left, () => this.#end(), { ref: false })
   }
 
-  /** Not between the kill and the next grant: that is what the demo is meant to show. */
+  /** Ends the demo, but not between the kill and the next grant, because the demo must show that grant. */
   #end(): void {
     if (this.#deadSince === undefined) return this.#over.abort()
     this.#ending = true
@@ -160,7 +160,7 @@ class Show {
     if (token <= this.#lastToken) this.#stale++
     if (this.#grants === 1) this.#firstToken = token
     this.#lastToken = token
-    // A grant that was already on its way when the leader was killed proves nothing.
+    // A grant that was already under way when the leader was killed proves nothing.
     const dead = this.#succeeded ? this.#deadSince : undefined
     if (dead !== undefined) this.#deadSince = undefined
     if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)

@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Io } from './io.js'
+import type { Io } from './command-io.js'
 
 const NAMES = ['a', 'b', 'c'] as const
 const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))
@@ -48,7 +48,7 @@ export class Trio {
     this.#running.get(name)?.kill('SIGKILL')
   }
 
-  /** Their data is deleted anyway: they need not be stopped gently. */
+  /** Ends the members at once. Their data is deleted anyway, so they need not be stopped gently. */
   async stop(): Promise<void> {
     const children = [...this.#running.values()]
     const gone = children.map((child) => ended(child))
@@ -65,7 +65,7 @@ const ended = (child: ChildProcess) =>
     child.once('error', () => resolve())
   })
 
-/** The settings in the user's own shell are not meant for these members. */
+/** Removes the settings in the user's own shell, which are not meant for these members. */
 function quietEnv(io: Io): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(io.env).filter(([name]) => !name.startsWith('LATCHKEY_')))
 }

@@ -1,22 +1,22 @@
-// Driver: `latchkey doctor`: looks at this machine and at each member of a cluster, and says for each fault what
-// to do next.
+// Driver: `latchkey doctor`: examines this machine and each member of a cluster, and says for each fault
+// what to do next.
 
 import { silentLogger } from '@latchkey/base'
 import { ConfigError } from '../sidecar/index.js'
 import { type Command, duration, flag, type Line, text, words } from './command.js'
-import { EXIT } from './exit.js'
-import { Interrupted, type Io } from './io.js'
-import { jsonLine, paint, printable } from './output.js'
-import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './store.js'
+import { EXIT } from './exit-codes.js'
+import { Interrupted, type Io } from './command-io.js'
+import { jsonLine, paint, printable } from './print-values.js'
+import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './command-store.js'
 import { clusterFindings } from './doctor/cluster-findings.js'
 import { examineMembers } from './doctor/examine-members.js'
-import type { CertificateFacts, Facts, Finding } from './doctor/facts.js'
+import type { CertificateFacts, Facts, Finding } from './doctor/facts-to-judge.js'
 import { machineFindings } from './doctor/machine-findings.js'
 import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 
 const WATCH_MS = 3_000
 
-/** `probesOf`: a test gives others. */
+/** `probesOf` returns the probes. A test passes others. */
 export const doctorCommand = (
   version: string,
   probesOf: (io: Io) => Probes = ({ clock }) => realProbes(clock),
@@ -84,7 +84,7 @@ const localCertificates = (
 
 const COLOURS = { ok: 'green', skipped: 'bold', warning: 'yellow', error: 'red' } as const
 
-/** What is wrong comes last: that is what stays in sight on a terminal. */
+/** Prints faults last, because the last lines stay visible on a terminal. */
 function findingsText(findings: readonly Finding[], colours: boolean): string {
   const order = ['ok', 'skipped', 'warning', 'error'] as const
   const lines = order.flatMap((level) =>

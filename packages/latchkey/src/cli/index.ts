@@ -1,5 +1,5 @@
-// Driver: runs the command as a process. What only some commands need is loaded by those commands: most of
-// the time of a short command is the loading of its code.
+// Driver: runs the command as a process. Modules that only some commands need are loaded by those commands,
+// because loading code takes most of the time of a short command.
 
 import { main } from './main.js'
 import { latchkeyVersion } from '../member/version.js'
@@ -10,9 +10,9 @@ async function sidecar() {
     import('../sidecar/old-heap.js'),
     import('./daemon-package.js'),
   ])
-  // This process is only a member: an application that embeds one keeps its own heap settings.
+  // This process runs only a member. An application that embeds a member keeps its own heap settings.
   keepOldHeapSmall()
-  return await loadDaemon(() => import('../sidecar/run.js'))
+  return await loadDaemon(() => import('../sidecar/run-exports.js'))
 }
 
 export async function runProcess(): Promise<void> {
@@ -28,6 +28,6 @@ export async function runProcess(): Promise<void> {
     io.err(`latchkey: standard output: ${io.fault.message}\n`)
     process.exit(1)
   }
-  // Something that a dependency has left open must not keep a finished command running.
+  // Something that a dependency has left open must not keep the process of a finished command running.
   process.exit(code)
 }

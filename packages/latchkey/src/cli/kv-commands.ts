@@ -12,10 +12,10 @@ import {
   wholeNumber,
   words,
 } from './command.js'
-import { EXIT } from './exit.js'
-import type { Io } from './io.js'
-import { field, jsonLine } from './output.js'
-import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
+import { EXIT } from './exit-codes.js'
+import type { Io } from './command-io.js'
+import { field, jsonLine } from './print-values.js'
+import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 
 const STALE = { stale: { type: 'boolean', help: 'read what this member has, which may be behind' } } as const
 const consistency = (line: Line): Consistency => (flag(line, 'stale') ? 'stale' : 'linearizable')
@@ -160,7 +160,7 @@ async function printRows(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   }
 }
 
-/** Prints one JSON array, a row a line, while the rows arrive. */
+/** Prints one JSON array while the rows arrive, one row on each line. */
 async function printArray(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   let before = '['
   for await (const { key, value } of rows) {

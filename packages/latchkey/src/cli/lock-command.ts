@@ -1,12 +1,12 @@
-// Driver: `latchkey lock`: acquires a lock, and shows who holds it while it has to wait.
+// Driver: `latchkey lock`: acquires a lock, and shows who holds it while the command has to wait.
 
 import type { LockInfo } from '@latchkey/protocol'
 import { type Command, flag, type Line, text } from './command.js'
-import { EXIT } from './exit.js'
-import { printable, seconds } from './output.js'
-import type { AcquireOptions, CommandStore, Hold, Io } from './io.js'
+import { EXIT } from './exit-codes.js'
+import { printable, seconds } from './print-values.js'
+import type { AcquireOptions, CommandStore, Hold, Io } from './command-io.js'
 import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, type Run, runOf, runWhileHeld } from './run-while-held.js'
-import { STORE_OPTIONS, withStore } from './store.js'
+import { STORE_OPTIONS, withStore } from './command-store.js'
 
 export const lock: Command = {
   name: 'lock',
@@ -57,7 +57,10 @@ async function acquire(store: CommandStore, run: Run, line: Line, io: Io): Promi
   return hold
 }
 
-/** A waiting user is shown once on standard error who holds the lock; the wait goes on meanwhile. */
+/**
+ * Acquires the lock. If the user has to wait, standard error shows once who holds the lock, and the
+ * wait continues.
+ */
 async function acquireAloud(
   store: CommandStore,
   key: string,
@@ -81,7 +84,7 @@ async function acquireAloud(
 /** In ms; nothing is printed for a shorter wait. */
 const QUIET_WAIT = 500
 
-/** ': held by ...'; '' if the holder is not known, or this caller may not know it. */
+/** Returns ': held by ...', or '' if the holder is not known, or if this caller must not know it. */
 async function holderOf(store: CommandStore, key: string): Promise<string> {
   const list = await store.locks
     .query(key, { as: 'string', timeout: '1s' })

@@ -1,13 +1,13 @@
-// Driver: `latchkey locks` and `latchkey release`: list who holds which lock and who waits for it, and end a
-// hold by force. An operator who looks for what blocks a program does not know of what kind it is, so that one
-// list has all kinds.
+// Driver: `latchkey locks` and `latchkey release`: list who holds which lock and who waits for it, and
+// end a hold by force. An operator who looks for what blocks a program may not know its kind, so one list
+// has all kinds.
 
 import type { BarrierInfo, CallOptions, HoldKind, LatchInfo, LockHistory, LockInfo } from '@latchkey/protocol'
 import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'
-import { EXIT } from './exit.js'
-import type { CommandStore } from './io.js'
-import { field, jsonLine, printable, seconds, span, table } from './output.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+import { EXIT } from './exit-codes.js'
+import type { CommandStore } from './command-io.js'
+import { field, jsonLine, printable, seconds, span, table } from './print-values.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
 
 export const locks: Command = {
   name: 'locks',
@@ -47,7 +47,7 @@ With --history the word is the whole name of one lock. A member remembers the la
   },
 }
 
-/** As /metrics names the kinds. */
+/** The names of the kinds, as /metrics has them. */
 const KINDS: Readonly<Record<HoldKind, string>> = {
   lock: 'lock',
   semaphore: 'semaphore',
@@ -72,7 +72,7 @@ const contextField = (context: string | Uint8Array | undefined) =>
 const latchJson = ({ name, ...rest }: LatchInfo) => ({ kind: 'latch', ...field('key', name), ...rest })
 const barrierJson = ({ name, ...rest }: BarrierInfo) => ({ kind: 'barrier', ...field('key', name), ...rest })
 
-// ---- history
+// ---- History
 
 interface Past {
   readonly kind: HoldKind
@@ -80,7 +80,7 @@ interface Past {
   readonly changes: LockHistory
 }
 
-/** A lock's is shown also where it is empty: that nothing is known is an answer. */
+/** The history of a lock is shown even if it is empty, because an empty history is an answer too. */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,
   name: string,
@@ -115,7 +115,7 @@ function pastText({ kind, name, changes }: Past): string {
   return `\n${reach}:\n${table([['when', 'what', 'who', 'context', 'token'], ...rows])}`
 }
 
-// ---- holds
+// ---- Holds
 
 const HEAD = ['kind', 'key', 'mode', 'holder', 'context', 'token', 'held for', 'lease left', 'waiters']
 
@@ -172,7 +172,7 @@ function holdRows(info: LockInfo): string[][] {
 
 const permitsOf = (permits: number): string => (permits === 1 ? '1 permit' : `${permits} permits`)
 
-/** What a leader says is bytes, and mostly text. */
+/** The value of a leader is bytes, and mostly text. */
 const shown = (context: string | Uint8Array | undefined): string =>
   context === undefined ? '-' : printable(context)
 

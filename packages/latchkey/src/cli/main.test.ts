@@ -4,8 +4,8 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
-import { exitOf } from './exit.js'
-import { Interrupted } from './io.js'
+import { exitOf } from './exit-codes.js'
+import { Interrupted } from './command-io.js'
 import { main } from './main.js'
 import { commandsOf } from './run-command.js'
 

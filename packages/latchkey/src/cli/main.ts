@@ -1,7 +1,7 @@
-// Driver: the command line from its words to an exit code. The version is told before any command is loaded:
-// it needs nothing of what the commands need.
+// Driver: turns the words of the command line into an exit code. The version is printed before any command is
+// loaded, because it needs no command.
 
-import type { Io } from './io.js'
+import type { Io } from './command-io.js'
 import type { Parts } from './run-command.js'
 
 const VERSION_WORDS: readonly (string | undefined)[] = ['--version', '-V', 'version']

@@ -4,7 +4,7 @@
 import { LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
-import type { CommandStore } from './io.js'
+import type { CommandStore } from './command-io.js'
 import { main } from './main.js'
 
 const parts = {

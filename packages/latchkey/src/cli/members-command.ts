@@ -1,16 +1,16 @@
-// Driver: `latchkey members`: lists the members, and changes them one at a time; shows how far a learner has
-// caught up.
+// Driver: `latchkey members`: lists the members and changes them one at a time. It shows how far a learner
+// has caught up.
 
 import { didYouMean } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
 import { type Command, duration, flag, UsageError, words } from './command.js'
-import { EXIT } from './exit.js'
-import type { Io } from './io.js'
-import { jsonLine, membersTable } from './output.js'
+import { EXIT } from './exit-codes.js'
+import type { Io } from './command-io.js'
+import { jsonLine, membersTable } from './print-values.js'
 import { Progress } from './progress.js'
-import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
+import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 
-/** The pause between two looks at how far a learner has caught up, ms. */
+/** In ms, the pause between two checks of how far a learner has caught up. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'
@@ -138,8 +138,8 @@ async function memberOf(
 }
 
 /**
- * Tries again while the change is not possible yet: a learner lags, or members make a change of their own as
- * they first connect.
+ * Makes the change, and tries again while it is not possible yet: a learner lags, or the members make a
+ * change of their own when they first connect.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work
@@ -186,10 +186,10 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
 }
 
 /**
- * The number of voters never falls if the new member has another name. An old member that does not exist is
- * refused before anything is changed (M27): its name was mistyped, and the new member would be added beside
- * the one that was meant. Only if the new member already votes at that address was this command run before,
- * and is done.
+ * Replaces a member. If the new member has another name, the number of voters never falls. An old member that
+ * does not exist is refused before anything is changed (M27): its name was mistyped, and the new member would
+ * be added without replacing the one that was meant. The only exception: if the new member already votes at
+ * that address, this command was run before and is done.
  */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { systemClock, type Timer } from '@latchkey/base'
-import { Interrupted, type Io } from './io.js'
+import { Interrupted, type Io } from './command-io.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
 /** An interrupted command that has not ended after this time is ended by force. */
@@ -31,11 +31,11 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A command that handles signals also goes on without a reader: a member does not stop when the reader of
-    // its log does.
+    // A command that handles signals continues without a reader: a member does not stop when the reader
+    // of its log does.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
-    // Not at once: the command first cleans up what it has begun.
+    // The process does not end at once, because the command must first remove what it has begun.
     interruption.abort(new Interrupted('SIGPIPE'))
     late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
   })
@@ -58,7 +58,7 @@ export function processIo(): ProcessIo {
     onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
-      // A command that handles signals decides when it ends, also for a signal that came before.
+      // A command that handles signals decides when it ends, even for a signal that came before.
       late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {
@@ -74,7 +74,7 @@ export function processIo(): ProcessIo {
   }
 }
 
-/** Only a command that connects loads the client. */
+/** The client is loaded only by commands that connect. */
 const client = () => import('@latchkey/client')
 
 function start(

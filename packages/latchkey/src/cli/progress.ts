@@ -1,5 +1,5 @@
-// Driver: owns the line on standard error that shows the progress of long work: on a terminal one line that
-// is overwritten, elsewhere a new line now and then, and no line for work that ends soon.
+// Driver: owns the line on standard error that shows the progress of long work. On a terminal one line is
+// overwritten. Elsewhere a new line is printed now and then, and none for work that ends soon.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ interface ProgressPorts {
   err(text: string): void
 }
 
-/** Often enough for a person at a terminal; rarely enough for a log. */
+/** In ms. Often enough for a person at a terminal, and not too often for a log. */
 const LOOK_MS = 500
 const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000
@@ -59,7 +59,7 @@ export class Progress {
     }
   }
 
-  /** The next output begins on a new line. */
+  /** Makes the next output begin on a new line. */
   clear(): void {
     if (this.#shown) this.#ports.err(CLEAR_LINE)
     this.#shown = false

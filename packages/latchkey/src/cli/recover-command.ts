@@ -1,12 +1,12 @@
-// Driver: `latchkey recover`: makes a backup from the directory of a member whose cluster has lost its majority
-// for good. It says loudly what may be lost, and does nothing before the caller has said that he knows it.
+// Driver: `latchkey recover`: makes a backup from the directory of a member whose cluster has lost its
+// majority for good. It says clearly what may be lost, and does nothing before the caller has confirmed that.
 
 import type { RecoveredMember, RecoverOptions } from '../open/index.js'
 import { type Command, flag, text, UsageError, words } from './command.js'
-import { EXIT } from './exit.js'
-import { jsonLine, paint, printable } from './output.js'
+import { EXIT } from './exit-codes.js'
+import { jsonLine, paint, printable } from './print-values.js'
 import { Progress } from './progress.js'
-import { JSON_OPTION } from './store.js'
+import { JSON_OPTION } from './command-store.js'
 
 export type Recover = (path: string, options: RecoverOptions) => Promise<RecoveredMember>
 

@@ -2,10 +2,10 @@
 
 import { parseMembers } from '../sidecar/index.js'
 import { type Command, flag, text, texts, UsageError, words } from './command.js'
-import { EXIT } from './exit.js'
-import { jsonLine } from './output.js'
+import { EXIT } from './exit-codes.js'
+import { jsonLine } from './print-values.js'
 import { Progress } from './progress.js'
-import { JSON_OPTION } from './store.js'
+import { JSON_OPTION } from './command-store.js'
 
 export interface RestoreOptions {
   id: string

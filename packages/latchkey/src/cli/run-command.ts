@@ -9,8 +9,8 @@ import { type Command, helpOf, readLine, UsageError } from './command.js'
 import { doctorCommand } from './doctor-command.js'
 import { demo } from './demo-command.js'
 import { elect } from './elect-command.js'
-import { EXIT, exitOf, explain } from './exit.js'
-import { Interrupted, type Io } from './io.js'
+import { EXIT, exitOf, explain } from './exit-codes.js'
+import { Interrupted, type Io } from './command-io.js'
 import { del, get, incr, put, scan, watch } from './kv-commands.js'
 import { lock } from './lock-command.js'
 import { locks, release } from './locks-commands.js'
@@ -52,7 +52,7 @@ export function commandsOf(parts: Parts): readonly Command[] {
   return [...all, completionCommand(() => commandsOf(parts))]
 }
 
-/** The exit code of `latchkey ARGS`, where ARGS do not ask for the version. */
+/** Returns the exit code of `latchkey ARGS`, unless ARGS ask for the version. */
 export async function runCommand(args: readonly string[], io: Io, parts: Parts): Promise<number> {
   const commands = commandsOf(parts)
   const [first, ...rest] = args
@@ -75,7 +75,10 @@ export async function runCommand(args: readonly string[], io: Io, parts: Parts):
   return asked || wantsHelp(rest) ? say(io, helpOf(command)) : run(command, rest, io)
 }
 
-/** The words behind `--` are another program's command line. */
+/**
+ * Whether help is asked for. The words after `--` do not count, because they are another
+ * program's command line.
+ */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
@@ -85,7 +88,8 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
   try {
     return await command.run(readLine(command, args), io)
   } catch (fault) {
-    // A command that a signal has interrupted ends with that signal's exit code, whatever error its call got.
+    // A command that a signal has interrupted ends with the exit code of that signal, even if its call failed
+    // with another error.
     const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)

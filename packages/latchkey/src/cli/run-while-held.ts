@@ -1,17 +1,17 @@
-// Driver: owns a hold and the command CMD that runs while it is held, for `latchkey lock`, `semaphore` and
-// `elect`.
+// Driver: owns a hold and the command CMD that runs while the lock is held, for `latchkey lock`,
+// `semaphore` and `elect`.
 //
 // Laws:
-// - CMD runs only while the hold can be promised. When it cannot any more, CMD is sent SIGTERM, then SIGKILL,
+// - CMD runs only while the hold can be promised. When it no longer can, CMD is sent SIGTERM, then SIGKILL,
 //   and the exit code is 75.
 // - Otherwise the exit code is CMD's own. In every case the hold is released before this process ends.
 
 import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'
 import { duration, keyWord, type Line, type OptionTable, text, UsageError } from './command.js'
-import { EXIT, explain, signalExit } from './exit.js'
-import type { CommandStore, Hold, Io } from './io.js'
-import { hasLeader } from './store.js'
+import { EXIT, explain, signalExit } from './exit-codes.js'
+import type { CommandStore, Hold, Io } from './command-io.js'
+import { hasLeader } from './command-store.js'
 
 export const RUN_OPTIONS: OptionTable = {
   lease: {
@@ -33,7 +33,7 @@ export const RUN_OPTIONS: OptionTable = {
 export const RUN_NOTES =
   'The hold is renewed while CMD runs. Signals go to CMD. If the hold is lost, CMD gets SIGTERM, then SIGKILL.\nexit codes: that of CMD (128 + n for a signal); 75 busy or lost; 69 no leader; 126, 127 CMD cannot run.'
 
-/** The hold; `what` names it in messages, for example 'the lock'. */
+/** The hold. `what` names it in messages, for example 'the lock'. */
 export interface Held {
   readonly hold: Hold
   readonly name: string
@@ -49,11 +49,11 @@ export interface Run extends Times {
 
 export interface Times {
   readonly lease: number
-  /** 0: one attempt without waiting; undefined: no limit. */
+  /** 0 means one attempt without waiting, and undefined means no limit. */
   readonly wait: number | undefined
 }
 
-/** Checked before any member is asked. */
+/** Reads the times from the command line. They are checked before any member is asked. */
 function timesOf(line: Line): Times {
   const lease = duration(line, 'lease') ?? 10_000
   if (lease < CAPS.minLease || lease > CAPS.maxLease)
@@ -76,8 +76,8 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * What the attempt resolves to; undefined: others still had it when the wait was over. Without a leader the
- * attempt got no answer, which does not mean that others have it: then the error is thrown.
+ * Returns the hold, or undefined if others still had it when the wait was over. Without a leader the attempt
+ * got no answer. That does not mean that others have the hold, so the error is thrown.
  */
 export async function heldUnlessBusy<H>(
   store: CommandStore,
@@ -93,7 +93,7 @@ export async function heldUnlessBusy<H>(
   }
 }
 
-/** Runs CMD, then releases; returns the exit code. */
+/** Runs CMD, then releases the hold. Returns the exit code. */
 export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number> {
   try {
     return await runUnder(held, run, io)
@@ -102,10 +102,13 @@ export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number
   }
 }
 
-/** A failed release only makes the next holder wait for the end of the lease; the exit code stays CMD's. */
+/**
+ * Releases the hold. If that fails, the next holder has to wait for the end of the lease, but the exit code
+ * is still CMD's.
+ */
 async function release({ hold, what }: Held, io: Io): Promise<void> {
   try {
-    // If the hold was lost the cluster is most likely out of reach too; the lease ends by itself.
+    // If the hold was lost, the cluster can probably not be reached either. The lease ends by itself.
     await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
   } catch (error) {
     io.err(`latchkey: ${what} was not released, its lease will end it: ${explain(error)}\n`)
@@ -162,7 +165,7 @@ const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // 'error' also occurs when a signal cannot be sent to a running child, which has not ended then.
+      // 'error' also occurs if a signal cannot be sent to a running process, which has not ended then.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
       const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)

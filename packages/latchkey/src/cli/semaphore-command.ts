@@ -1,9 +1,9 @@
 // Driver: `latchkey semaphore`: runs a command while it has permits of a semaphore.
 
 import { type Command, text, UsageError, wholeNumber } from './command.js'
-import { EXIT } from './exit.js'
+import { EXIT } from './exit-codes.js'
 import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-while-held.js'
-import { STORE_OPTIONS, withStore } from './store.js'
+import { STORE_OPTIONS, withStore } from './command-store.js'
 
 export const semaphore: Command = {
   name: 'semaphore',

@@ -2,9 +2,9 @@
 
 import type { SessionInfo } from '@latchkey/protocol'
 import { type Command, text, UsageError, words } from './command.js'
-import { EXIT } from './exit.js'
-import { jsonLine, seconds, table } from './output.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+import { EXIT } from './exit-codes.js'
+import { jsonLine, seconds, table } from './print-values.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
 
 export const sessions: Command = {
   name: 'sessions',

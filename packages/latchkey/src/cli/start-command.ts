@@ -1,7 +1,7 @@
 // Driver: `latchkey start`: runs the sidecar as a process, from its settings to its exit code.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import type * as run from '../sidecar/run.js'
+import type * as run from '../sidecar/run-exports.js'
 import {
   ConfigError,
   configJson,
@@ -14,10 +14,10 @@ import {
   sidecarOptions,
 } from '../sidecar/index.js'
 import { type Command, flag, type Line, type Option, text, words } from './command.js'
-import { EXIT, explain, signalExit } from './exit.js'
-import { Interrupted, type Io } from './io.js'
-import { jsonLine } from './output.js'
-import { JSON_OPTION } from './store.js'
+import { EXIT, explain, signalExit } from './exit-codes.js'
+import { Interrupted, type Io } from './command-io.js'
+import { jsonLine } from './print-values.js'
+import { JSON_OPTION } from './command-store.js'
 
 export type SidecarParts = typeof run
 
@@ -77,8 +77,7 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
 }
 
 /**
- * `read`: reads the files that the settings name again, and returns the same settings with their new
- * contents.
+ * `read` reads the files that the settings name again, and returns the same settings with their new contents.
  */
 async function serve(
   options: SidecarOptions,
@@ -95,14 +94,14 @@ async function serve(
   )
   for (const warning of options.warnings) logger.warn(warning)
   let hangUp = () => {}
-  // From now on SIGHUP does not end the process; the files have just been read, so it does nothing yet.
+  // From now on SIGHUP does not end the process. The files have just been read, so it does nothing yet.
   io.onHangUp(() => hangUp())
   const reloads = (): Readonly<Record<string, number>> => reloader.counts
   const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember, reloads })
   const reload = () => {
     const again = read()
     sidecar.reload(again)
-    // Tokens that were removed may still be sent by clients, and are refused: the log hides them too.
+    // Clients may still send tokens that were removed, and are refused. The log must hide these tokens too.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
@@ -117,7 +116,7 @@ async function serve(
     await sidecar.abandon()
     return EXIT.failure
   }
-  // At a second signal the stop does not wait any longer.
+  // After a second signal the stop does not wait any longer.
   const outcome = await Promise.race([
     sidecar.stop().then(() => EXIT.ok, failed(io)),
     asked.second.then(signalExit),

@@ -1,11 +1,11 @@
-// Driver: `latchkey txn`: a transaction that is read from a file, in the shape of `store.txn`.
+// Driver: `latchkey txn`: runs a transaction that is read from a file, in the form of `store.txn`.
 
 import type { Txn } from '@latchkey/protocol'
 import { type Command, UsageError, words } from './command.js'
-import { EXIT, explain } from './exit.js'
-import type { Io } from './io.js'
-import { field, jsonLine } from './output.js'
-import { STORE_OPTIONS, withStore } from './store.js'
+import { EXIT, explain } from './exit-codes.js'
+import type { Io } from './command-io.js'
+import { field, jsonLine } from './print-values.js'
+import { STORE_OPTIONS, withStore } from './command-store.js'
 
 export const txn: Command = {
   name: 'txn',
@@ -39,7 +39,7 @@ async function content(file: string | undefined, io: Io): Promise<string> {
   }
 }
 
-/** Its fields are checked by the store, as those of every transaction. */
+/** Parses the file. The store checks its fields, as for every transaction. */
 function parsed(file = 'standard input', text: string): Txn {
   try {
     return JSON.parse(text) as Txn
@@ -48,7 +48,7 @@ function parsed(file = 'standard input', text: string): Txn {
   }
 }
 
-/** An entry that was got shows its value as text where it is text. */
+/** Shows the value of an entry as text if it is text. */
 function shown(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('value' in result)) return result ?? null
   const { value, ...rest } = result

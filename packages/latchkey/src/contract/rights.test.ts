@@ -9,7 +9,7 @@ import { isLatchkeyError } from '@latchkey/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openMember } from '../open/index.js'
 import { resolveSettings, sidecarOptions } from '../sidecar/index.js'
-import { Sidecar } from '../sidecar/run.js'
+import { Sidecar } from '../sidecar/run-exports.js'
 import { freePorts, tempFolders } from './testing/ports.js'
 import { callsOf, httpRows, NO_CALLS, STORE_ROWS } from './testing/rights-rows.js'
 

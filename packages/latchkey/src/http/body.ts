@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Sender, WhyEnded } from '../member/unfinished.js'
+import type { Sender, WhyEnded } from '../member/unfinished-messages-limit.js'
 import { TooSlow } from './errors.js'
 import type { Bodies } from './http-ports.js'
 

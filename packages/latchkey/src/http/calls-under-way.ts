@@ -1,4 +1,5 @@
-// Driver: counts the calls for one hold that are under way at this member, because the first that gives up must
+// Driver: counts the calls for one hold that are under way at this member, because the first
+// that gives up must
 // not take the place in the queue from the others.
 
 export class CallsUnderWay {

@@ -8,7 +8,7 @@ import type { LockPort, Semaphores } from '@latchkey/lock'
 import type { As, ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
-import type { Unfinished } from '../member/unfinished.js'
+import type { Unfinished } from '../member/unfinished-messages-limit.js'
 import type { Route } from './route-table.js'
 
 /** Every route acts through this interface, so that no route can forget to check the caller's rights. */

@@ -1,7 +1,9 @@
-// Driver: one wait for a set of locks under the caller's id, until all of them are granted or the caller leaves.
+// Driver: one wait for a set of locks under the caller's id, until all of them are granted or the
+// caller leaves.
 //
 // Laws
-// - A push of a grant is only a hint. The set counts as held when the same request, sent again, is answered so,
+// - A push of a grant is only a hint. The set counts as held when the same request, sent again,
+//   is answered so,
 //   which also renews every lock and shows the store that the waiter lives.
 // - A caller that stops waiting leaves all queues. If it was granted the set at the same moment, leaving also
 //   releases the set.

@@ -1,4 +1,5 @@
-// Door: sets of locks: POST /v1/locks:acquireAll, :renewAll and :releaseAll. All locks of a set are granted in one
+// Door: sets of locks: POST /v1/locks:acquireAll, :renewAll and :releaseAll. All locks of a set are
+// granted in one
 // step, or none, under one id of the caller, which is the idempotency key.
 
 import { circleError } from '@latchkey/lock'

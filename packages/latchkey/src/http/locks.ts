@@ -1,4 +1,5 @@
-// Door: locks, semaphores and elections, for programs that hold them under an id of their own. The id is the idempotency
+// Door: locks, semaphores and elections, for programs that hold them under an id of their own. The id is
+// the idempotency
 // key: a second request with the same id gets the same hold, and one release ends it, however often it was
 // requested.
 

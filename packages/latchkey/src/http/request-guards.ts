@@ -24,7 +24,8 @@ export function callerOf(
 /**
  * Whether a request comes from the page that this port itself serves: its origin is the host that was asked.
  * Law: this says nothing of the name of the host. A page whose own name was made to resolve to this port has
- * such an origin too, and refuseOrigin must still refuse that name. Where the browser says that origins differ,
+ * such an origin too, and refuseOrigin must still refuse that name. Where the browser says that
+ * origins differ,
  * it is believed: a page of http at the same name may be anybody's.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {

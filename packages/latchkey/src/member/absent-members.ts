@@ -7,7 +7,7 @@
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 
-/** In ms. */
+/** In ms, how long a member may be out of reach before a log line is written. */
 const PATIENCE = 10_000
 
 interface Absence {
@@ -20,7 +20,7 @@ export class AbsentMembers {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #isConnected: (id: string) => boolean
-  /** The members that were reached once; undefined: they are reached now. */
+  /** The members that were connected at least once. Undefined if the member is connected now. */
   readonly #known = new Map<string, Absence | undefined>()
 
   constructor(clock: Clock, logger: Logger, isConnected: (id: string) => boolean) {
@@ -29,7 +29,10 @@ export class AbsentMembers {
     this.#isConnected = isConnected
   }
 
-  /** Called when a connection has come or gone, or when the members are others. `ids`: the other members. */
+  /**
+   * Called when a connection has begun or ended, or when the members have changed. `ids` are the
+   * other members.
+   */
   look(ids: readonly string[]): void {
     for (const [id, absence] of this.#known) {
       if (ids.includes(id)) continue

@@ -1,5 +1,5 @@
-// Driver: runs the admin calls. Each one goes where it is done: at this member, at the leader, or at another
-// named member.
+// Driver: runs the admin calls. Each one is sent to where it can be done: this member, the leader, or
+// another named member.
 
 import type { KvStore } from '@latchkey/kv'
 import {
@@ -30,12 +30,12 @@ export interface AdminPorts {
   readonly figures: () => MemberFigures
   /** What was counted since the member was opened. */
   readonly counters: (status: Status) => Metric[]
-  /** Undefined: this member stores nothing on a disk. */
+  /** Undefined if this member stores nothing on a disk. */
   readonly diskUse: () => Promise<DiskUse | undefined>
   /** Resolves when a leader is known and this member has caught up. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
-  /** The reason why no member can be added; undefined: one can be added. */
+  /** Returns the reason why no member can be added, or undefined if one can be added. */
   readonly whyNoMembers: () => string | undefined
   /** Deletes this member's state and builds it again from another member's. */
   rebuild(): Promise<void>

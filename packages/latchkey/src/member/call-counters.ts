@@ -1,5 +1,5 @@
-// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of them take;
-// each for the door through which the client came.
+// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of
+// them take. It counts separately for each way (door) by which a client is connected.
 //
 // Laws
 //   - a request costs two additions, however many clients there are: only one request in SAMPLE is timed;
@@ -18,9 +18,9 @@ import {
   readName,
 } from '@latchkey/protocol'
 
-/** A power of two. */
+/** Must be a power of two. */
 const SAMPLE = 16
-/** The most requests of one connection that are being timed. */
+/** How many requests of one connection may be timed at the same time. */
 const MOST_TIMED = 256
 
 /** `process`: the store of this process, and HTTP. `member`: the stores of other members. */
@@ -84,7 +84,7 @@ export class DoorCounters {
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
   }
 
-  /** By kind; those that never came are left out. */
+  /** Counts by kind. Kinds that never came are left out. */
   requests(): Map<string, number> {
     const counts = new Map([
       ['admin', this.#admin],
@@ -98,14 +98,14 @@ export class DoorCounters {
     return counts
   }
 
-  /** By code; 'ok' are all others. */
+  /** Counts by code. 'ok' counts all answers that are no error. */
   answers(): Map<string, number> {
     const failed = [...this.#errors.values()].reduce((sum, count) => sum + count, 0)
     return new Map([['ok', this.#answered - failed], ...this.#errors])
   }
 }
 
-/** undefined: the answer is no error. */
+/** Returns undefined if the answer is no error. */
 export function errorCodeIn(answer: AnswerReply['answer']): string | undefined {
   if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return undefined
   return codeOf(answer instanceof Uint8Array ? decodeAnswer(answer) : answer)

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { SessionAttachments } from './session-attachments.js'
-import { Outbox } from './outbox.js'
+import { Outbox } from './replies-to-connection.js'
 import { ANONYMOUS, type Identity, type Right, RIGHTS } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
 

@@ -1,6 +1,5 @@
-// Driver: the connection of one client, in the own process or remote. The door has checked each request
-// before. This file sends commands to the log or to the leader, reads to client-reads.ts, and watches to
-// client-watches.ts.
+// Driver: the connection of one client, in this process or remote. Each request was checked before. This file
+// sends commands to the log or to the leader, reads to client-reads.ts, and watches to client-watches.ts.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
 import { fitsRecord, isPlainPut, type KvStore, RecordSource, toldAs } from '@latchkey/kv'
@@ -49,9 +48,9 @@ export interface ClientConnectionPorts {
   readonly admin: Admin
   readonly turns: ReadTurns
   readonly commands: CommandQueue
-  /** Those of the door through which this client came. */
+  /** The counters of the way by which this client is connected. */
   readonly calls: DoorCounters
-  /** undefined: traces are not followed. */
+  /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
   tell(reply: LinkReply): void
   /** The identity of this connection's client. */
@@ -61,7 +60,10 @@ export interface ClientConnectionPorts {
   ended(clientConnection: ClientConnection): void
 }
 
-/** The most sessions that one connection opens at the same time (it needs one): ERR_BUSY beyond. */
+/**
+ * How many sessions one connection may open at the same time (a client needs one). A further one fails
+ * with ERR_BUSY.
+ */
 const MOST_OPENING = 64
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
@@ -123,14 +125,14 @@ export class ClientConnection implements Link {
     }
   }
 
-  /** A grant to the session to which this connection is attached. */
+  /** Pushes a grant to the session to which this connection is attached. */
   granted(key: Uint8Array, owner: OwnerResult): void {
     if (!mayTouchLock(this.#ports.identity, key)) return
     const shown = this.#may('read') ? owner : ownerWithoutContext(owner)
     this.tell({ kind: 'granted', key, owner: shown })
   }
 
-  /** The end of the wait of a party of the session to which this connection is attached. */
+  /** Pushes the end of the wait of a party of the session to which this connection is attached. */
   ended(ticket: PartyTicket, result: PartyResult): void {
     if (mayTouchLock(this.#ports.identity, ticket[1])) this.tell({ kind: 'ended', ticket, result })
   }
@@ -154,7 +156,7 @@ export class ClientConnection implements Link {
     return isOthersSession(this.#ports.identity, this.#ports.kv.openSessions.openerOf(session))
   }
 
-  // ---- commands
+  // ---- Commands
 
   #command(command: Command): void {
     const { id, body } = command
@@ -162,10 +164,11 @@ export class ClientConnection implements Link {
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
-    // The answer is that of an ended session: a client whose token has a new name then opens another session.
+    // The answer says that the session has ended. A client whose token has a new name then opens
+    // another session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
-    // Nearly all writes are plain puts. They are not decoded here, because the machine decodes them once
-    // more.
+    // Nearly all writes are plain puts. They are not decoded here, because the state machine
+    // decodes them anyway.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)
@@ -188,7 +191,10 @@ export class ClientConnection implements Link {
     if (isPlain) this.#ports.kv.expectPut(body)
   }
 
-  /** The opener is named here, and not by the client: sessions are counted by this name. */
+  /**
+   * Opens a session. This member and not the client names the identity that opens it, because sessions are
+   * counted by that name.
+   */
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)
     const body = encodeCommand([OP.openSession, life, by])
@@ -212,7 +218,7 @@ export class ClientConnection implements Link {
     forwarder.command(leader, command, (outcome) => told(outcome, command.id))
   }
 
-  /** One function for all commands: the second argument is the client's own request id. */
+  /** One function serves all commands. The second argument is the client's own request id. */
   readonly #told = (outcome: Told, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
@@ -240,7 +246,7 @@ export class ClientConnection implements Link {
     this.tell(refusedReply(id, error))
   }
 
-  // ---- other requests
+  // ---- Other requests
 
   #admin({ id, call, args }: Extract<LinkRequest, { kind: 'admin' }>): void {
     const { admin } = this.#ports
@@ -255,8 +261,8 @@ export class ClientConnection implements Link {
 const asItIs: HiddenFields = (answer) => answer
 
 /**
- * A stored answer to an earlier attempt proves no leadership (CT5: only a proof of leadership bounds cluster
- * time).
+ * Returns the cluster time that the answer proves. A stored answer to an earlier attempt does not prove that
+ * this member leads (CT5: only a proof of leadership bounds cluster time).
  */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time

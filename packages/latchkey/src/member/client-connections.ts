@@ -1,5 +1,5 @@
-// Driver: all client connections of one member. Each learns who leads; grants and the ends of waits go to
-// those that are attached to the session.
+// Driver: all client connections of one member. Each is told who leads. Grants and the ends of waits are sent
+// to the connections that are attached to the session.
 
 import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { Membership, Replica } from '@latchkey/raft'
@@ -7,7 +7,7 @@ import type { CallCounters, Door } from './call-counters.js'
 import { ClientConnection, type ClientConnectionPorts } from './client-connection.js'
 import type { Identity } from './rights.js'
 import { SessionAttachments } from './session-attachments.js'
-import { leaderReplyOf } from './status.js'
+import { leaderReplyOf } from './member-status.js'
 
 interface Shared extends Omit<ClientConnectionPorts, 'tell' | 'identity' | 'attach' | 'ended' | 'calls'> {
   readonly calls: CallCounters
@@ -21,7 +21,7 @@ export class ClientConnections {
   /** The last entry of the member's own log at its start. */
   readonly #recovered: number
 
-  /** `shared`: what all connections of the member use. */
+  /** `shared` is what all connections of the member use. */
   constructor(replica: Replica, shared: Shared) {
     this.#replica = replica
     this.#shared = shared
@@ -66,8 +66,8 @@ export class ClientConnections {
   }
 
   /**
-   * Each change of membership is reported when it is applied, also if the log already has a later one. But a
-   * member that starts does not report the changes that it reads from its own log.
+   * Reports each change of membership when it is applied, even if the log already has a later one. A member
+   * that starts does not report the changes that it reads from its own log.
    */
   #membership(): Membership {
     const { applied, raft } = this.#replica.node

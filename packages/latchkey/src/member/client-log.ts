@@ -1,24 +1,25 @@
-// Driver: writes one log line for each client that connects, goes on here with its session, or is gone, at
-// level info.
+// Driver: writes one log line at level info for each client that connects, that continues here with its
+// session, or that disconnects.
 //
-// Law: these lines are limited in number and length. Without this law: a client connects and goes a thousand
-// times a second, and the disk is full of log lines by the evening.
+// Law: these lines are limited in number and length. Without this law: a client connects and disconnects a
+// thousand times a second, and the disk is full of log lines by the evening.
 
 import { type Clock, LimitedLines, type Logger, shortText } from '@latchkey/base'
 
 /**
- * So many lines of each kind in so many milliseconds: enough to tell the clients of a small cluster apart.
+ * How many lines of each kind are written in how many milliseconds: enough to show each client of a
+ * small cluster.
  */
 const LINES = { most: 10, every: 60_000 } as const
 
-/** Sent by the client, or by its system when the process ended in order. */
+/** The status codes that a client sends, or its system sends when the process ends normally. */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
 
 /** One connection of a client. */
 export interface LoggedClient {
-  /** It named a session that was opened over another connection. */
+  /** The client has named a session that was opened over another connection. */
   movedHere(session: number): void
-  /** `code`: the status with which its WebSocket closed. */
+  /** `code` is the status with which the WebSocket has closed. */
   gone(code: number): void
 }
 
@@ -50,7 +51,7 @@ export class ClientLog {
     }
   }
 
-  /** `times`: how many there were since the last line of this kind, this one included. */
+  /** `times` is the number of events since the last line of this kind, this one included. */
   #write(kind: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     const times = this.#lines.note(kind, this.#clock.now())
     if (times !== undefined) this.#logger.info(message, times > 1 ? { ...fields, times } : fields)

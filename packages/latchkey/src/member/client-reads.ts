@@ -1,4 +1,4 @@
-// Driver: the reads of one client connection, and the frozen views that it has opened.
+// Driver: the reads of one client connection, and the views that it has opened.
 
 import type { KvStore } from '@latchkey/kv'
 import {
@@ -17,11 +17,11 @@ import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.j
 import { refusalOfRead } from './required-rights.js'
 import type { Identity } from './rights.js'
 
-/** An answer must fit into one message. */
-/** Reads whose answers grow with what is there. */
+/** The limit of an answer, which must fit into one message. */
+/** Reads whose answers may be long, because they depend on what is stored. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
-/** The most waiting reads of one connection; the next one fails with ERR_BUSY. */
+/** How many reads of one connection may wait. A further one fails with ERR_BUSY. */
 const MOST_READS = 20_000
 
 interface Ports {
@@ -34,7 +34,7 @@ interface Ports {
 export class ClientReads {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
-  /** The frozen views that this client connection opened: it cannot read or close those of others. */
+  /** The views that this client connection has opened. It cannot read or close those of others. */
   readonly #views = new Set<number>()
   #reading = 0
   #closed = false
@@ -50,7 +50,7 @@ export class ClientReads {
     this.#ports.turns.left(this)
   }
 
-  /** `stale`: the member's own state is good enough, so no leader is asked. */
+  /** With `stale` the member's own state is good enough, so no leader is asked. */
   read(id: number, stale: boolean, read: Read): void {
     const refusal = refusalOfRead(this.#ports.identity, read)
     if (refusal !== undefined) return this.#tell(refusedReply(id, refusal))
@@ -59,7 +59,7 @@ export class ClientReads {
       if (read[0] !== READ.closeView) return this.#tell(failedReply(id, viewGone()))
       return this.#served(id, read, undefined, 0)
     }
-    // A view is frozen: its content was confirmed when it was opened.
+    // The content of a view never changes, and was confirmed when the view was opened.
     if (stale || view !== 0) return this.#serve(id, read, 0)
     if (this.#reading >= MOST_READS) return this.#tell(refusedReply(id, new LatchkeyError('ERR_BUSY')))
     this.#reading++
@@ -76,7 +76,10 @@ export class ClientReads {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
   }
 
-  /** The approximate bytes of the answer. A page of rows is read outside the event loop. */
+  /**
+   * Serves the read and returns about how many bytes its answer has. A page of rows is read outside
+   * the event loop.
+   */
   #serveNow(id: number, read: Read, time: number): number {
     if (this.#closed) return 0
     try {

@@ -6,7 +6,7 @@ import type { RaftNode } from '@latchkey/raft'
 import { refusalOfWatch } from './required-rights.js'
 import type { Identity } from './rights.js'
 
-/** The most watches of one connection; the next one fails with ERR_BUSY. */
+/** How many watches one connection may have. A further one fails with ERR_BUSY. */
 const MOST_WATCHES = 1_000
 
 type Opening = Extract<LinkRequest, { kind: 'watch' }>
@@ -40,7 +40,7 @@ export class ClientWatches {
     const { id } = request
     const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end], request.of)
     if (refusal !== undefined) return this.#over(id, refusal)
-    // A watch id that is used again ends the watch that had it.
+    // If a watch id is used again, the watch that had it ends.
     this.end(id)
     if (this.#open.size + this.#opening.size >= MOST_WATCHES)
       return this.#over(id, new LatchkeyError('ERR_BUSY'))
@@ -62,7 +62,8 @@ export class ClientWatches {
       this.#open.set(id, watch)
       watch.more(this.#opening.get(id) ?? 0)
       this.#opening.delete(id)
-      // The first report is sent at once: the watcher learns the revision after which its watch begins.
+      // The first report is sent at once, so that the client learns the revision after which
+      // its watch begins.
       if (from === 0 && of === undefined)
         this.#tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
     } catch (error) {

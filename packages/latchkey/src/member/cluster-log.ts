@@ -11,8 +11,8 @@
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import type { ElectionReason, Replica } from '@latchkey/raft'
 import { AbsentMembers } from './absent-members.js'
-import { whyElectionLost } from './election-loss.js'
-import { leaderReplyOf, whyNoLeader } from './status.js'
+import { whyElectionLost } from './lost-election-reason.js'
+import { leaderReplyOf, whyNoLeader } from './member-status.js'
 
 /** In ms. A starting member may take this long to find a leader before its log warns. */
 const FIRST_LOOK = 5_000
@@ -42,7 +42,7 @@ export class ClusterLog {
   #leaderlessSince: number | undefined
   #warned = false
   #members: Members | undefined
-  /** undefined: no majority was reached yet. */
+  /** Undefined as long as no majority was reached. */
   #hasMajority: boolean | undefined
   readonly #lagging = new Set<string>()
   readonly #absent: AbsentMembers
@@ -97,8 +97,8 @@ export class ClusterLog {
       leader === this.#replica.node.options.id
         ? 'this member won the election and leads'
         : 'another member leads'
-    // After a warning that there is no leader, the news of a leader is a warning too: so a log that contains
-    // only warnings shows the end of the trouble.
+    // If a warning said that there is no leader, the line about the new leader is a warning too. So a log
+    // that contains only warnings shows the end of the trouble.
     this.#logger[this.#warned ? 'warn' : 'info'](message, { leader, term, leaderlessMillis })
     this.#warned = false
   }

@@ -1,39 +1,42 @@
-// Driver: owns the commands that wait until this member, which leads, writes them into its log. Small
-// commands, nearly all, do not wait. Large commands take turns.
+// Driver: owns the commands that wait until this member, which leads, writes them into its log. Nearly all
+// commands are small and do not wait. Large commands take turns.
 //
 // Without it: one client sends ten putAll of 20,000 rows at once. They follow one another in the log and take
 // three seconds to apply. The commands of other clients come after them, a renewal too, and a lock of 3 s is
 // lost. Seven thousand openSession do the same, because each is an entry of its own.
 //
 // Laws:
-//   - large commands of no more work than WINDOW, or one command, are in the log and not applied yet. So a
-//     small command waits for at most that much work, whatever others have sent before;
-//   - connections take turns: the next one is the one for which the least work would have been done,
-//     including its next command. A connection's commands keep their order, but its locks do not wait for its
-//     writes, nor do its sessions;
-//   - a small write waits only behind a waiting write of its own connection;
+//   - at any time the large commands that are in the log and not applied have at most WINDOW work
+//     together, or there is only one. So a small command waits for at most that much work, whatever others
+//     have sent before;
+//   - connections take turns: the next one is the one for which the least work would have been done, its next
+//     command included. A connection's commands keep their order, but its locks do not wait for its writes,
+//     nor do its sessions;
+//   - a small write waits only for a waiting write of its own connection;
 //   - a deleteRange that is alone in its entry is counted before it is written into the log (kv,
-//     delete-range-surveys.ts). Until it is applied no other write to its range is in the log, because the count
-//     would be wrong;
-//   - the waiting commands are limited, in total and for each connection: ERR_BUSY beyond.
+//     delete-range-surveys.ts). Until it is applied no other write to its range is in the log, because the
+//     count would be wrong;
+//   - the waiting commands are limited, in total and for each connection. A further one fails with ERR_BUSY.
 
 import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
 import { type Command, decodeCommand, isBadCommand, OP } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
-/** In units of kv's rules/turn.ts: about a tenth of a second of one core. */
+/** In units of kv's rules/apply-work-limit.ts: about a tenth of a second of one core. */
 const WINDOW = 20_000
-/** A command of at most this weight is small. */
+/** A command with at most this much work is small. */
 const SMALL = 32
 /** A command of a small kind is small up to this many bytes. */
 const SMALL_BODY = 16 * 1024
 const SMALL_RENEWAL = 1024
-/** What a waiting command costs besides its bytes. */
+/** What a waiting command counts in addition to its bytes. */
 const OVERHEAD_BYTES = 1024
 /** All connections together may have this many times the bytes that one may have. */
 const MOST_FULL = 4
 
-/** A connection to this member, or a session at another member that forwards its commands. */
+/**
+ * Who sends commands: a connection to this member, or a session at another member that forwards its commands.
+ */
 export type Origin = object | string
 type Told = (outcome: Outcome, ticket: number) => void
 
@@ -58,12 +61,12 @@ type Kind = 'sessions' | 'writes' | 'locks'
 class Lane {
   readonly waiting: Waiting[] = []
   /**
-   * The work that was done for this origin or is under way. A new origin begins with as much as the one that
-   * was served last.
+   * The work that was done for this origin or is under way. A new origin begins with as much as the origin
+   * that was served last.
    */
   served: number
   bytes = 0
-  /** A deleteRange of this lane is being counted: its later commands wait. */
+  /** True while a deleteRange of this lane is being counted. Its later commands wait. */
   surveying = false
   left = false
 
@@ -109,8 +112,8 @@ export class CommandQueue {
   }
 
   /**
-   * `told` is called once, with the ticket, or never if the connection closes before its turn. `decoded`: the
-   * decoded body, if the caller has it.
+   * `told` is called once, with the ticket, or never if the connection closes before its turn. `decoded` is
+   * the decoded body, if the caller has it.
    */
   submit(
     origin: Origin,
@@ -136,7 +139,7 @@ export class CommandQueue {
     this.#next()
   }
 
-  /** A row with an error is found when the command is applied. */
+  /** Estimates the work. An error of a row is ignored here, because applying the command meets it again. */
   #weigh(command: Command, bytes: number): number {
     try {
       return this.#ports.kv.weigh(command, bytes)
@@ -172,7 +175,7 @@ export class CommandQueue {
     return first
   }
 
-  /** Sends all commands that may go now. */
+  /** Sends all commands that may be sent now. */
   #next(): void {
     while (this.#waiting > 0) {
       const lane = this.#nextLane()
@@ -184,7 +187,7 @@ export class CommandQueue {
     if (this.#underWay === 0) this.#forget()
   }
 
-  /** The lane whose turn it is; undefined: all waiting commands must wait for those under way. */
+  /** Returns the lane whose turn it is. Undefined if all waiting commands must wait for those under way. */
   #nextLane(): Lane | undefined {
     let found: Lane | undefined
     let least = Number.POSITIVE_INFINITY
@@ -243,13 +246,13 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /** Nothing waits and nothing is under way: all origins begin again as equals. */
+  /** No command waits or is under way, so all origins begin again with equal work. */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0
   }
 
-  /** Removes the waiting commands of an origin: they were never in a log. */
+  /** Removes the waiting commands of an origin. They were never in a log. */
   leave(origin: Origin): void {
     for (const lanes of Object.values(this.#lanes)) {
       const lane = lanes.get(origin)
@@ -261,7 +264,10 @@ export class CommandQueue {
   }
 }
 
-/** A command is a short array whose first element is a small number: one byte each. */
+/**
+ * Returns the operation of a command. A command is a short array whose first element is a small number, so
+ * each takes one byte.
+ */
 const opOf = (body: Uint8Array): number => body[1] ?? 0
 
 function kindOf(body: Uint8Array): Kind {
@@ -295,7 +301,7 @@ function isSmallByKind(body: Uint8Array): boolean {
   }
 }
 
-/** undefined: the command will be refused, and costs nothing. */
+/** Returns undefined if the command will be refused, so that it makes no work. */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)
   return isBadCommand(command) ? undefined : command

@@ -18,7 +18,10 @@ export class ConnectionTraces {
     return this.#open.size
   }
 
-  /** The request as it goes on from here: in the span of this member, if there is one. */
+  /**
+   * Returns the request to execute. If this member traces it, the request continues in the span
+   * of this member.
+   */
   begin(request: LinkRequest): LinkRequest {
     if (!('trace' in request) || request.trace === undefined) return request
     if (this.#open.size >= CAPS.tracedRequestsOfOne || this.#open.has(request.id)) return request
@@ -35,7 +38,7 @@ export class ConnectionTraces {
     trace.end(errorCodeIn(answer))
   }
 
-  /** The connection has closed: these requests are not answered any more. */
+  /** The connection has closed, so these requests are not answered any more. */
   close(): void {
     for (const trace of this.#open.values()) trace.end('ERR_CLOSED')
     this.#open.clear()

@@ -8,7 +8,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { OpenedMember } from '../open/open-member.js'
 import { openMember } from '../open/open.js'
 import { checkOptions } from '../open/options.js'
-import { listen } from '../open/server.js'
+import { listen } from '../open/http-and-websocket-server.js'
 import { addresses } from '../open/testing/ports.js'
 
 const closers: (() => Promise<unknown>)[] = []

@@ -1,6 +1,6 @@
 // Rule: what an answer leaves out for a client without the right to read. An answer about a lock contains its
 // Owner with the context of the hold, a value that the holder has set for readers. The context is left out
-// also if the client names itself as the holder: the ids of holders are known to everybody.
+// even if the client names itself as the holder, because the ids of holders are known to everybody.
 
 import {
   type Answer,
@@ -19,19 +19,19 @@ export type HiddenFields = (answer: Answer | Uint8Array) => Answer | Uint8Array
 
 const OF_ONE_HOLD: ReadonlySet<number> = new Set([OP.release, OP.downgrade, OP.proclaim, OP.rotate])
 
-/** undefined: the answer contains no context. The owners in the answer to a renewal have none. */
+/** Returns undefined if the answer contains no context. The owners in the answer to a renewal have none. */
 export function heldBackOf(command: Command): HiddenFields | undefined {
   const [op] = command
   if (op === OP.tryLock || op === OP.steal) return OF_ASKING
   if (op === OP.tryLockAll) return OF_ASKING_ALL
   if (OF_ONE_HOLD.has(op)) return OF_RELEASE
   if (op === OP.cancelWait) return OF_TICKET
-  // Of the other commands only writes have a list there, and it is their guard.
+  // In other commands only writes have a list at this place, and the list is their guard.
   const isGuarded = op !== OP.renew && op !== OP.releaseAll && Array.isArray(command[1])
   return isGuarded ? OF_GUARDED : undefined
 }
 
-/** A refused guard answers with the holder of its lock. */
+/** A refused guard is answered with the holder of its lock. */
 const OF_GUARDED: HiddenFields = (given) => {
   const answer = given instanceof Uint8Array ? decodeAnswer(given) : given
   if (!isError(answer) || !answer[4]) return given

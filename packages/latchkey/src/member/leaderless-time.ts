@@ -1,6 +1,6 @@
-// Driver: measures how long no leader is known. Only after that time does this member believe what others
-// reported when they refused its connection (M12). A member that was stopped when it was removed never reads
-// of its removal in its own log, and no member connects to it any more.
+// Driver: measures how long no leader is known. Only after that time does this member believe members that
+// refused its connection and reported that it was removed (M12). A member that was stopped when it was
+// removed never reads of its removal in its own log, and no member connects to it any more.
 //
 // Laws:
 //   - the time counts only while no leader is known, and never for a member that knows no members yet: a
@@ -12,11 +12,11 @@ import type { Clock, Timer } from '@latchkey/base'
 
 interface LeaderlessTimePorts {
   readonly clock: Clock
-  /** The least time without a leader, ms. */
+  /** In ms, the least time without a leader. */
   readonly patience: number
   /** True when a leader is known, or when this member knows no other members yet. */
   isCalm(): boolean
-  /** The member that has reported that the cluster goes on without this member. */
+  /** The member that has reported that this member is not in the cluster any more. */
   missedBy(): string | undefined
   tell(by: string): void
 }

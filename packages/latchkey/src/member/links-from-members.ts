@@ -1,15 +1,16 @@
-// Driver: the links from stores that are embedded in other members, while those members do not reach the
-// leader. Each is a client of this member, which forwards its requests to the leader as it does for all
-// clients.
+// Driver: the links from stores that are embedded in other members, while those members have no contact with
+// the leader. Each such store is a client of this member, which forwards its requests to the leader as it
+// does for all clients.
 //
 // Laws (M28)
-// - One hop: a request on such a link is forwarded to the leader of this member as an ordinary command
-//   between members. A member that gets such a command and does not lead refuses it. Without this law: a
-//   takes c for the way to the leader and c takes a, and one command travels between them for ever.
+// - A request is forwarded once only: this member forwards a request from such a link to its leader as an
+//   ordinary command between members. A member that gets such a command and does not lead refuses it. Without
+//   this law: a believes that c can reach the leader and c believes that a can, and one command travels
+//   between them for ever.
 // - A link is opened only by a member of this cluster, and only while this member hears its leader. It is
-//   closed as soon as this member is cut off itself. Without this law: c follows a leader that was deposed
-//   and accepts a's requests. The store of a waits there until its lease expires, although d knows the new
-//   leader.
+//   closed as soon as this member is cut off itself. Without this law: c follows a leader that was
+//   deposed and accepts a's requests. The store of a waits there until its lease expires, although d
+//   knows the new leader.
 // - An answer carries the leader's cluster time unchanged through this member, and the store counts from its
 //   first sending of the request (CT5).
 // - A session that is opened over a link belongs to the same identity as one that is opened at that member
@@ -20,17 +21,20 @@ import { decodeRequests, type LinkReply } from '@latchkey/protocol'
 import type { MemberId } from '@latchkey/raft'
 import type { ClientConnection } from './client-connection.js'
 import type { LinkMessage } from './member-messages.js'
-import { Outbox } from './outbox.js'
+import { Outbox } from './replies-to-connection.js'
 import { embeddedIn, type Identity } from './rights.js'
 
-/** A store uses one link, and a second one while it moves: beyond, the oldest link is closed. */
+/**
+ * How many links a store may have: one, and another while it moves. If there are more, the oldest
+ * link is closed.
+ */
 const MOST_LINKS = 4
 
 interface LinksFromMembersPorts {
   readonly defer: Defer
-  /** False: that member is not connected, or does not read. */
+  /** Returns false if that member is not connected, or does not read. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** The reason why this member does not help that member now. */
+  /** Returns the reason why this member does not help that member now. */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
 }
@@ -62,7 +66,7 @@ export class LinksFromMembers {
     links.set(id, this.#ports.clientConnection(tell, embeddedIn(from)))
   }
 
-  /** If a message cannot be sent it is lost, and the link is closed. */
+  /** Sends replies. If a message cannot be sent it is lost, and the link is closed. */
   #outbox(from: MemberId, id: number): Outbox {
     const { send, defer } = this.#ports
     let isWhole = true
@@ -78,7 +82,7 @@ export class LinksFromMembers {
     })
   }
 
-  /** An error while a reply is sent over a link ends only this link. */
+  /** Runs the function. An error while a reply is sent over a link ends only this link. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()
@@ -104,7 +108,7 @@ export class LinksFromMembers {
     this.#drop(from, id)
   }
 
-  /** The connection to that member has closed: replies to it may be lost. */
+  /** The connection to that member has closed, so replies to it may be lost. */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')
   }

@@ -1,6 +1,6 @@
-// Driver: owns the links of this member's embedded store to other members, while this member does not reach
-// the leader (M28). The links use the existing connections between members: nobody has to prove again who it
-// is.
+// Driver: owns the links of this member's embedded store to other members, while this member has no contact
+// with the leader (M28). The links use the existing connections between members, so no member has to prove
+// its identity again.
 
 import { copyBytes, microtask, type Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -9,9 +9,9 @@ import type { MemberId } from '@latchkey/raft'
 import { firstId, type LinkMessage } from './member-messages.js'
 
 interface LinksToMembersPorts {
-  /** Another stream at each start. */
+  /** Must give another random sequence at each start. */
   readonly random: Random
-  /** False: that member is not connected, or accepts no more messages. */
+  /** Returns false if that member is not connected, or accepts no more messages. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
 }
 
@@ -54,13 +54,16 @@ export class LinksToMembers {
     this.#of(from, id)?.end(new LatchkeyError('ERR_NO_LEADER', `${from} does not help: ${reason}`))
   }
 
-  /** Returns only a link to `from`: one member cannot end or answer a link to another one. */
+  /**
+   * Returns the link with that id only if it leads to `from`, because a member must not end or answer a link
+   * to another one.
+   */
   #of(from: MemberId, id: number): LinkToMember | undefined {
     const link = this.#links.get(id)
     return link?.to === from ? link : undefined
   }
 
-  /** The connection to that member has closed: requests to it may be lost. */
+  /** The connection to that member has closed, so requests to it may be lost. */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }
@@ -118,7 +121,7 @@ class LinkToMember implements Link {
     if (this.#state !== 'over' && !this.#ports.send(message)) this.#endLater()
   }
 
-  /** A link never replies inside the call that made the request. */
+  /** Ends the link in a later turn, because a link never replies inside the call that made the request. */
   #endLater(): void {
     microtask(() => this.end(unreachable(this.to)))
   }
@@ -151,7 +154,7 @@ class LinkToMember implements Link {
     return before
   }
 
-  /** Reports the end once: to the caller who dials, or to the listener of the open link. */
+  /** Reports the end once: to the caller that dials, or to the listener of the open link. */
   end(reason: Error): void {
     const before = this.#leave()
     if (before === 'dialling') this.#ports.refused(reason)

@@ -6,7 +6,7 @@ import type { Dial } from '@latchkey/client'
 import type { LatchkeyError, LinkReply } from '@latchkey/protocol'
 import { type MemberId, membersOf, type Replica } from '@latchkey/raft'
 import type { ClientConnection } from './client-connection.js'
-import { LeaderReach } from './leader-reach.js'
+import { LeaderReach } from './contact-with-leader.js'
 import { LinksFromMembers } from './links-from-members.js'
 import { LinksToMembers } from './links-to-members.js'
 import type { LinkMessage } from './member-messages.js'
@@ -16,7 +16,7 @@ interface MemberLinksPorts {
   readonly replica: Replica
   readonly random: Random
   readonly defer: Defer
-  /** False: that member is not connected, or accepts no more messages. */
+  /** Returns false if that member is not connected, or accepts no more messages. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
   /** Whether this member serves clients at all. */
   serves(): boolean
@@ -64,7 +64,7 @@ export class MemberLinks {
     this.#ports.cutOff(this.isCutOff)
   }
 
-  /** This member has not reached its leader for most of an election timeout. */
+  /** True if this member has had no contact with its leader for most of an election timeout. */
   get isCutOff(): boolean {
     return this.#reach.isCutOff
   }
@@ -73,11 +73,11 @@ export class MemberLinks {
     this.#lastLeader = leader
   }
 
-  // ---- for the own store
+  // ---- For the own store
 
   /**
-   * The connected members that may reach the leader. The last known leader is the last of them, because it is
-   * most likely the one that is not reached.
+   * The connected members that may have contact with the leader. The last known leader comes last, because it
+   * is most likely the one that cannot be reached.
    */
   others(): readonly MemberId[] {
     const { node, transport } = this.#ports.replica
@@ -91,7 +91,7 @@ export class MemberLinks {
     return this.#to.dialTo(id)
   }
 
-  // ---- for the stores of others
+  // ---- For the stores of other members
 
   #whyNot(from: MemberId): string | undefined {
     if (!this.#reach.isFresh) return NOT_HEARD
@@ -104,7 +104,7 @@ export class MemberLinks {
     return this.#from.count
   }
 
-  // ---- between members
+  // ---- Messages between members
 
   hear(from: MemberId, message: LinkMessage): void {
     switch (message.kind) {
@@ -125,10 +125,10 @@ export class MemberLinks {
   }
 
   /**
-   * Law (M12): a store whose member was removed hears of it, also when the connections between the members
-   * are older than the removal, and the leader ended before it could say that the removal is committed.
-   * Without this: nobody speaks to that member any more, it waits for a leader, and a watch of its store is
-   * silent for ever (seed 320000870).
+   * Law (M12): a store whose member was removed is told so, even if the connections between the members are
+   * older than the removal, and the leader ended before it could report that the removal is committed.
+   * Without this law: no member talks to that member any more, it waits for a leader, and a watch of its
+   * store is silent for ever (seed 320000870).
    */
   #tellNotMember(to: MemberId): void {
     const index = this.#ports.replica.missing(to)

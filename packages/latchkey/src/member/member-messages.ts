@@ -1,11 +1,11 @@
-// Door: the messages between members besides those of consensus, as positional msgpack arrays. Null for
-// anything else.
+// Door: the messages between members that do not belong to consensus, as positional msgpack arrays. Anything
+// else is decoded to null.
 
 import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { CAPS, isTraceparent, pack, unpack } from '@latchkey/protocol'
 
-/** A request that a follower forwards to its leader, and its outcome. The ids are the sender's. */
+/** A request that a follower forwards to its leader, and its outcome. The ids are chosen by the sender. */
 export type MemberMessage =
   | {
       readonly kind: 'command'
@@ -14,33 +14,35 @@ export type MemberMessage =
       readonly number: number
       readonly done: number
       readonly body: Uint8Array
-      /** The traceparent of the follower's span, or of the client's; left out: the command is not traced. */
+      /**
+       * The traceparent of the follower's span, or of the client's. It is left out if the command
+       * is not traced.
+       */
       readonly trace?: string | undefined
     }
   /**
-   * The answer of the log. `time`: that of the entry (CT5: it bounds cluster time); 0 when it proves nothing.
+   * The answer of the log. `time` is the time of the entry (CT5: it bounds cluster time), or 0 if it
+   * proves nothing.
    */
   | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
   /**
-   * The command is not in the log by this attempt, for this reason; or it was forwarded and its outcome is
-   * unknown.
+   * The command is not in the log by this attempt, for this reason. Or it was forwarded and its
+   * outcome is unknown.
    */
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
   | { readonly kind: 'unknown'; readonly id: number }
   /** An admin call: a change of membership, a transfer of leadership and the like. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
-  /**
-   * The state of a member that is idle after the entry `index`: a hash for each key space (state-check.ts).
-   */
+  /** The state of a member after the entry `index`: a hash for each key space (state-check.ts). */
   | {
       readonly kind: 'stateHashes'
       readonly index: number
       readonly spaces: Readonly<Record<string, string>>
     }
   /**
-   * Rows of a key space after the entry `index`, beginning after a row's key, at most this many
-   * (state-search.ts).
+   * Asks for at most this many rows of a key space after the entry `index`, beginning after the key of a
+   * row (state-search.ts).
    */
   | {
       readonly kind: 'compare'
@@ -50,7 +52,7 @@ export type MemberMessage =
       readonly after: Uint8Array | undefined
       readonly rows: number
     }
-  /** The sum of the rows, and where they end; undefined: the member does not hold that state any more. */
+  /** The sum of the rows, and where they end. Undefined if the member does not have that state any more. */
   | {
       readonly kind: 'compared'
       readonly id: number
@@ -59,16 +61,16 @@ export type MemberMessage =
   | LinkMessage
 
 /**
- * A link of the store embedded in one member to another member (links-from-members.ts), under a number of the
- * member that opens it. The messages on it are frames of a client and a member; an empty frame asks for a
- * sign of life, and is one.
+ * A link of the store embedded in one member to another member (links-from-members.ts), under a number that
+ * is chosen by the member that opens it. The messages on it are frames of a client and a member. An empty
+ * frame asks for a sign of life, and is itself one.
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
   | { readonly kind: 'linkAsked'; readonly id: number; readonly frame: Uint8Array }
   | { readonly kind: 'linkClose'; readonly id: number }
   | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
-  /** The link was refused, or ended by the member that serves it. */
+  /** The link was refused, or was ended by the member that serves it. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
   /** The sender has applied the entry `index`, and its cluster does not list the receiver as a member. */
   | { readonly kind: 'notMember'; readonly index: number }
@@ -94,9 +96,9 @@ type Kind = (typeof KINDS)[number]
 
 /**
  * Law: two processes of the same member start from different numbers, so that an answer completes only its
- * own call (C5). A drawn number makes it so, with a chance of one in 2^32 to fail. A peer may answer a
- * request from before a restart over the connection made after it. There are 2^32 first numbers, half a
- * million apart; the greatest is far below 2^53.
+ * own call (C5). The first number is drawn at random, so this fails with a chance of one in 2^32. A member
+ * may answer a request from before a restart over the connection that was made after it. The 2^32 possible
+ * first numbers are half a million apart, and the greatest is far below 2^53.
  */
 export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
@@ -149,7 +151,7 @@ const isSpaceName = (value: unknown): value is SpaceName =>
   (SPACE_NAMES as readonly unknown[]).includes(value)
 const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
   value === null ? undefined : copyBytes(value)
-/** More key spaces than there will ever be. */
+/** More key spaces than will ever exist. */
 const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
@@ -165,7 +167,8 @@ const areArguments = (value: unknown): value is (string | null)[] =>
 const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
 
 /**
- * A forwarded command is written into this member's log: a number too large for its record is refused here.
+ * A forwarded command is written into this member's log, so a number that is too large for its record
+ * is refused here.
  */
 const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
 

@@ -1,5 +1,5 @@
 // Driver: one whole member: the replica with its key-value state, its client connections, and its messages to
-// other members. All effects go through the ports, so that the simulator runs this same code.
+// other members. All effects go through the ports, so that the simulator can run the same code.
 
 import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
 import {
@@ -41,9 +41,12 @@ import { ClientConnections } from './client-connections.js'
 import { knowsMembers, StateComparison } from './state-comparison.js'
 import { memberCounters } from './member-counters.js'
 import { memberFigures } from './member-figures.js'
-import { statusOf } from './status.js'
+import { statusOf } from './member-status.js'
 
-/** If no leader is known for this long, this member believes others that report that it was removed. */
+/**
+ * In election timeouts. If no leader is known for this long, this member believes members that report that
+ * it was removed.
+ */
 const LEADERLESS_TIMEOUTS = 4
 
 interface MemberPorts {
@@ -58,15 +61,15 @@ interface MemberPorts {
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
-  /** The member may serve clients from now on. */
+  /** Called when the member may serve clients. */
   readonly asked?: (() => void) | undefined
-  /** Why no member can be added; undefined: connections of members are authenticated. */
+  /** Returns why no member can be added. Undefined if connections of members are authenticated. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
-  /** Left out: traces are not followed. */
+  /** Left out if requests are not traced. */
   readonly tracer?: RequestTracer | undefined
-  /** Left out: nothing is stored on a disk. */
+  /** Left out if nothing is stored on a disk. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
-  /** Requests that this member's state be deleted and the member be opened anew. Returns at once. */
+  /** Asks that this member's state be deleted and the member be opened again. Returns at once. */
   rebuild(): void
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
@@ -80,7 +83,9 @@ export type MemberEvents = {
   failed: LatchkeyError
   /** The member was removed from its cluster, or is a member again. */
   removed: boolean
-  /** The member does not reach its leader, or reaches it again (leader-reach.ts). */
+  /**
+   * True: the member has lost contact with its leader. False: it has contact again (contact-with-leader.ts).
+   */
   cutOff: boolean
 }
 
@@ -248,12 +253,12 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.node.options.id
   }
 
-  /** The member was removed, and its last answers have been sent (own-membership.ts). */
+  /** True if the member was removed and its last answers have been sent (own-membership.ts). */
   get isLeft(): boolean {
     return this.#ownMembership.isOver
   }
 
-  /** The member is not in its membership: it was removed, or does not yet know that it was added. */
+  /** True if the member is not in its membership: it was removed, or does not know yet that it was added. */
   get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)
@@ -268,7 +273,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** What was counted since the member was opened; `status`: of this moment. */
+  /** Returns what was counted since the member was opened. `status` is the present one. */
   counters(status: Status): Metric[] {
     const [calls, queued] = [this.#calls, this.#commands.waiting]
     return memberCounters({
@@ -281,7 +286,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** A leader is known and this member has caught up: a linearizable read proves both. */
+  /** Resolves when a leader is known and this member has caught up. A linearizable read proves both. */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.replica.node.read((outcome) =>
@@ -290,7 +295,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  // ---- clients
+  // ---- Clients
 
   /** `tell` is called in a later turn than the request that it answers. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
@@ -309,12 +314,12 @@ export class Member extends Emitter<MemberEvents> {
     this.#clients.ended(session, ticket, result)
   }
 
-  /** Other members are connected than before: waiting clients learn which ones are missing. */
+  /** Other members are connected than before, so waiting clients are told which ones are missing. */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
   }
 
-  // ---- other members
+  // ---- Other members
 
   hear(from: MemberId, bytes: Uint8Array): void {
     const message = decodeMemberMessage(bytes)
@@ -340,7 +345,10 @@ export class Member extends Emitter<MemberEvents> {
     }
   }
 
-  /** Called at a mark of cluster time; the next entry waits for the returned promise. */
+  /**
+   * Called with the state hash after the first entry of each half minute of cluster time. The next entry
+   * waits for the returned promise.
+   */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return this.#states.onStateHash(hash)
   }
@@ -349,9 +357,9 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.transport.sendApp(to, encodeMemberMessage(message))
   }
 
-  // ---- the end
+  // ---- The end
 
-  /** The state is deleted only if another member can send it again. */
+  /** Rebuilds this member's state. The state is deleted only if another member can send it again. */
   #rebuild(): void {
     const { node, transport } = this.replica
     const others = node.raft.membership.voters.filter((id) => id !== this.id)

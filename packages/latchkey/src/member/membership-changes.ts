@@ -3,13 +3,14 @@
 //
 // Laws:
 //   - a proposed change may be committed by the other members although this member's disk fails. So the
-//     caller gets an error with an unknown outcome and its reason, never the error of the disk, which
-//     concerns this one member: another member will answer (N5);
+//     caller gets an error with an unknown outcome and its reason, and never the error of the disk, which
+//     concerns only this member: another member will answer (N5);
 //   - a caller does not see the leader's own changes: its call waits for them. A change that another caller
-//     requested refuses the call (M3);
-//   - an address is used by one member only (M26). Of two members with the same address, one would be dialled
-//     as the other, be refused again and again, and count as a voter that never answers;
-//   - a waiting call was not proposed: it ends as not applied, at the latest when its leader leads no more.
+//     has requested refuses the call (M3);
+//   - an address is used by one member only (M26). If two members had the same address, connections to
+//     one would reach the other, be refused again and again, and one member would count as a voter that
+//     never answers;
+//   - a waiting call was not proposed. It ends as not applied, at the latest when its leader leads no more.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -23,11 +24,11 @@ import {
   sameUrl,
 } from '@latchkey/raft'
 
-/** The change to propose now, or the error if it can never be proposed. */
+/** Returns the change to propose now, or the error if it can never be proposed. */
 type Ask = () => MembershipChange | LatchkeyError
 type There = (now: Membership) => boolean
 
-/** In election timeouts: a leader without a majority has stepped down long before. */
+/** In election timeouts. A leader without a majority has stepped down long before. */
 const BOOK_KEEPING_TIMEOUTS = 2
 const COMMIT_MS = 60_000
 
@@ -81,7 +82,7 @@ export class MemberChanges {
     return isMember(membership, id) ? undefined : noSuchMember(id, membership)
   }
 
-  /** Why that member cannot have this address; undefined: it can. */
+  /** Returns why that member cannot have this address, or undefined if it can. */
   #taken(id: string, url?: string): LatchkeyError | undefined {
     const { peers } = this.#node.raft.membership
     const wanted = url ?? peers[id]?.url ?? ''
@@ -96,13 +97,13 @@ export class MemberChanges {
   }
 }
 
-/** The caller named a member that does not exist: a retry does not help, another id does. */
+/** The caller has named a member that does not exist. A retry does not help, but another id does. */
 export function noSuchMember(id: unknown, membership: Membership): LatchkeyError {
   const known = membersOf(membership).join(', ')
   return new LatchkeyError('ERR_MISMATCH', `There is no member ${show(id)}: the members are ${known}.`)
 }
 
-/** One change under way: it waits to be proposed, or for its commit. */
+/** One change that is under way. It waits to be proposed, or for its commit. */
 class Way {
   readonly #node: RaftNode
   readonly #clock: Clock
@@ -125,7 +126,8 @@ class Way {
     const node = this.#node
     this.#offs.push(
       node.on('membership', (now) => this.#there(now) && this.#end()),
-      // The leader's own changes come first: its listener was added earlier (automatic-membership-changes.ts).
+      // The leader's own changes come first, because its listener was added
+      // earlier (automatic-membership-changes.ts).
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),
       node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),
@@ -142,8 +144,8 @@ class Way {
     if (this.#there(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // The same change was requested before and is not committed yet: this call waits for it, and proposes
-    // nothing.
+    // The same change was requested before and is not committed yet. This call waits for it, and
+    // proposes nothing.
     if (role === 'leader' && this.#there(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
     if (proposal.ok) return this.#isProposed()
@@ -159,7 +161,7 @@ class Way {
   }
 
   /**
-   * A leader that steps down may just have committed the change (always its own removal, M11) and applies it
+   * This leader steps down. It may just have committed the change (always its own removal, M11) and apply it
    * in a moment. Otherwise the new leader may finish the change or not, and a retry of the caller finds out.
    */
   #left(): void {

@@ -12,18 +12,18 @@
 import type { Clock, Timer } from '@latchkey/base'
 import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 
-/** For the operator of that member. */
+/** The message for the operator of that member. */
 export const removed = (id: string): string =>
   `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
 interface OwnMembershipPorts {
   readonly id: MemberId
   readonly clock: Clock
-  /** ms between the removal and the report of it. */
+  /** In ms, the time between the removal and the report of it. */
   readonly grace: number
   /**
-   * True: this member was removed, and requests to it will not be answered any more. False: it is a member
-   * again.
+   * True: this member was removed, and requests to it will not be answered any more. False: it is
+   * a member again.
    */
   tell(removed: boolean): void
 }
@@ -52,8 +52,8 @@ export class OwnMembership {
   }
 
   /**
-   * Other members report the removal: this member's own log does not contain it, or contained it before this
-   * start.
+   * Other members report the removal. This member's own log does not contain it, or contained it
+   * before this start.
    */
   heard(): void {
     if (this.#told) return

@@ -1,5 +1,5 @@
-// Driver: owns since when each other member has been connected, or not, so that `status` can tell the age of a
-// connection: one that is always young breaks again and again.
+// Driver: remembers since when each other member has been connected or disconnected, so that `status` can
+// tell the age of a connection. A connection that is always young breaks again and again.
 
 import type { Clock } from '@latchkey/base'
 import type { MemberId, Transport } from '@latchkey/raft'
@@ -27,7 +27,10 @@ export class PeerTimes {
     return this.#clock.now() - this.#openedAt
   }
 
-  /** For how long that member has been connected, or has not been; at most since this member was opened. */
+  /**
+   * For how long that member has been connected, or disconnected. At most for as long as this member
+   * has been open.
+   */
   millisOf(id: MemberId): number {
     return this.#clock.now() - this.#look(id).at
   }

@@ -1,15 +1,15 @@
 // Driver: limits how many bytes of clients' reads are looked up in one turn of the event loop.
 //
-// Law: after TURN_BYTES of answers the next read waits for another turn, and then the client connections take
-// turns. Without it: some clients ask for fifty values of 1 MiB each in one frame. The leader looks them all
-// up, sends nothing for longer than an election timeout, and another member takes over. There it happens
-// again.
+// Law: after TURN_BYTES of answers the next read waits for another turn of the event loop, and then the
+// client connections take turns. Without this law: some clients ask for fifty values of 1 MiB each in one
+// frame. The leader looks them all up, sends nothing for longer than an election timeout, and another member
+// becomes leader. There the same happens again.
 
 import type { Clock } from '@latchkey/base'
 
-/** About 16 ms on a slow core: far below any election timeout. */
+/** Takes about 16 ms on a slow core, which is far below any election timeout. */
 const TURN_BYTES = 4 * 1024 * 1024
-/** A read that takes long counts as a read of many bytes that takes as long. */
+/** A read that takes long counts like a read of as many bytes as would take the same time. */
 const BYTES_A_MS = TURN_BYTES / 16
 /** The cost of the smallest read. */
 const LEAST = 100
@@ -39,7 +39,7 @@ export class ReadTurns {
     this.#schedule()
   }
 
-  /** The client connection has closed: nothing is looked up for it any more. */
+  /** The client connection has closed, so nothing is looked up for it any more. */
   left(clientConnection: object): void {
     this.#waiting.delete(clientConnection)
   }
@@ -47,7 +47,7 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // A query of locks looks at all locks, also if it finds none.
+    // A query of locks examines all locks, even if it finds none. So its time counts too.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }

@@ -1,5 +1,6 @@
-// Driver: whether this member can serve now. A linearizable read proves it: one is made twice in an election
-// timeout, more often until one succeeds, and at once when a member that is not ready learns of a leader.
+// Driver: knows whether this member can serve now. A linearizable read proves it. Such a read is made
+// twice in an election timeout, more often until one succeeds, and at once when a member that is not ready
+// learns of a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'
@@ -23,7 +24,7 @@ export class Readiness {
     this.#ask()
   }
 
-  /** Becomes false at the latest two election timeouts after the leader was lost. */
+  /** It becomes false at the latest two election timeouts after the leader was lost. */
   get ready(): boolean {
     return this.#clock.now() - this.#provenAt < this.#electionTimeout * 1.5
   }

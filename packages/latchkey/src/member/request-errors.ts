@@ -17,17 +17,17 @@ export const tooMany = (): LatchkeyError =>
 export const viewGone = (): LatchkeyError =>
   new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
 
-/** Why the leader, or this member, did not accept a command. */
+/** The error for a command that the leader, or this member, did not accept. */
 export function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
   if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
   return new LatchkeyError('ERR_NO_LEADER')
 }
 
-/** The request was not executed and will not be. */
+/** The reply to a request that was not executed and will not be. */
 export const refusedReply = (id: number, error: LatchkeyError): LinkReply => reply(id, true, error)
 
-/** The request failed while it was executed. */
+/** The reply to a request that failed while it was executed. */
 export const failedReply = (id: number, error: unknown): LinkReply =>
   reply(
     id,

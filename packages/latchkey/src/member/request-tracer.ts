@@ -1,16 +1,16 @@
-// Driver: follows the traced requests of one member from their arrival to their answer: each has a span, if an
-// OpenTelemetry SDK is registered, and a line in the log.
+// Driver: follows the traced requests of one member from their arrival to their answer. Each has a span, if
+// an OpenTelemetry SDK is registered, and a line in the log.
 //
-// Law (OB3): what a stranger's traces cost is bounded. Each is checked whole at the door; CAPS.tracedRequests
-// are followed at once, and a further request is served without a span and without a line; warnings are limited
-// in number. Without this law: a client names a new trace in each of a million requests that wait, and the
-// member keeps them all.
+// Law (OB3): the traces of a stranger have a bounded cost. Each trace id is checked as a whole when it
+// arrives. At most CAPS.tracedRequests are followed at the same time, and a further request is served without
+// a span and without a line. Warnings are limited in number. Without this law: a client names a new trace in
+// each of a million requests that wait, and the member keeps them all.
 
 import { type Clock, LimitedLines, type Logger } from '@latchkey/base'
 import type { OpenTelemetry, Span, SpanTerms } from '@latchkey/client'
 import { CAPS, isTraceparent, toTraceIds } from '@latchkey/protocol'
 
-/** From this time on the line of a request is a warning. */
+/** In ms. If a request takes longer than this, its log line is a warning. */
 const SLOW_MS = 1_000
 const WARNINGS = { most: 20, every: 10_000 }
 
@@ -37,7 +37,10 @@ export class RequestTracer {
     return this.#open
   }
 
-  /** A request of a client, or one that a follower forwards. undefined: it is not followed. */
+  /**
+   * Begins to follow a request of a client, or one that a follower forwards. Returns undefined if it
+   * is not followed.
+   */
   request(operation: string, parent: string, role: string, from?: string): RequestTrace | undefined {
     const { id, cluster } = this.#ports
     const attributes = {
@@ -57,8 +60,8 @@ export class RequestTracer {
   }
 
   /**
-   * A call of HTTP, if it names a trace. Where an instrumentation of node:http has begun a span for the call,
-   * that span goes on, and the call has only its line here.
+   * Begins to follow a call of HTTP, if the call names a trace. If an instrumentation of node:http has begun
+   * a span for the call, that span is used, and the call has only its line here.
    */
   httpCall(method: string, parent: unknown): RequestTrace | undefined {
     if (!isTraceparent(parent)) return undefined
@@ -68,7 +71,7 @@ export class RequestTracer {
     return this.#begin(method, parent, { name: method, kind: 'server', attributes, parent })
   }
 
-  /** `terms`: undefined where no span is wanted. */
+  /** `terms` is undefined if no span is wanted. */
   #begin(operation: string, parent: string, terms: SpanTerms | undefined): RequestTrace | undefined {
     if (this.#open >= CAPS.tracedRequests) return undefined
     const { openTelemetry, clock } = this.#ports
@@ -100,7 +103,7 @@ export class RequestTracer {
 
 /** One request that is followed; it ends once. */
 export class RequestTrace {
-  /** That of the member's own span; without an SDK, that of the caller. */
+  /** The traceparent of the member's own span. Without an SDK: that of the caller. */
   readonly traceparent: string
   readonly #span: Span | undefined
   readonly #ended: (code: string | undefined, name?: string) => void
@@ -115,7 +118,7 @@ export class RequestTrace {
     return this.#span === undefined ? work() : this.#span.run(work)
   }
 
-  /** `code`: that of an error, if the answer is one. */
+  /** `code` is the code of the error, if the answer is one. */
   end(code: string | undefined): void {
     this.#span?.end(code === undefined ? {} : { 'db.response.status_code': code }, code)
     this.#ended(code)
@@ -125,7 +128,7 @@ export class RequestTrace {
   endHttp(method: string, route: string, status: number): void {
     const name = `${method} ${route}`
     this.#span?.rename(name)
-    // Of a server's answers, only those from 500 on are its errors.
+    // For a server only answers from 500 on are errors of its own.
     const code = status >= 500 ? String(status) : undefined
     this.#span?.end({ 'http.route': route, 'http.response.status_code': status }, code)
     this.#ended(code, name)

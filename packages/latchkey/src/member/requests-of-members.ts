@@ -34,7 +34,7 @@ interface RequestsOfMembersPorts {
   readonly kv: KvStore
   readonly commands: CommandQueue
   readonly admin: Admin
-  /** undefined: traces are not followed. */
+  /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
   readonly answer: (to: MemberId, message: MemberMessage) => void
 }
@@ -55,7 +55,8 @@ export class RequestsOfMembers {
       trace?.end(codeOfOutcome(outcome))
       answer(from, outcomeMessage(command.id, outcome))
     }
-    // The sender's own door has checked it. A command without a session opens one, and is alone in its entry.
+    // The member that sent it has checked it. A command without a session opens one, and is
+    // alone in its entry.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) {

@@ -25,7 +25,7 @@ import {
   touchedByCommand,
   touchedByRead,
 } from './required-rights.js'
-import { tidyPrefixes } from './prefixes.js'
+import { tidyPrefixes } from './key-prefixes.js'
 import { ANONYMOUS, type Identity, type Right } from './rights.js'
 
 const k = (text: string) => Buffer.from(text)

@@ -12,7 +12,8 @@
 //   compareAndPutAll                            | write          | the same; equality only tests a guess
 //   putIfAbsent, getAndPut, increment           | write and read | the same; they answer what was there
 //   deleteRange                                 | write          | its range, and the guard's lock
-//   batch                                       | write          | the keys and ranges of its steps, and the guard's lock
+//   batch                                       | write          | the keys and ranges of its steps, and
+//   the guard's lock
 //   batch with an increment                     | write and read | the same
 //   txn                                         | write          | also the keys and locks of its conditions
 //   txn with a get, an increment, or a value    | write and read | the same
@@ -65,7 +66,7 @@ import {
   WATCH_OF,
   type WatchOf,
 } from '@latchkey/protocol'
-import { isBelowOne, prefixOf, type Span } from './prefixes.js'
+import { isBelowOne, prefixOf, type Span } from './key-prefixes.js'
 import { ANONYMOUS, type Identity, RIGHTS, type Right } from './rights.js'
 
 type Key = Uint8Array
@@ -79,7 +80,7 @@ export interface Touched {
 const NOTHING: Touched = { keys: [], spans: [], locks: [], lockSpans: [] }
 const ALL: Span = [null, null]
 
-// ---- rights
+// ---- Rights
 
 const WRITE: readonly Right[] = ['write']
 const ADMIN: readonly Right[] = ['admin']
@@ -104,7 +105,7 @@ export function rightForRead(read: Read): Right {
   return read[0] === READ.ticket || read[0] === READ.party ? 'write' : 'read'
 }
 
-// ---- what is touched
+// ---- What a request touches
 
 export function touchedByCommand(command: Command): Touched {
   switch (command[0]) {
@@ -235,8 +236,8 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 }
 
 /**
- * The names between two keys of locks. The end of all keys of a kind is beyond every name of that kind, so
- * the names have no end then.
+ * Returns the names between two keys of locks. If the range ends after all keys of a kind, the
+ * names have no end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)
@@ -245,11 +246,11 @@ function spanOfNames([start, end]: Span): Span {
   return [from?.length === 0 ? null : from, to?.length === 0 ? null : to]
 }
 
-// ---- may they
+// ---- The decision
 
 /**
- * undefined: allowed; otherwise the reason. What a request touches is computed only for identities that may
- * not touch everything.
+ * Returns undefined if the request is allowed, otherwise the reason. What a request touches is computed only
+ * for identities that may not touch everything.
  */
 const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
 
@@ -307,19 +308,19 @@ const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonl
   spans.every((span) => isBelowOne(prefixes, span))
 
 /**
- * A session belongs to the identity that opened it: its id is an index of the log, which anybody can guess.
- * Without this law: a client with a token of its own reports that another client's calls are finished, so
- * that their retries are refused; or it ends the session, and the session's waiters leave their queues.
- * Without tokens all clients are one identity. A session that this member does not know yet is not checked
- * here.
+ * Whether a session belongs to another identity. A session belongs to the identity that opened it, because
+ * its id is an index of the log, which anybody can guess. Without this law: a client with a token of its own
+ * reports that another client's calls are finished, so that their retries are refused. Or it ends the
+ * session, and the session's waiters leave their queues. Without tokens all clients are one identity. A
+ * session that this member does not know yet is not checked here.
  */
 export const isOthersSession = ({ name }: Identity, opener: string | undefined): boolean =>
   opener !== undefined && opener !== openerName(name)
 
-/** Identities without a name of their own are not distinguished. */
+/** True for identities without a name of their own. They cannot be told apart. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
-/** The name in the form in which the session's row stores it. */
+/** The name in the form in which the row of the session stores it. */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10

@@ -2,7 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
-import { tidyPrefixes } from './prefixes.js'
+import { tidyPrefixes } from './key-prefixes.js'
 
 /**
  * `write` does not include `read`: a caller that reads and writes needs both. `admin` is for membership,
@@ -68,12 +68,12 @@ export interface TokenEntry {
 
 /** The identity of a caller: its rights, and the name under which it is counted and logged. */
 export interface Identity {
-  /** Never the token, nor a part of it. */
+  /** The name never contains the token, nor a part of it. */
   readonly name: string
   readonly rights: readonly Right[]
-  /** Prefixes of the keys it may touch, as tidyPrefixes leaves them; undefined: all keys. */
+  /** The prefixes of the keys that it may touch, as tidyPrefixes returns them. Undefined means all keys. */
   readonly keys: readonly Uint8Array[] | undefined
-  /** Prefixes of the locks it may touch, likewise; undefined: all locks. */
+  /** The prefixes of the locks that it may touch, in the same form. Undefined means all locks. */
   readonly locks: readonly Uint8Array[] | undefined
 }
 
@@ -81,25 +81,25 @@ export interface Identity {
 export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: undefined, locks: undefined }
 /** The identity of the process in which a member is embedded. */
 const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
-/** The same at each member. */
+/** The identity of the store embedded in that member. It is the same at each member. */
 export const embeddedIn = (member: string): Identity => ({ ...EMBEDDED, name: `embedded in ${member}` })
 
 interface Known {
   readonly digest: Uint8Array | undefined
   readonly cert: string | undefined
-  /** All of the entry except its token. */
+  /** Everything in the entry except its token. */
   readonly says: string
   readonly who: Identity
 }
 
 /**
- * The tokens that a member accepts. Each entry has one identity, always the same object; also if `before` had
- * the same entry already.
+ * The tokens that a member accepts. Each entry has one identity, which is always the same object, even if
+ * `before` had the same entry already.
  */
 export class Identities {
   readonly #known: readonly Known[] | undefined
 
-  /** undefined: no tokens are configured. The entries have been checked. */
+  /** Undefined if no tokens are configured. The entries have been checked. */
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
@@ -115,14 +115,14 @@ export class Identities {
     return name === undefined ? undefined : this.#known?.find(({ cert }) => cert === name)?.who
   }
 
-  /** Whether this identity is still valid: it is not if its entry was removed or changed. */
+  /** Whether this identity is still valid. It is not if its entry was removed or changed. */
   has(who: Identity): boolean {
     return this.#known === undefined ? who === ANONYMOUS : this.#known.some((one) => one.who === who)
   }
 
   /**
-   * undefined: the token is not accepted. All digests are compared, each in constant time: the duration shows
-   * nothing about a token, not even its length.
+   * Returns undefined if the token is not accepted. All digests are compared, each in constant time, so that
+   * the duration shows nothing about a token, not even its length.
    */
   of(token: string | undefined): Identity | undefined {
     if (this.#known === undefined) return ANONYMOUS
@@ -136,7 +136,10 @@ export class Identities {
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
 
-/** Shows that two entries are of one token, also if one has the token and the other its digest. */
+/**
+ * The digest of the token. Two entries with the same digest have one token, even if one entry has the token
+ * and the other its digest.
+ */
 export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
   hex === undefined ? sha256(token ?? '') : Buffer.from(hex, 'hex')
 

@@ -1,6 +1,6 @@
 // Rule: which client connections get the grants of which session. A client connection is attached to one
-// session at a time, the last that it named. Session ids are easy to guess: so an attachment takes nothing
-// from another connection that is attached too, and needs the right to write.
+// session at a time: the last one that it has named. Session ids are easy to guess, so attaching needs the
+// right to write, and it takes nothing from another connection that is attached too.
 
 export class SessionAttachments<ClientConnection> {
   readonly #bySession = new Map<number, Set<ClientConnection>>()

@@ -1,4 +1,4 @@
-// Driver: the list of sessions and the end of one, as admin calls. Neither needs a session: so these calls
+// Driver: the list of sessions and the end of one session, as admin calls. Neither needs a session, so both
 // still work when no further session can be opened.
 
 import { type KvStore, RecordSource } from '@latchkey/kv'

@@ -1,7 +1,7 @@
-// Driver: compares the states of members: after the same entry each one sends the others the hashes of its
-// key spaces. Members do so at marks of cluster time, however busy they are, and when idle, once for each
-// entry. A difference is a fault of a machine or a disk that nothing else has noticed; state-search.ts finds
-// the first row that differs.
+// Driver: compares the states of members. After the same entry each member sends the others the hashes of its
+// key spaces. Members do so after the first entry of each half minute of cluster time, however busy they are,
+// and when they are idle, once for each entry. A difference is a fault of a machine or a disk that nothing
+// else has noticed. state-search.ts finds the first row that differs.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'
@@ -20,26 +20,26 @@ interface StateCheckPorts {
   readonly stateHashes: () => StateHashes | undefined
   readonly tell: (stateHashes: StateHashes) => void
   /**
-   * Called when that member has another state in these key spaces after the same entry. Resolves to true when
+   * Called if that member has another state in these key spaces after the same entry. Resolves to true when
    * the differing row is known.
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
-  /** Keeps the state after that entry for a comparison; the state is kept when the promise resolves. */
+  /** Keeps the state after that entry for a comparison. The state is kept when the promise resolves. */
   readonly hold: (index: number) => Promise<unknown>
 }
 
 /** A member is idle when it has applied nothing for this long. */
 const REST_MS = 2_000
 /**
- * How many hashes are remembered, of this member and of each other one: so a member that lags a little is
- * compared too.
+ * How many hashes are remembered, of this member and of each other one, so that a member that lags a little
+ * is compared too.
  */
 const KEPT_HASHES = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
-  /** The last hashes of each other member; it may have applied an entry earlier than this one. */
+  /** The last hashes of each other member, which may have applied an entry earlier than this member. */
   readonly #heard = new Map<string, StateHashes[]>()
   /** The members that differed, and whether the differing row is known. */
   readonly #different = new Map<string, { known: boolean }>()
@@ -65,7 +65,10 @@ export class StateCheck {
     if (stateHashes !== undefined) this.#stateHashes(stateHashes)
   }
 
-  /** Called at a mark; the next entry waits for the returned promise. */
+  /**
+   * Called with the state hash after the first entry of each half minute of cluster time. The next entry
+   * waits for the returned promise.
+   */
   onStateHash(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)
     const wanted = [...this.#different.values()].some(({ known }) => !known)
@@ -125,7 +128,7 @@ export function currentStateHashes(kv: KvStore): StateHashes | undefined {
   try {
     return stateHashesOf(kv.stateHash())
   } catch {
-    // The state is being replaced, or the member has stopped: both are reported elsewhere.
+    // The state is being replaced, or the member has stopped. Both are reported elsewhere.
     return undefined
   }
 }

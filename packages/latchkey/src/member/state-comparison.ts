@@ -1,5 +1,5 @@
-// Driver: the comparison of this member's state with those of the other members: the hashes that they
-// exchange (state-check.ts), and the search for the first row that differs (state-search.ts).
+// Driver: compares this member's state with those of the other members: by the hashes that they exchange
+// (state-check.ts), and by the search for the first row that differs (state-search.ts).
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
@@ -57,7 +57,10 @@ export class StateComparison {
     }
   }
 
-  /** Called at a mark of cluster time; the next entry waits for the returned promise. */
+  /**
+   * Called with the state hash after the first entry of each half minute of cluster time. The next entry
+   * waits for the returned promise.
+   */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return knowsMembers(this.#ports.node) ? this.#check.onStateHash(stateHashesOf(hash)) : undefined
   }
@@ -69,7 +72,10 @@ export class StateComparison {
     }
   }
 
-  /** Logged at each mark while the states differ. The meta row differs whenever another one does. */
+  /**
+   * Logs the difference, at each comparison while the states differ. The meta row differs whenever
+   * another row does.
+   */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
     this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
       from,
@@ -87,5 +93,8 @@ export class StateComparison {
   }
 }
 
-/** False until a joining member applies an entry with a membership; founders know the members. */
+/**
+ * Whether the member knows the members of the cluster. A joining member does only after it has applied an
+ * entry with a membership.
+ */
 export const knowsMembers = (node: RaftNode): boolean => membersOf(node.applied.membership).length > 0

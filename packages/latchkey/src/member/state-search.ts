@@ -1,7 +1,7 @@
 // Driver: searches the first row in which this member differs from another one, after an entry at which both
-// have frozen their state. It asks for sums of a thousand rows at a time, then of thirty of the thousand,
-// then for single rows: it needs little memory, and members that agree exchange nothing. A member that cannot
-// freeze that state any more answers so; the next mark is another try.
+// have kept a view of their state. It asks for sums of a thousand rows at a time, then of thirty of the
+// thousand, then for single rows. So it needs little memory, and members that agree exchange nothing. A
+// member that cannot keep that state any more answers so, and the next comparison tries again.
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
@@ -19,17 +19,17 @@ export interface Difference {
 
 interface StateSearchPorts {
   readonly clock: Clock
-  /** Gives another random sequence at each start. */
+  /** Must give another random sequence at each start. */
   readonly random: Random
-  /** The stored state after that entry; undefined when the state has moved on. */
+  /** Returns the stored state after that entry, or undefined if the state has changed since. */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
 }
 
-/** Rows of one request: fewer each time, down to one. */
+/** How many rows one request covers: fewer each time, down to one. */
 const ROWS = [1_000, 30, 1] as const
-/** A frozen state for which no request has come for this long is released. */
+/** In ms. A kept state for which no request has come for this long is released. */
 const IDLE_MS = 15_000
 const PATIENCE_MS = 10_000
 
@@ -49,7 +49,8 @@ export class StateSearch {
   readonly #searching = new Set<string>()
   #held: Held | undefined
   /**
-   * Begins at another number in each process: a request of a former process may be answered in this one (C5).
+   * Begins at another number in each process, because a request of a former process may be answered in
+   * this one (C5).
    */
   #lastId: number
   #closed = false
@@ -59,7 +60,7 @@ export class StateSearch {
     this.#lastId = firstId(ports.random)
   }
 
-  /** Freezes the state after that entry, if it is still the present state and no other one is frozen. */
+  /** Keeps the state after that entry, if it is still the present state and no other state is kept. */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
     this.#held ??= { index, state: this.#freeze(index), timer: undefined }
@@ -70,7 +71,7 @@ export class StateSearch {
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
-    // The member has stopped, or its state was replaced or has moved on: another mark will come.
+    // The member has stopped, or its state was replaced or has changed. The next comparison tries again.
     if (state === undefined && this.#held?.index === index) this.#letGo()
     return state
   }
@@ -84,13 +85,13 @@ export class StateSearch {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
-    // A frozen state whose closing fails is not used any more either.
+    // A kept state that cannot be closed is not used any more either.
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
   /**
-   * One search for each member at a time. Resolves when the search is over: true when each of the spaces was
-   * searched.
+   * Runs one search for each member at a time. Resolves when the search is over, to true if each of the
+   * spaces was searched.
    */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
@@ -113,7 +114,7 @@ export class StateSearch {
     for (let level = 0; ; ) {
       const theirs = await this.#ask(from, { index, space, after, rows: elementAt(ROWS, level) })
       if (theirs === undefined) return false
-      // The other member has no more rows: all rows that are left here differ.
+      // The other member has no more rows, so all rows that are left here differ.
       const ours = await own.digest(space, after, theirs.last)
       void this.hold(index)
       if (ours.sum === theirs.sum) {
@@ -147,7 +148,7 @@ export class StateSearch {
       const state = await this.hold(index)
       digest = await state?.digest(space, after, undefined, Math.min(rows, ROWS[0]))
     } catch {
-      // The view was closed in the meantime: the answer is as if it had never been held.
+      // The view was closed in the meantime. The answer is the same as if the state had not been kept.
     }
     const told = digest && { sum: digest.sum, last: digest.last }
     if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: told })

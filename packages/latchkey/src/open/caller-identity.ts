@@ -1,5 +1,5 @@
-// Rule: the identity of a caller: by the certificate of its connection if clients must show one, otherwise by
-// its token.
+// Rule: finds the identity of a caller: by the certificate of its connection if clients must show one,
+// otherwise by its token.
 
 import type { Socket } from 'node:net'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -7,7 +7,7 @@ import { certifiedName, whyUntrusted } from '@latchkey/raft'
 import type { Identities, Identity } from '../member/rights.js'
 import type { TlsOptions } from './tls-options.js'
 
-/** The identity, or the error if the caller has none. */
+/** Returns the identity, or the error if the caller has none. */
 export function callerOf(
   identities: Identities,
   tls: TlsOptions | undefined,

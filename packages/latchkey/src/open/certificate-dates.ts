@@ -19,7 +19,7 @@ interface Certificate {
   readonly to: number
 }
 
-/** The reason why that certificate cannot replace the one in force; undefined: it can. */
+/** Returns the reason why that certificate cannot replace the one in force, or undefined if it can. */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined
@@ -49,8 +49,8 @@ export function expiryOf(tls: TlsOptions): number | undefined {
 }
 
 /**
- * The member's own chain must be valid as a whole. Of several authorities one valid certificate is enough:
- * the others may be old or future ones.
+ * The member's own chain must be valid as a whole. Of several authorities one valid certificate is enough,
+ * because the others may be old or future ones.
  */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))
@@ -77,8 +77,8 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
 }
 
 /**
- * A certificate that cannot be parsed is refused elsewhere, with an error of its own: its dates are not
- * checked here.
+ * Reads the dates. A certificate that cannot be parsed is refused elsewhere, with an error of its own, so it
+ * is left out here.
  */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')
@@ -92,7 +92,7 @@ function chain(pem: string | Uint8Array, now: number): Certificate[] {
   })
 }
 
-/** Its common name, or the whole subject on one line, bounded. */
+/** Returns the common name, or the whole subject on one line, cut at a limit. */
 const nameOf = (subject: string | undefined): string => {
   const said = subject ?? ''
   const name = /^CN=(.+)$/m.exec(said)?.[1] ?? said.replaceAll('\n', ', ')

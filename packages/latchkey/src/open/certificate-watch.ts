@@ -13,7 +13,7 @@ export class CertificateWatch {
   #timer: Timer | undefined
   #expiresAt: number | undefined
 
-  /** `settings`: those in force. */
+  /** `settings` returns the settings in force. */
   constructor(clock: Clock, settings: () => Pick<Settings, 'tls' | 'logger'>) {
     this.#clock = clock
     this.#settings = settings

@@ -8,7 +8,7 @@ import { uptime } from 'node:os'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { expect, onTestFinished, test } from 'vitest'
 import { placesOf } from './connections.js'
-import { makePort } from './server.js'
+import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)
 

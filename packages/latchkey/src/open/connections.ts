@@ -1,21 +1,22 @@
-// Driver: owns every connection of one port: which are strangers, clients and members, how many places each
-// kind has, and how long a stranger may take to prove who it is.
+// Driver: owns every connection of one port. It knows which connections belong to strangers, clients and
+// members, and limits how many each kind may have and how long a stranger may take to prove its identity.
 //
 // Laws:
-//   1. A connection is a stranger until it has proved that it is a client's or a member's.
+//   1. A connection is a stranger's until it has proved that it is a client's or a member's.
 //   2. Strangers have places of their own. When these are full, the oldest stranger is closed, and the newest
 //      is never refused. Without this law: five thousand silent sockets fill the port, and a member that has
 //      just lost its connection to the leader cannot connect any more.
 //   3. Clients never take the places that are kept for members.
-//   4. One address may use only a share of the strangers' places and of the clients' places. Beyond the first
-//      share its own oldest stranger is closed; beyond the second its next client is refused, with the
-//      reason.
-//   5. A stranger that has not proved who it is in STRANGER_MS is closed. While its request is being answered
-//      it is not closed, and its time begins again at the end of the answer: an HTTP connection is a client's
-//      only while it is being answered.
+//   4. One address may use only a share of the strangers' places and of the clients' places. If it has more
+//      strangers, its own oldest stranger is closed. If it has more clients, its next client is refused, with
+//      the reason.
+//   5. A stranger that has not proved its identity in STRANGER_MS is closed. While its request is being
+//      answered it is not closed, and its time begins again at the end of the answer: an HTTP connection is a
+//      client's only while it is being answered.
 //
-// The address of a member proves nothing: members on one machine share it with all other processes. So a
-// member's connection is a stranger too at first, and then has a place that nobody else can take.
+// The address of a member proves nothing, because members on one machine share it with all other
+// processes. So a member's connection is a stranger's too at first, and then has a place that no other
+// connection can take.
 
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -23,13 +24,15 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/base'
 import { refusalText } from './problem-json.js'
 
-/** A connection that has not proved who it is after this time is closed. */
+/** In ms. A connection that has not proved its identity after this time is closed. */
 export const STRANGER_MS = 5_000
-/** An HTTP connection may be idle for this long; its answers say so. */
+/** In ms, how long an HTTP connection may be idle. Its answers say so. */
 export const IDLE_MS = 15_000
-/** An answer to a stranger must be read within this time. */
+/** In ms. An answer to a stranger must be read within this time. */
 const ANSWER_MS = 60_000
-/** Added to the time that the connection was told, so that a request in the last moment is still answered. */
+/**
+ * Added to the idle time that the client was told, so that a request in the last moment is still answered.
+ */
 const IDLE_SLACK_MS = 1_000
 
 /** How many connections each kind may have. */
@@ -40,7 +43,7 @@ export interface Places {
   readonly clientsOfOneAddress: number
 }
 
-/** The most connections of one address, however large the limit of the port is. */
+/** How many connections one address may have at least, even if the limit of the port is small. */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
@@ -65,20 +68,25 @@ export function placesOf(whole: number): Places {
 export type ConnectionKind = 'stranger' | 'client' | 'member'
 
 /**
- * The connection has proved who it is. False: there is no place for one more client, and the caller refuses
- * it.
+ * The connection has proved its identity. Returns false if no place for one more client is free. The caller
+ * then refuses it.
  */
 export type Proven = (kind: 'client' | 'member') => boolean
 
 interface Connection {
   readonly raw: Socket
   readonly address: string
-  /** The socket of the requests: with TLS another one than the bare socket, after the handshake. */
+  /**
+   * The socket of the requests. With TLS it is not the bare socket, but another one, which exists after
+   * the handshake.
+   */
   socket: Socket | undefined
   kind: ConnectionKind
-  /** The connection speaks WebSocket, or is about to: it does not understand an HTTP answer any more. */
+  /**
+   * True if the connection speaks WebSocket, or is about to. It does not understand an HTTP answer any more.
+   */
   upgraded: boolean
-  /** Requests that are not answered yet: a client may send several at once. */
+  /** How many requests are not answered yet. A client may send several at once. */
   asking: number
   deadline: Timer | undefined
 }
@@ -93,9 +101,9 @@ export class Connections {
   readonly #refusals: RefusalLog
   readonly #places: Places
   readonly #bySocket = new WeakMap<Duplex, Connection>()
-  /** Connections whose TLS handshake is under way, by the two ends' addresses. */
+  /** Connections whose TLS handshake is under way, by the addresses of both ends. */
   readonly #shaking = new Map<string, Connection>()
-  /** The strangers, the oldest first. */
+  /** The strangers. The oldest comes first. */
   readonly #strangers = new Set<Connection>()
   readonly #byAddress = new Map<string, OfAddress>()
   #clients = 0
@@ -114,12 +122,13 @@ export class Connections {
 
   watch(server: HttpServer, isSecure: boolean): void {
     server.on('connection', (raw: Socket) => this.#come(raw, isSecure))
-    // On a server with TLS 'connection' gives the bare socket, and this event the one inside.
+    // On a server with TLS the event 'connection' gives the bare socket, and this event the one inside TLS.
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket))
   }
 
   #come(raw: Socket, isSecure: boolean): void {
-    // Node's server takes a connection again whose wish for another protocol was not heard.
+    // If a request asked for another protocol and the wish is ignored, Node's server gets the same
+    // connection once more.
     if (this.#bySocket.has(raw)) return
     const connection: Connection = {
       raw,
@@ -152,9 +161,9 @@ export class Connections {
     this.#bySocket.set(socket, connection)
   }
 
-  // ---- the kinds of a connection
+  // ---- The kinds of a connection
 
-  /** The head of a request has arrived: its body may take longer, if it makes progress. */
+  /** The head of a request has arrived. Its body may take longer, if it makes progress. */
   asked(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
@@ -162,7 +171,7 @@ export class Connections {
     if (connection.kind === 'stranger') this.#arm(connection, ANSWER_MS)
   }
 
-  /** No request is being answered any more: the next request has to prove again who sends it. */
+  /** No request is being answered any more. The next request has to prove again who sends it. */
   answered(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined || --connection.asking > 0) return
@@ -176,7 +185,7 @@ export class Connections {
     if (connection !== undefined) connection.upgraded = true
   }
 
-  /** Called by the door that has seen the proof. */
+  /** Called by the code that has seen the proof. */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
     // The connection has closed, or is not counted here.
@@ -204,7 +213,7 @@ export class Connections {
     return false
   }
 
-  // ---- strangers
+  // ---- Strangers
 
   #becomeStranger(connection: Connection, patience: number): void {
     connection.kind = 'stranger'
@@ -222,7 +231,7 @@ export class Connections {
     connection.deadline = this.#clock.after(patience, () => this.#tooLate(connection), { ref: false })
   }
 
-  /** Law 2: the oldest stranger. */
+  /** Law 2: closes the oldest stranger. */
   #giveWay(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
@@ -248,7 +257,7 @@ export class Connections {
     this.#left(connection)
   }
 
-  // ---- counting
+  // ---- Counting
 
   #ofAddress(address: string): OfAddress {
     const known = this.#byAddress.get(address)
@@ -258,7 +267,7 @@ export class Connections {
     return fresh
   }
 
-  /** Its place is free. */
+  /** The connection has closed, so its place is free. */
   #left(connection: Connection): void {
     connection.deadline?.cancel()
     const { address, kind } = connection
@@ -269,7 +278,7 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // The connection is not counted twice, whatever happens to it next.
+    // From here on nothing may count the connection once more.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }
@@ -277,7 +286,10 @@ export class Connections {
 
 const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The request did not come whole in time.')
 
-/** For IPv6 the network of an address: a user of one address can use all 2^64 addresses of its network. */
+/**
+ * Returns the address. For IPv6 it is the network of the address, because one user can use all 2^64
+ * addresses of a network.
+ */
 export function addressOf({ remoteAddress = 'unknown' }: Socket): string {
   const address = remoteAddress.replace(/^::ffff:(?=[0-9.]+$)/i, '')
   if (!address.includes(':')) return address

@@ -1,5 +1,5 @@
-// Driver: the member that runs in this process. When its state must be built anew, the member is closed and
-// opened again; stores go on with the new one.
+// Driver: owns the member that runs in this process. If its state must be rebuilt, the member is closed and
+// opened again, and the stores continue with the new member.
 
 import { type Defer, Emitter, newId, seededRandom, type Turns } from '@latchkey/base'
 import { KvMachine } from '@latchkey/kv'
@@ -14,11 +14,11 @@ import type { LocalMember } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import type { MemberWorld } from './member-world.js'
 import type { Settings } from './options.js'
-import type { Storage } from './storage.js'
+import type { Storage } from './member-storage.js'
 
 type Changes = {
   gone: undefined
-  /** There is a member, or it is certain that there will be none. */
+  /** Emitted when there is a member, or when it is certain that there will be none. */
   settled: undefined
   failed: LatchkeyError
 }
@@ -54,7 +54,7 @@ export class CurrentMember implements LocalMember {
     return this.#member
   }
 
-  /** The member, if it serves its stores. */
+  /** Returns the member if it serves its stores. */
   current(): Member | undefined {
     return this.#isAsking ? undefined : this.#member
   }
@@ -84,8 +84,9 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * The member asks the other ones for the id of their cluster, because its log does not know them at the
-   * addresses that it was given: they may be of another cluster. It serves nobody until they have answered.
+   * True while the member asks other members for the id of their cluster, because its log does not know
+   * them at the addresses that it was given: they may be of another cluster. It serves no client until they
+   * have answered.
    */
   get #isAsking(): boolean {
     return this.#member?.replica.isAsking === true
@@ -96,7 +97,8 @@ export class CurrentMember implements LocalMember {
     const { home, fs, dir, note, diskUse } = storage
     const { clock, nextTurn } = world
     const { logger } = settings()
-    // Work that sends is queued in the same turn, and this runs after that work has sent.
+    // Work that sends is queued in the same turn of the event loop. This function runs after that
+    // work has sent.
     const later = (run: () => void) => turns.work(() => turns.end(run))
     const member = await Member.open(settings(), {
       fs,
@@ -136,7 +138,7 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * The member has stopped for good: all requests are answered with this error at once, and clients go to
+   * The member has stopped for good. All requests are answered with this error at once, and clients go to
    * other members.
    */
   #onFailed(error: LatchkeyError): void {
@@ -159,14 +161,14 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * The rebuild begins after the turn of its request has sent its answers (M25). Otherwise a client that is
+   * Begins the rebuild after the turn of its request has sent its answers (M25). Otherwise a client that is
    * connected to this member would get no answer to its request.
    */
   #rebuildLater(later: Defer): void {
     later(() => this.#ports.world.nextTurn(() => this.#rebuild()))
   }
 
-  /** One rebuild at a time: a request during a rebuild is a request for that one. */
+  /** One rebuild runs at a time. A request during a rebuild is a request for the same rebuild. */
   #rebuild(): void {
     if (this.#closing || this.#failure !== undefined) return
     this.#rebuilding ??= this.#buildAnew().finally(() => {
@@ -174,7 +176,7 @@ export class CurrentMember implements LocalMember {
     })
   }
 
-  /** The log, and with it the vote, is kept. Other members send the state. */
+  /** Rebuilds the state. The log, and with it the vote, is kept. Other members send the state. */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
     settings().logger.warn('the state of this member is dropped and built anew from its peers')
@@ -199,7 +201,7 @@ export class CurrentMember implements LocalMember {
     await member?.close()
   }
 
-  /** From now on no rebuild begins. */
+  /** The process will close, so from now on no rebuild begins. */
   willClose(): void {
     this.#closing = true
   }
@@ -213,6 +215,6 @@ export class CurrentMember implements LocalMember {
   }
 }
 
-/** Whether the membership of the member's log names other members. */
+/** Whether the membership in the member's log names other members. */
 export const hasOthers = ({ id, replica }: Member): boolean =>
   Object.keys(replica.node.raft.membership.peers).some((other) => other !== id)

@@ -11,7 +11,7 @@ import { open } from './open.js'
 import { claimDirectory } from './owner-file.js'
 import { restore } from './restore.js'
 import { parseListen } from './options.js'
-import { listen } from './server.js'
+import { listen } from './http-and-websocket-server.js'
 import { addresses } from './testing/ports.js'
 
 let root: string

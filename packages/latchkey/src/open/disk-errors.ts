@@ -20,7 +20,9 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
   }
 }
 
-/** True for an error of a call about a path or an open file. An error of a socket has an address instead. */
+/**
+ * Whether it is an error of a call about a path or an open file. An error of a socket has an address instead.
+ */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)
 

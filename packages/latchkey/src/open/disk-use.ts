@@ -1,11 +1,12 @@
-// Driver: sums the bytes of a member's directory, and tells what is free on its disk, when a caller asks.
+// Driver: sums the bytes of a member's directory and reads how much is free on its disk, when a caller asks.
 
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
 /**
- * The sum of the folders of the state and of the log. Files come and go meanwhile, so the sum is approximate.
+ * Sums the folders of the state and of the log. Files are made and deleted meanwhile, so the sum
+ * is approximate.
  */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {
   const [stateBytes, logBytes, disk] = await Promise.all([bytesBelow(state), bytesBelow(log), statfs(log)])

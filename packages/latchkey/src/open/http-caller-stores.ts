@@ -1,6 +1,6 @@
-// Driver: owns the stores through which HTTP callers act. Each is a store over a client connection of its
-// caller's identity. The connection checks the rights, as it does for a WebSocket: no HTTP route has to know
-// which rights a call needs.
+// Driver: owns the stores through which HTTP callers act. Each is a store over a client connection with its
+// caller's identity. The connection checks the rights, as it does for a WebSocket, so no HTTP route has to
+// know which rights a call needs.
 
 import type { ClientStore } from '@latchkey/client'
 import { isLimited } from '../member/required-rights.js'
@@ -18,7 +18,7 @@ export class HttpCallerStores {
     this.#make = make
   }
 
-  /** One store for each identity; there are as many as tokens. */
+  /** Returns the store of an identity. There are as many as tokens. */
   of(who: Identity): ClientStore {
     if (this.#closed || mayAll(who)) return this.#own
     const known = this.#stores.get(who) ?? this.#make(who)
@@ -26,7 +26,7 @@ export class HttpCallerStores {
     return known
   }
 
-  /** Ends the stores of identities that are not valid any more: their calls under way end with ERR_CLOSED. */
+  /** Ends the stores of identities that are not valid any more. Their calls under way end with ERR_CLOSED. */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [who, store] of this.#stores) {
       if (isKnown(who)) continue

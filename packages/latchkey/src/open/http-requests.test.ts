@@ -11,7 +11,7 @@ import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { HttpRequests } from './http-requests.js'
-import { makePort } from './server.js'
+import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)
 const most = CAPS.unansweredRequests

@@ -29,7 +29,7 @@ import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections.js'
 import { plainHead } from './other-upgrades.js'
 
-/** The time that HTTP may use in one turn before the rest waits. */
+/** In ms, how much time HTTP may use in one turn before the rest waits. */
 const TURN_MS = 5
 /** At most 160 requests, or a large part of a head. */
 const SLICE = 4 * 1024
@@ -37,7 +37,7 @@ const SLICE = 4 * 1024
 interface HttpRequestsPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly refusals: RefusalLog
-  /** Runs it in the next turn of the event loop. */
+  /** Runs a function in the next turn of the event loop. */
   readonly nextTurn: Defer
   /** A request has arrived, and counts from now on. */
   came(request: IncomingMessage, response: ServerResponse): void
@@ -57,7 +57,7 @@ interface Connection {
   readonly waiting: Arrival[]
   /** Bytes that were received and are not parsed yet. */
   unheard: Buffer[]
-  /** Node has paused the connection until its answers are read, and resumes it itself. */
+  /** True if Node has paused the connection until its answers are read. Node resumes it itself. */
   isStopped: boolean
   isCutOff: boolean
   readonly read: Hear
@@ -67,9 +67,9 @@ interface Connection {
 export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
-  /** The connections with something left for another turn, in the order of their turns. */
+  /** The connections that have something left for another turn, in the order of their turns. */
   readonly #waiting = new Set<Connection>()
-  /** When the first HTTP bytes of this turn were parsed; undefined: not yet. */
+  /** When the first HTTP bytes of this turn were parsed. Undefined if none were. */
   #turnBegan: number | undefined
 
   constructor(ports: HttpRequestsPorts) {
@@ -101,9 +101,10 @@ export class HttpRequests {
   }
 
   /**
-   * A request for another protocol, which is a plain request here: `take` gives the connection to Node's server
-   * again, which reads the same request without the wish. Behind requests that wait for their answers this
-   * cannot be done, because Node would never write the answer; no client sends that.
+   * Handles a request that asks for another protocol as a plain request. `take` gives the connection to
+   * Node's server again, which reads the same request without that wish. If earlier requests of the
+   * connection wait for their answers, this is impossible, because Node would never write the answer. No
+   * client sends that.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)
@@ -120,7 +121,7 @@ export class HttpRequests {
     else this.#hear(connection)
   }
 
-  /** Paused by Node, or by this file before. */
+  /** Called if Node, or this file, has paused the connection before. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false
@@ -155,7 +156,7 @@ export class HttpRequests {
     this.#hasTime()
   }
 
-  /** The first connection that asks begins the turn. */
+  /** Whether there is time left in this turn. The first connection that asks begins the turn. */
   #hasTime(): boolean {
     const { clock, nextTurn } = this.#ports
     const now = clock.now()
@@ -172,14 +173,14 @@ export class HttpRequests {
       if (!this.#hasTime()) return
       this.#waiting.delete(connection)
       const next = connection.waiting.shift()
-      // The next requests of this connection come after those of all others.
+      // The next requests of this connection come after those of all other connections.
       if (connection.waiting.length > 0) this.#waiting.add(connection)
       if (next !== undefined) this.#ports.begin(...next)
       this.#hear(connection)
     }
   }
 
-  /** As long as there is time. */
+  /** Parses bytes of the connection as long as there is time. */
   #hear(connection: Connection): void {
     const { socket, hear } = connection
     while (connection.unheard.length > 0) {
@@ -198,7 +199,10 @@ export class HttpRequests {
     }
   }
 
-  /** No further answer is written: the client would take it for the answer to an earlier request. */
+  /**
+   * Closes the connection. No further answer is written, because the client would take it for the answer to
+   * an earlier request.
+   */
   #refuse(socket: Socket): void {
     const reason =
       'a connection was closed: this version of Node reads HTTP in another way; use one that README names'
@@ -217,7 +221,7 @@ export class HttpRequests {
     socket.destroy()
   }
 
-  /** An error thrown by this project or by Node ends this connection only. */
+  /** An error thrown by this project or by Node ends only this connection. */
   #fail({ socket }: Connection, error: unknown): void {
     this.#ports.refusals.note('http', 'failed', 'a connection was closed: it could not be heard', {
       address: addressOf(socket),

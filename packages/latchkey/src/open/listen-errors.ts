@@ -6,7 +6,7 @@ import type { Listen } from './options.js'
 interface Trouble {
   readonly why: string
   readonly next: string
-  /** With these errors the same address may be free later. */
+  /** Set for errors with which the same address may be free later. */
   readonly passes?: true
 }
 
@@ -36,7 +36,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   ENFILE: FILES,
 }
 
-/** `how`: the option or flag by which the user gives another address. */
+/** `how` is the option or flag by which the user can give another address. */
 export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoException, how: string): string {
   const { code = error.message } = error
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -45,8 +45,8 @@ export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoExceptio
 }
 
 /**
- * ERR_BUSY if the address may be free later; an address that this machine or this user does not have is a
- * mistake in the options.
+ * Returns ERR_BUSY if the address may be free later. An address that this machine or this user cannot use is
+ * a mistake in the options.
  */
 export function listenTrouble(listen: Listen, error: NodeJS.ErrnoException): Error {
   const what = cannotListen(listen, error, 'option listen; without it, the own entry of members')

@@ -9,20 +9,20 @@ import type { Member } from '../member/member.js'
 import { embeddedIn, type Identity } from '../member/rights.js'
 
 export interface LocalMember {
-  /** The present member; undefined while it is being opened anew. */
+  /** Returns the present member, or undefined while it is being opened again. */
   current(): Member | undefined
-  /** The reason why there will be no member any more. */
+  /** Returns the reason why there will be no member any more. */
   failure(): LatchkeyError | undefined
-  /** `run` is called when the member has closed. */
+  /** Calls `run` when the member has closed. */
   onGone(run: () => void): () => void
-  /** `run` is called when there is a member, or when it is certain that there will be none. */
+  /** Calls `run` when there is a member, or when it is certain that there will be none. */
   onSettled(run: () => void): () => void
 }
 
 /**
- * `who`: the identity for which the store sends its requests; without it, the process itself. Only the
- * process's own store uses another member while this one is cut off from the leader (M28). All other clients
- * can connect to another member themselves.
+ * `who` is the identity for which the store sends its requests. Without it, the process itself sends them.
+ * Only the process's own store uses another member while this one is cut off from the leader (M28). All other
+ * clients can connect to another member themselves.
  */
 export const localRoute = (local: LocalMember, who?: Identity): Route =>
   who === undefined
@@ -84,8 +84,7 @@ const removedError = (id: string) =>
   )
 
 /**
- * A dial waits while the member is being opened. A dial that failed and was retried would notice the member
- * later.
+ * Waits while the member is being opened. A dial that failed and was retried would notice the member later.
  */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {

@@ -5,7 +5,7 @@ import { uptime } from 'node:os'
 import { type Clock, type Defer, nextTurn, systemClock } from '@latchkey/base'
 import type { ReplicaPorts } from '@latchkey/raft'
 import type { Settings } from './options.js'
-import { type Storage, takeStorage } from './storage.js'
+import { type Storage, takeStorage } from './member-storage.js'
 
 export interface MemberWorld {
   readonly clock: Clock

@@ -8,42 +8,42 @@ import { type Clock, ConnectionErrors, newId, RefusalLog, seededRandom, Turns } 
 import { ClientStore, requireOpenTelemetry, type StoreOptions, Tracing } from '@latchkey/client'
 import { CLIENTS_PATH, LatchkeyError, type MemberFigures, type Metric, type Status } from '@latchkey/protocol'
 import { removed } from '../member/own-membership.js'
-import { ClientDoor } from '../member/client-door.js'
+import { ClientDoor } from '../member/client-websockets.js'
 import { ClientLog } from '../member/client-log.js'
 import type { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'
-import { Outboxes } from '../member/outboxes.js'
+import { Outboxes } from '../member/unread-bytes-limit.js'
 import { RequestTracer } from '../member/request-tracer.js'
-import { whyNoLeader } from '../member/status.js'
+import { whyNoLeader } from '../member/member-status.js'
 import { Identities, type Identity } from '../member/rights.js'
-import { Unfinished } from '../member/unfinished.js'
+import { Unfinished } from '../member/unfinished-messages-limit.js'
 import { HttpCallerStores } from './http-caller-stores.js'
 import { callerOf } from './caller-identity.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { CurrentMember, hasOthers } from './current-member.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localRoute } from './local-link.js'
-import { MembersGate } from './members-gate.js'
+import { MembersGate } from './connections-of-members.js'
 import type { Settings } from './options.js'
 import type { TlsOptions } from './tls-options.js'
 import { reloaded, type ReloadOptions } from './reload.js'
 import { type MemberWorld, realWorld } from './member-world.js'
-import type { Storage } from './storage.js'
+import type { Storage } from './member-storage.js'
 import { addressOf, type Proven } from './connections.js'
-import { openingAnew, whyNotServed } from './why-not-served.js'
-import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
+import { openingAnew, whyNotServed } from './reason-not-serving.js'
+import { type OwnServer, type PortOptions, refuseUpgrade } from './http-and-websocket-server.js'
 
 export class OpenedMember {
   readonly store: EmbeddedStore & ClientStore
   readonly clock: Clock
-  /** Errors that escaped from handlers of connections: each ended its connection only. */
+  /** Errors that handlers of connections have thrown. Each has ended only its connection. */
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
-  /** What was sent to clients and what they have not read yet. */
+  /** Counts what was sent to clients and not yet read by them. */
   readonly outboxes: Outboxes
-  /** The received parts of messages and bodies whose rest is missing. */
+  /** Counts the received parts of messages and bodies whose rest is missing. */
   readonly unfinished: Unfinished
-  /** undefined: traces are not followed. */
+  /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
   #settings: Settings
   readonly #tracing: Tracing | undefined
@@ -57,7 +57,7 @@ export class OpenedMember {
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
 
-  /** `refusals`: those of the port, if it was opened before. */
+  /** `refusals` are those of the port, if it was opened before. */
   static async open(
     settings: Settings,
     refusals?: RefusalLog,
@@ -143,17 +143,17 @@ export class OpenedMember {
     }
   }
 
-  /** The member that runs now; undefined while it is being opened anew. */
+  /** The member that runs now. Undefined while it is being opened again. */
   get current(): Member | undefined {
     return this.#running.member
   }
 
-  /** Calls `run` when the current member has closed; another one may come in its place. */
+  /** Calls `run` when the current member has closed. Another one may take its place. */
   onGone(run: () => void): () => void {
     return this.#running.onGone(run)
   }
 
-  /** The store of an HTTP caller: it has the rights of that caller. */
+  /** Returns the store of an HTTP caller, which has the rights of that caller. */
   actAs(who: Identity): ClientStore {
     return this.#callerStores.of(who)
   }
@@ -177,7 +177,7 @@ export class OpenedMember {
     return this.current.isLeft ? removed(this.#settings.id) : whyNoLeader(this.current.replica)
   }
 
-  /** The reason why a ready member opens no session: new stores can only read then. */
+  /** The reason why a ready member opens no session. New stores can only read then. */
   warning(): string | undefined {
     return this.isReady() ? this.current?.kv.openSessions.whyNone() : undefined
   }

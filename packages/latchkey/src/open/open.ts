@@ -8,7 +8,7 @@ import { withDisk } from './disk-errors.js'
 import type { EmbeddedStore } from './embedded-store.js'
 import { OpenedMember } from './open-member.js'
 import { checkOptions, listenAt, type OpenOptions, type Settings } from './options.js'
-import { listen, refuseUpgrade } from './server.js'
+import { listen, refuseUpgrade } from './http-and-websocket-server.js'
 
 /**
  * Opens one member in this process. Without `members` it is a cluster of one member.
@@ -28,7 +28,7 @@ import { listen, refuseUpgrade } from './server.js'
  * console, unless there is a `logger`, or `logger: false`.
  */
 export async function open<S extends As = 'bytes'>(options: OpenOptions<S>): Promise<EmbeddedStore<S>> {
-  // The member's own store has the encoding that `as` says, and `S` is the type of it.
+  // The member's own store has the encoding that `as` says, and `S` is the type of that encoding.
   return (await openStore(options)) as EmbeddedStore<As> as EmbeddedStore<S>
 }
 
@@ -61,15 +61,15 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * The longest time between listening and locking the directory in a process that starts at the same moment,
- * ms.
+ * In ms, the longest time between listening and locking the directory in a process that starts at
+ * the same moment.
  */
 const START_MS = 500
 const LOOK_MS = 20
 
 /**
- * If two processes start with the same options, the second one fails at the port first. But the useful error
- * is that of the directory, so this waits for it.
+ * Reports why the port cannot be opened. If two processes start with the same options, the second one fails
+ * at the port first. But the useful error is that of the directory, so this waits for that error.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
@@ -82,8 +82,8 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /**
- * A new cluster of one member has no port. A member to which others were added listens at the address in its
- * log.
+ * A new cluster of one member has no port. A member to which others were added listens at the
+ * address in its log.
  */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
@@ -98,7 +98,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions<As>): Pro
   }
 }
 
-/** For a caller that opens the port itself, such as the sidecar: a member without a port. */
+/** Opens a member without a port, for a caller that opens the port itself, such as the sidecar. */
 export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }

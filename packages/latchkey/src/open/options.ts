@@ -17,7 +17,7 @@ import {
 } from '@latchkey/protocol'
 import { sameUrl } from '@latchkey/raft'
 import type { Auth, AuthOptions } from '../member/rights.js'
-import { checkAuth, checkClientCertificates } from './auth.js'
+import { checkAuth, checkClientCertificates } from './auth-options.js'
 import { refuseUnprovenMembers } from './member-proof.js'
 import { checkTls, type TlsOptions } from './tls-options.js'
 
@@ -115,14 +115,14 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  /** The tokens, with the contents of a file if they were given as a file. */
+  /** The tokens, with the contents of the file if they were given as a file. */
   readonly auth: Auth | undefined
   /** The option as it was given, so that a file can be read again. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable
   readonly logger: Logger
-  /** true: nothing is opened where traces cannot be written. */
+  /** True if the member must not open without tracing. */
   readonly tracing: boolean | undefined
   readonly signal: AbortSignal | undefined
 }
@@ -207,7 +207,7 @@ export function checkOptions(options: OpenOptions<As>): Settings {
   return settings
 }
 
-/** null is a mistake and not the default: only undefined means that an option is left out. */
+/** Refuses null, which is a mistake. Only undefined means that an option is left out. */
 function refuseNull(value: unknown, name: string): void {
   if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
 }
@@ -265,8 +265,8 @@ function checkListen(options: OpenOptions<As>, own: string | undefined): Setting
 }
 
 /**
- * The place where a member listens that has this address. A TypeError if the port would be open to strangers
- * without protection.
+ * Returns the place where a member with this address listens. Throws a TypeError if the port would be open to
+ * strangers without protection.
  */
 export function listenAt(url: string, { tls, auth, insecure }: OpenOptions<As>): Listen {
   const listen = hostAndPort(url)

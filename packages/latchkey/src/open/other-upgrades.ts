@@ -1,7 +1,9 @@
-// Rule: a request that asks for another protocol than WebSocket is a plain request. A server may ignore what it
+// Rule: a request that asks for another protocol than WebSocket is a plain request. A server may
+// ignore what it
 // does not speak (RFC 9110, 7.8).
 //
-// Without this rule: the HTTP client of Java, and `curl --http2`, ask for h2c beside each request to an address
+// Without this rule: the HTTP client of Java, and `curl --http2`, ask for h2c beside each
+// request to an address
 // of http, and none of their calls is answered.
 
 import type { IncomingMessage } from 'node:http'
@@ -11,7 +13,7 @@ export const isWebSocket = ({ headers }: IncomingMessage): boolean =>
 
 const DROPPED: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
-/** The head of the same request as bytes, without the wish for another protocol. */
+/** Returns the head of the same request as bytes, without the wish for another protocol. */
 export function plainHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

@@ -7,7 +7,8 @@
 //     checksum. Without this law: a flipped bit in the name makes the directory look like another member's,
 //     and the operator searches for a wrong mount although the disk is at fault.
 //   - An address of a former member is kept while there is room. An operator's list of members is often older
-//     than the log and names removed members. They are no strangers (packages/raft/src/node/wrong-cluster-check.ts),
+//     than the log and names removed members. They are no
+//     strangers (packages/raft/src/node/wrong-cluster-check.ts),
 //     so no start waits for their answer.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
@@ -23,13 +24,13 @@ export interface DirOwner {
 interface Note extends DirOwner {
   /** The date when the directory was made, in ISO format. */
   readonly born: string
-  /** `id url` for each address that a member of the cluster has had, the newest last. */
+  /** `id url` for each address that a member of the cluster has had. The newest comes last. */
   readonly known: readonly string[]
 }
 
 const NAME = 'member.json'
 const VERSION = 2
-/** The most addresses; the oldest ones are dropped. */
+/** How many addresses are kept. The oldest ones are dropped. */
 const MOST_KNOWN = 256
 
 /**
@@ -67,7 +68,7 @@ export class OwnDirectory {
     const known = [...this.#note.known, ...fresh.map(([id, url]) => `${id} ${url}`)].slice(-MOST_KNOWN)
     this.#note = { ...this.#note, known }
     // Writes run one after the other, because two writers would mix their bytes in one file. Addresses whose
-    // write failed are part of the next write.
+    // write has failed are part of the next write.
     this.#writing = this.#writing.catch(() => {}).then(() => writeNote(this.#dir, this.#note))
     return this.#writing
   }
@@ -89,7 +90,7 @@ export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Pr
   )
 }
 
-/** The owner that the directory names; undefined where it names none. */
+/** Returns the owner that the directory names, or undefined if it names none. */
 export async function ownerOf(dir: string): Promise<DirOwner | undefined> {
   const note = await readNote(dir)
   return note && { id: note.id, cluster: note.cluster }
@@ -136,7 +137,7 @@ function render({ id, cluster, born, known }: Note): Buffer {
   return Buffer.from(`${JSON.stringify({ ...said, checksum: check })}\n`)
 }
 
-/** The file gets its name after it is complete and synced. */
+/** Writes the file. It gets its name after it is complete and synced. */
 async function writeNote(dir: string, note: Note): Promise<void> {
   const path = join(dir, NAME)
   const file = await open(`${path}.new`, 'w', 0o600)

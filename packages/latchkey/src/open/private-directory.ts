@@ -1,4 +1,4 @@
-// Driver: makes a member's directory private to its user. The directory contains all data of the store: with
+// Driver: makes a member's directory private to its user. The directory contains all data of the store. With
 // mode 0755, which `mkdir` gives, any user of the machine can read all keys and values without a token.
 
 import { chmod, stat } from 'node:fs/promises'
@@ -8,7 +8,10 @@ import { LatchkeyError } from '@latchkey/protocol'
 const OWNER_ONLY = 0o700
 const OTHERS = 0o077
 
-/** Corrects the mode of a directory that is ours; rejects if it is another user's and open to others. */
+/**
+ * Corrects the mode of a directory that belongs to this user. Rejects if it belongs to another user and is
+ * open to others.
+ */
 export async function closeToOthers(dir: string, logger: Logger): Promise<void> {
   // This system has no users and modes of this kind.
   if (process.getuid === undefined) return

@@ -1,10 +1,10 @@
-// Rule: the body of each refusal over HTTP (RFC 9457), also of those that no route answers.
+// Rule: the body of each refusal over HTTP (RFC 9457), even of those that come before any route.
 
 import { STATUS_CODES } from 'node:http'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** The fields of the RFC beside those that every refusal has. */
+/** The fields of the RFC, in addition to those that every refusal has. */
 export const problemJson = (status: number, body: { readonly message?: unknown }): object => ({
   title: STATUS_CODES[status],
   status,
@@ -12,7 +12,7 @@ export const problemJson = (status: number, body: { readonly message?: unknown }
   ...body,
 })
 
-/** A whole answer as text, for a connection that has no response. */
+/** Returns a whole answer as text, for a connection that has no response object. */
 export function refusalText(status: number, code: string, message: string): string {
   const body = problemJson(status, { code, message, retryable: false, outcome: 'not-applied' } as {
     message: string

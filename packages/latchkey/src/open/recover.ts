@@ -2,11 +2,11 @@
 // majority for good. `restore` then makes a new cluster from that backup.
 //
 // Laws
-//   OP3  The directory stays as it was; all work is done on a copy. Without this law: the lost members come
+//   OP3  The directory stays as it was: all work is done on a copy. Without this law: the lost members come
 //        back after all, and this one has changed, or has applied what they never committed.
-//   OP4  Nothing here makes a member of the old cluster: the backup becomes a new cluster, with an id of its
+//   OP4  The backup never becomes a member of the old cluster. It becomes a new cluster, with an id of its
 //        own, whose fencing tokens begin 2^32 above all that this member knows (K38). Without this law: two
-//        clusters of one id run, both give the same token, and a guard lets two holders write.
+//        clusters with one id run, both give the same token, and a guard lets two holders write.
 
 import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { constants } from 'node:fs'
@@ -22,7 +22,7 @@ import { withDisk } from './disk-errors.js'
 import { ownerOf } from './owner-file.js'
 
 export interface RecoverOptions {
-  /** The directory of the member; its process must not run. */
+  /** The directory of the member. Its process must not run. */
   readonly dir: string
   readonly overwrite?: boolean
 }
@@ -33,16 +33,19 @@ export interface RecoveredMember {
   readonly cluster: string
   readonly clusterId: string
   readonly voters: readonly string[]
-  /** Of the last entry. Of several survivors the one with the largest term, then index, has most. */
+  /**
+   * The term of the last entry. Of several members that are left, the one with the largest term, then index,
+   * has the most entries.
+   */
   readonly term: number
   readonly index: number
-  /** Entries that were in its log only. Some of them may never have been committed. */
+  /** How many entries were in its log only. Some of them may never have been committed. */
   readonly fromLog: number
 }
 
 const PIECE_BYTES = 1024 * 1024
 
-/** Resolves when the backup is complete and synced at `path`. Rejects, and leaves no file, on any fault. */
+/** Resolves when the backup is complete and synced at `path`. On any fault it rejects and leaves no file. */
 export async function recover(path: string, { dir, overwrite }: RecoverOptions): Promise<RecoveredMember> {
   return withDisk(`${dir} cannot be recovered into ${path}`, async () => {
     if (!(await isFolder(dir))) throw notAMember(dir)
@@ -121,7 +124,10 @@ const notAMember = (dir: string) =>
     `${dir} is not the directory of a member: it has no member.json. Nothing was changed. Give the directory that the member was started with (--dir).`,
   )
 
-/** What a running member is told to do about damage, to join anew, is of no use without its cluster. */
+/**
+ * Changes the advice of an error about damage. A running member would be told to join again, which is
+ * impossible without its cluster.
+ */
 function toRecoverError(cause: unknown, dir: string): unknown {
   if (!isLatchkeyError(cause, 'ERR_CORRUPT')) return cause
   return new LatchkeyError(

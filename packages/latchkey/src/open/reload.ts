@@ -8,7 +8,7 @@ import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
 import { createSecureContext } from 'node:tls'
 import type { AuthOptions } from '../member/rights.js'
-import { checkAuth, checkClientCertificates } from './auth.js'
+import { checkAuth, checkClientCertificates } from './auth-options.js'
 import { refusalOfDates } from './certificate-dates.js'
 import { refuseUnprovenMembers } from './member-proof.js'
 import type { Settings } from './options.js'
@@ -25,8 +25,8 @@ export interface ReloadOptions {
 }
 
 /**
- * `others`: the cluster has several members; `now`: the date. Throws a TypeError if something is wrong, or
- * ERR_UNAUTHORIZED if a new certificate is not valid at this date.
+ * `others` is true if the cluster has several members. `now` is the date. Throws a TypeError if something is
+ * wrong, or ERR_UNAUTHORIZED if a new certificate is not valid at this date.
  */
 export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
   if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')
@@ -61,6 +61,9 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
   if (refusal !== undefined) throw refusal
 }
 
-/** Tokens can be removed also if the certificate in force has expired. */
+/**
+ * Whether the certificates stay the same. If they do, tokens can be removed even if the certificate in
+ * force has expired.
+ */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

@@ -24,8 +24,8 @@ export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & {
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
-  // Nothing listens here: open() checks the options of the port, and the addresses of other members are not
-  // used.
+  // No port is opened here. open() checks the options of the port, and the addresses of other
+  // members are not used.
   const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -60,12 +60,15 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** What a file system creates in the folder where it is mounted, and our own lock file of the directory. */
+/**
+ * Names that do not count: what a file system creates in the folder where it is mounted, and the lock file of
+ * the directory.
+ */
 const NOBODYS = /^(lost\+found|lock\.\d.*)$/
 
 /**
- * An old log would not belong to the state that is restored beside it. Other files belong to somebody: with a
- * mistaken path a store's files would be mixed with them.
+ * Rejects if the directory is in use. An old log would not belong to the state that is restored there. And if
+ * the path is a mistake, the files of a store would be mixed with files of another program.
  */
 async function refuseUsed(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => !NOBODYS.test(name))

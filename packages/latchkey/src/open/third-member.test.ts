@@ -7,7 +7,7 @@ import { decodeMemberMessage, encodeMemberMessage, type MemberMessage } from '..
 import { openMember } from './open.js'
 import type { OpenedMember } from './open-member.js'
 import { checkOptions } from './options.js'
-import { listen } from './server.js'
+import { listen } from './http-and-websocket-server.js'
 import { type MemberRelay, relayTo } from './testing/member-relay.js'
 
 const IDS = ['a', 'b', 'c'] as const

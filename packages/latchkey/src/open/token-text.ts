@@ -10,7 +10,7 @@ import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
 const HOW =
   'the rights are read, write and admin, with + between several, and a secret with a colon in it needs them in front: read+write+admin:SECRET'
 
-/** `place`: the name of the entry in messages. No message contains a piece of the secret. */
+/** `place` is the name of the entry in messages. No message contains a piece of the secret. */
 export function parseToken(text: string, place: string): TokenEntry {
   const at = text.indexOf(':')
   if (at < 0) return { token: text }

@@ -5,8 +5,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { CAPS } from '@latchkey/protocol'
 
 /**
- * Any permission for others, and write permission for the group. The group may read: systemd passes
- * credentials in this way.
+ * Any permission for other users, and write permission for the group. The group may read, because systemd
+ * passes credentials in this way.
  */
 const TOO_OPEN = 0o027
 
@@ -15,14 +15,14 @@ export interface WrittenAuth {
   readonly memberToken?: unknown
 }
 
-/** A TypeError that says what to do, without any of the file's content. */
+/** Throws a TypeError that says what to do, without any of the file's content. */
 export function readTokensFile(path: string): WrittenAuth {
   const text = readClosed(path)
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    // The error of JSON.parse contains a piece of the text.
+    // The error of JSON.parse contains a piece of the text, so it is not shown.
     throw new TypeError(`auth.file: ${path} is not JSON, or not whole`)
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -35,7 +35,7 @@ export function readTokensFile(path: string): WrittenAuth {
 function readClosed(path: string): string {
   let file: number
   try {
-    // Without O_NONBLOCK the open of a pipe would wait for its other end.
+    // Without O_NONBLOCK, opening a pipe would wait for its other end.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (cause) {
     throw new TypeError(`auth.file: ${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, {

@@ -14,8 +14,8 @@ import type {
 } from '@latchkey/protocol'
 import type { Acting } from '../http/index.js'
 import type { Proven } from '../open/connections.js'
-import type { Outboxes } from '../member/outboxes.js'
-import type { Unfinished } from '../member/unfinished.js'
+import type { Outboxes } from '../member/unread-bytes-limit.js'
+import type { Unfinished } from '../member/unfinished-messages-limit.js'
 import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
@@ -30,16 +30,19 @@ export interface Member {
   readonly outboxes: Outboxes
   readonly unfinished: Unfinished
   readonly tracer?: RequestTracer | undefined
-  /** The address at which the other members reach it, from its log. */
+  /** The address in its log at which the other members reach it. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
   warning?(): string | undefined
-  /** The identity of a caller by its connection and token, or why it has none. */
+  /** Returns the identity of a caller by its connection and token, or why it has none. */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** A WebSocket of a member or of a client. */
+  /** Handles a WebSocket of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
-  /** New certificates and tokens; throws a TypeError if one is wrong, and then nothing has changed. */
+  /**
+   * Puts new certificates and tokens into use. Throws a TypeError if one is wrong, and then
+   * nothing has changed.
+   */
   reload(given: ReloadOptions): void
   figures(): MemberFigures
   counters(status: Status): Metric[]

@@ -1,8 +1,8 @@
-// Driver: limits how far V8's old heap may grow between two collections, in a process that runs a member and
-// nothing else. Without the limit the heap may be several times as large as its live objects, and dead
-// objects keep their buffers outside the heap. A member keeps little alive and copies much: with a limit of
-// half as much again no cost was measured, and a member of a million keys is 30 MiB smaller. Node 20 uses
-// this flag; Node 22 and 24 accept it without effect.
+// Driver: limits how far V8's old generation may grow between two collections, in a process that runs only a
+// member. Without the limit the heap may be several times as large as its live objects, and dead objects keep
+// their buffers outside of the heap. A member keeps few objects and copies much: with a limit of one and a
+// half times no cost was measured, and a member of a million keys is 30 MiB smaller. Node 20 uses this flag.
+// Node 22 and 24 accept it without effect.
 
 import { setFlagsFromString } from 'node:v8'
 

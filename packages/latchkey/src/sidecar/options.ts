@@ -1,5 +1,5 @@
-// Door: resolved settings as the options of open() and the sidecar's own options. It refuses what open()
-// would refuse, before a port is opened, and every refusal is a ConfigError.
+// Door: turns resolved settings into the options of open() and the sidecar's own options. It refuses what
+// open() would refuse, before a port is opened, and every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
 import type { LogLevel } from '@latchkey/daemon'
@@ -21,10 +21,13 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfi
 export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
-  /** No address was given: a member with a directory listens at the address that the others know. */
+  /**
+   * True if no address was given. A member with a directory then listens at the address that the
+   * other members know.
+   */
   readonly anywhere: boolean
   readonly origins: readonly string[]
-  /** Host names of this port besides those of the members. */
+  /** Host names of this port in addition to those of the members. */
   readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number
@@ -37,7 +40,7 @@ export interface SidecarOptions {
   readonly secrets: readonly string[]
 }
 
-/** `read` returns the text of a file: certificates are given by their paths. */
+/** `read` returns the text of a file, because certificates are given by their paths. */
 export function sidecarOptions(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
   try {
     return checked(settings, read)
@@ -148,7 +151,7 @@ function warningsOf(settings: ResolvedSettings): string[] {
 const missing = (name: string) =>
   `${name} is missing: give --${name}, LATCHKEY_${name.toUpperCase()}, or "${name}" in the configuration file`
 
-/** The form in which a browser sends an origin: no other form would ever be equal. */
+/** Returns an origin in the form in which a browser sends it, so that the two can be compared. */
 function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
   throw new ConfigError(
@@ -156,7 +159,7 @@ function originOf(text: string): string {
   )
 }
 
-/** A host name without its port, in the form in which names are compared. */
+/** Returns a host name without its port, in the form in which names are compared. */
 function hostOf(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(text)) return text.toLowerCase()
   throw new ConfigError(

@@ -8,7 +8,13 @@ import { cannotListen } from '../open/listen-errors.js'
 import type { Listen } from '../open/options.js'
 import { PROBLEM_TYPE, problemJson } from '../open/problem-json.js'
 import type { TlsOptions } from '../open/tls-options.js'
-import { makePort, type Request, refuseUpgrade, type Upgrade, useTls } from '../open/server.js'
+import {
+  makePort,
+  type Request,
+  refuseUpgrade,
+  type Upgrade,
+  useTls,
+} from '../open/http-and-websocket-server.js'
 import { ConfigError } from './settings.js'
 
 interface GateOptions {
@@ -36,7 +42,7 @@ export class Gate {
     this.refusals = refusals
   }
 
-  /** Listens, or throws the reason: a port that is in use is a wrong configuration. */
+  /** Listens, or throws the reason. A port that is in use is a wrong configuration. */
   static async open(options: GateOptions): Promise<Gate> {
     const { listen } = options
     const gate = Gate.#make(options)
@@ -75,7 +81,7 @@ export class Gate {
     useTls(this.#server, tls)
   }
 
-  /** Accepts no new connections. Idle ones are closed at once, the others when `close` is called. */
+  /** Accepts no new connections. Idle connections are closed at once, the others when `close` is called. */
   refuseNew(): void {
     this.#server.close()
     this.#server.closeIdleConnections()
@@ -94,7 +100,7 @@ const STARTING = {
   outcome: 'not-applied',
 }
 
-/** The answers while the member opens: alive, not ready. */
+/** Answers while the member opens: the process is alive, but not ready. */
 function notYet(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   const live = request.url === '/livez'

@@ -24,7 +24,7 @@ export function configText(settings: ResolvedSettings): string {
     .join('')
 }
 
-/** Defaults that depend on other settings. */
+/** Shows defaults that depend on other settings. */
 function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
   if (name === 'heartbeat') {
     const timeout = settings.electionTimeout.value
@@ -42,7 +42,7 @@ function shown(name: (typeof SETTING_NAMES)[number], value: unknown): unknown {
   return Array.isArray(value) ? value.map(hidden) : '***'
 }
 
-/** The rights of a token are not secret. */
+/** Hides the secret of a token entry. The rights of a token are not secret. */
 function hidden(entry: unknown): unknown {
   const rights = typeof entry === 'object' && entry !== null && 'rights' in entry ? entry.rights : undefined
   return Array.isArray(rights) ? `${rights.join('+')}:***` : '***'

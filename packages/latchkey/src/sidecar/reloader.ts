@@ -1,8 +1,8 @@
 // Driver: reads certificates and tokens again, when it is asked to and when one of their files has changed.
 //
-// Law: no change is missed for good. The state of the files is taken before they are read: a file that
-// changes during the reading looks different at the next check. If a file is half written, the former
-// contents stay in force, and the other half is another change.
+// Law: every change is noticed. The state of the files is taken before they are read, so a file that changes
+// during the reading looks different at the next check. If a file is half written, the former contents stay
+// in force, and the other half is another change.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'
@@ -11,7 +11,7 @@ interface ReloaderPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly files: readonly string[]
-  /** Reads everything and puts it into use; throws if something is wrong, and then nothing has changed. */
+  /** Reads everything and puts it into use. Throws if something is wrong, and then nothing has changed. */
   readonly reload: () => void
 }
 
@@ -21,7 +21,7 @@ export class Reloader {
   readonly #ports: ReloaderPorts
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
-  /** The state of the files when they were refused last, and the reason. */
+  /** The state of the files when they were last refused, and the reason. */
   #refused: string | undefined
   #timer: Timer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -41,7 +41,7 @@ export class Reloader {
     })
   }
 
-  /** One reading at a time: what the first has read is no change for the second. */
+  /** One reading runs at a time. What the first has read is no change for the second. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
     return this.#last

@@ -7,13 +7,13 @@ export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' 
 
 export interface SettingRow {
   readonly flag: string
-  /** Its path in the file; each dot enters an object. */
+  /** The place of the setting in the configuration file. Each dot enters an object. */
   readonly place: string
   readonly kind: Kind
-  /** What the help shows behind the flag. */
+  /** What the help shows after the flag. */
   readonly value?: string
   readonly help: string
-  /** The value that is used, and shown, when no source gives one. */
+  /** The value that is used, and shown, if no source gives one. */
   readonly fallback?: unknown
   readonly secret?: true
 }

@@ -1,18 +1,18 @@
-// Rule: settings from flags, then LATCHKEY_* variables, then the configuration file, then defaults; each with
-// its source.
+// Rule: reads each setting from the flags, then from LATCHKEY_* variables, then from the configuration file,
+// and else takes the default. Each value is kept together with its source.
 
 import { type Duration, millis } from '@latchkey/protocol'
 import type { TokenEntry } from '../member/rights.js'
 import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
-/** A wrong configuration: exit code 78. */
+/** A wrong configuration, which ends with exit code 78. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 export interface Sources {
-  /** The parsed command line, by flag: texts, lists of texts, or true. */
+  /** The parsed command line by flag: texts, lists of texts, or true. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly file?: { readonly path: string; readonly text: string } | undefined
@@ -52,9 +52,9 @@ function pick(
   return { value: row.fallback, source: 'default' }
 }
 
-// ---- the texts of flags and variables
+// ---- The texts of flags and variables
 
-/** A variable with several values separates them by commas. */
+/** Splits a list. A variable with several values separates them by commas. */
 const listed = (row: SettingRow, text: string): unknown =>
   row.kind === 'list' || row.kind === 'members' || row.kind === 'tokens'
     ? text
@@ -113,7 +113,8 @@ export function parseMembers(given: readonly string[], name: string): Record<str
         `${name} must be ID=URL, such as a=ws://127.0.0.1:7001; got ${JSON.stringify(text)}`,
       )
     const url = text.slice(at + 1)
-    // The same twice is no mistake: a template may name the first members, and then the own one.
+    // Naming a member twice with the same address is no mistake: a template may name the first members, and
+    // then the own one.
     if (Object.hasOwn(members, id) && members[id] !== url)
       throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice, with two addresses`)
     members[id] = url
@@ -129,11 +130,11 @@ function tokenOf(text: string, name: string): TokenEntry {
   }
 }
 
-// ---- the file
+// ---- The file
 
 /**
- * The settings in the file and their values. An unknown name is refused: without that a misspelt setting
- * would have no effect.
+ * Reads the settings in the file with their values. An unknown name is refused, because a misspelt setting
+ * would otherwise have no effect.
  */
 function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   let json: unknown
@@ -185,7 +186,7 @@ function fromFile(row: SettingRow, value: unknown, path: string | undefined): un
       if (typeof value === 'string') return [value]
       if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value
       throw new ConfigError(`${name} must be a text, or a list of texts`)
-    // Their shape is checked with the other options of open().
+    // Their form is checked with the other options of open().
     case 'members':
     case 'tokens':
       return value

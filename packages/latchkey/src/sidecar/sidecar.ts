@@ -3,18 +3,18 @@
 // Laws:
 // - The port is opened before anything on disk is changed, so a refused address leaves no trace. (A member
 //   with a directory and no given address reads its address from the directory first.)
-// - A stop is announced first (/readyz). Then the member hands leadership over while everything still works,
-//   then it finishes the calls under way, then it closes. No call is answered by a member that has released
-//   its directory.
+// - A stop is announced first (/readyz). Then the member transfers leadership while everything still works,
+//   then it finishes the calls under way, then it closes. So no call is answered by a member that has
+//   released its directory.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
 import { Metrics, pageFile } from '@latchkey/daemon'
 import { HttpDoor, refuseOrigin } from '../http/index.js'
-import type { Outboxes } from '../member/outboxes.js'
+import type { Outboxes } from '../member/unread-bytes-limit.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt, type OpenOptions } from '../open/options.js'
-import { refuseUpgrade, type Upgrade } from '../open/server.js'
+import { refuseUpgrade, type Upgrade } from '../open/http-and-websocket-server.js'
 import { Gate } from './port-server.js'
 import type { Member, OpenMember } from './member-port.js'
 import { type SidecarOptions, withLogger } from './options.js'
@@ -28,7 +28,7 @@ interface SidecarPorts {
   reloads?(): Readonly<Record<string, number>>
 }
 
-/** How long the transfer of leadership may take before the stop goes on without it. */
+/** In ms, how long the transfer of leadership may take before the stop continues without it. */
 const HAND_OVER_MS = 3_000
 
 export class Sidecar {
@@ -86,7 +86,7 @@ export class Sidecar {
     return this.#member.failed
   }
 
-  /** Puts certificates and tokens into use; throws if one is wrong, and then nothing has changed. */
+  /** Puts certificates and tokens into use. Throws if one is wrong, and then nothing has changed. */
   reload({ open: { tls, auth } }: SidecarOptions): void {
     this.#member.reload({ tls, auth })
     this.#gate.useTls(tls)
@@ -106,7 +106,10 @@ export class Sidecar {
     logger.info('stopped')
   }
 
-  /** Only for a leader: if another member called this, it would end the term of a leader that stays. */
+  /**
+   * Transfers the leadership, if this member leads. If another member did this, it would end the term of a
+   * leader that stays.
+   */
   async #handOver(): Promise<void> {
     const { store } = this.#member
     const { role, members } = await store.status({ timeout: HAND_OVER_MS })
@@ -115,7 +118,7 @@ export class Sidecar {
       await store.transferLeadership(undefined, { timeout: HAND_OVER_MS })
   }
 
-  /** After a failure there is no leadership to transfer and no call to answer. */
+  /** Stops after a failure, when there is no leadership to transfer and no call to answer. */
   async abandon(): Promise<void> {
     this.#gate.close()
     await this.#member.store.close().catch(() => {})
@@ -161,7 +164,7 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      // Every page sends its origin when it opens a WebSocket: beyond loopback this check is enough.
+      // Every web page sends its origin when it opens a WebSocket, so beyond loopback this check is enough.
       const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
       const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
@@ -176,7 +179,7 @@ export class Sidecar {
   }
 }
 
-/** An option that does not fit the directory is a wrong configuration. */
+/** Opens the member. An option that does not fit the directory is a wrong configuration. */
 async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
   try {
     return await openMember(options)
@@ -193,8 +196,8 @@ const openGate = (
   Gate.open({ listen, tls: open.tls, maxConnections, clock, refusals: new RefusalLog({ clock, logger }) })
 
 /**
- * The answer counts among the bytes that clients have not read, until its caller has read it or has
- * disconnected.
+ * Counts the answer among the bytes that clients have not read, until its caller has read it or
+ * has disconnected.
  */
 function watchAnswer(outboxes: Outboxes, response: ServerResponse): void {
   const reader = { waiting: () => response.writableLength, close: () => void response.destroy() }
@@ -210,8 +213,8 @@ function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
 }
 
 /**
- * A cluster of one member stores its address, so that others can join it later. A wildcard is no address that
- * can be dialled.
+ * Adds the address of the port. A cluster of one member stores its address, so that others can join it later.
+ * A wildcard address cannot be dialled, so it is not stored.
  */
 function withAddress(options: SidecarOptions): SidecarOptions {
   const { listen, open } = options
@@ -224,9 +227,10 @@ function withAddress(options: SidecarOptions): SidecarOptions {
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * The host names under which HTTP is answered: those of the members, and the listed ones. undefined: any.
- * Law: a page that makes its own name resolve to this port reads nothing. If tokens are required the page has
- * none, and beyond loopback its name proves nothing. If no tokens are required (loopback, or --insecure),
+ * The host names under which HTTP is answered: those of the members, and the listed ones.
+ * Undefined means any.
+ * Law: a web page that makes its own name resolve to this port reads nothing. If tokens are required the page
+ * has none, and beyond loopback its name proves nothing. If no tokens are required (loopback, or --insecure),
  * only the name distinguishes a page from a program.
  */
 function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {

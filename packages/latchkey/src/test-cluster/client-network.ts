@@ -33,8 +33,8 @@ export interface ServingMember {
   readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
   /**
-   * `run` is called once, when the member has ended. `silent`: its whole machine has ended, so nothing closes
-   * its connections.
+   * Calls `run` once, when the member has ended. `silent` means that its whole machine has ended, so nothing
+   * closes its connections.
    */
   onGone(run: (silent: boolean) => void): void
 }
@@ -45,11 +45,14 @@ interface ClientConnection {
 }
 
 interface ClientNetworkOptions extends ConnectionOptions {
-  /** Frames are encoded to bytes and decoded again. */
+  /** If true, frames are encoded to bytes and decoded again. */
   readonly encoded: boolean
-  /** If it is left out, the codec of the protocol is used. */
+  /** By default the codec of the protocol. */
   readonly codec?: FrameCodec
-  /** The least and the most microseconds from a dial to its arrival at the member, and back for a refusal. */
+  /**
+   * In microseconds, the least and the most time from an attempt to connect to its arrival at the member, and
+   * back for a refusal.
+   */
   readonly dialling: readonly [number, number]
 }
 
@@ -60,7 +63,7 @@ export interface FrameCodec {
   readonly decodeReplies: typeof decodeReplies
 }
 
-/** It is notified of everything that passes between a store and a member. */
+/** Is told everything that passes between a store and a member. */
 export interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
   answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
@@ -121,8 +124,8 @@ export class ClientNetwork {
   }
 
   /**
-   * `identity`: the id of the store's cluster as soon as the store knows it. The real handshake exchanges it
-   * too.
+   * `identity` has the id of the store's cluster as soon as the store knows it. The real handshake
+   * exchanges it too.
    */
   dialTo(process: HostProcess, url: string, identity: Identity = { clusterId: undefined }): Dial {
     return (events, signal) =>
@@ -167,8 +170,8 @@ export class ClientNetwork {
     member: ServingMember,
     there: HostProcess,
   ): void {
-    // The welcome of the handshake contains the cluster's id. Another dial of the same store may have set it
-    // before.
+    // The welcome of the handshake contains the cluster's id. Another connection of the same store may have
+    // set it before.
     const { clusterId } = member
     const welcomed = (link: Link) => {
       if (clusterId !== '') identity.clusterId ??= clusterId
@@ -232,7 +235,7 @@ export class ClientNetwork {
     }
   }
 
-  // ---- frames
+  // ---- Frames
 
   #requestFrames(request: LinkRequest): readonly unknown[] {
     return this.#options.encoded ? this.#codec.encodeRequests([request]) : [request]

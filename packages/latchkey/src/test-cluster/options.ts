@@ -45,13 +45,13 @@ export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends
 export interface TestSettings {
   readonly ids: readonly string[]
   readonly isManual: boolean
-  /** The options of that member as open() returns them after its checks. */
+  /** Returns the options of that member as open() returns them after its checks. */
   settingsOf(id: string): Settings
 }
 
 /**
- * In ms. To advance an hour the test cluster runs all heartbeats of that hour, so fewer heartbeats are
- * faster.
+ * In ms. To advance an hour the test cluster runs all heartbeats of that hour, so fewer
+ * heartbeats are faster.
  */
 const MANUAL_HEARTBEAT = 250
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']

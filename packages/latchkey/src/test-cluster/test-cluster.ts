@@ -19,12 +19,12 @@ import { endStore, TestMember } from './test-member.js'
 import { TestTime } from './test-time.js'
 
 /**
- * Messages arrive in the same moment as they are sent, and a closed connection is noticed in the same moment.
+ * Messages arrive at the moment when they are sent, and a closed connection is noticed at the same moment.
  */
 const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
 /**
- * In microseconds. A silent connection is noticed as over sockets: by members after 3 s, by clients after 5
- * s.
+ * In microseconds. A silent connection is noticed as it would be over sockets: by members after 3 s, by
+ * clients after 5 s.
  */
 const MEMBERS = {
   ...NO_DELAY,
@@ -36,9 +36,9 @@ const MEMBERS = {
 const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
 /** The numbers of clients' machines come after those of members. */
 const FIRST_CLIENT = 100
-/** The cluster's time when it is returned to the test, ms. */
+/** In ms, the cluster's time when it is returned to the test. */
 const FIRST_MS = 1_000
-/** The longest wait for a leader, ms. */
+/** In ms, the longest wait for a leader. */
 const LEADER_MS = 30_000
 
 /**
@@ -58,7 +58,7 @@ export async function testCluster<Count extends keyof MemberIds = 3, S extends A
   const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
-    // The members were opened with the option `as` that `S` names.
+    // The members were opened with the option `as`, of which `S` is the type.
     return cluster as TestCluster<MemberIds[Count], As> as TestCluster<MemberIds[Count], S>
   } catch (error) {
     await cluster.close()
@@ -103,8 +103,8 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Time stands still until all members are ready, also with a real clock, so that the first election takes
-   * no time.
+   * Starts the members. Time stands still until all of them are ready, even with a real clock, so that the
+   * first election takes no time.
    */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
@@ -136,7 +136,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return what
   }
 
-  // ---- members and the leader
+  // ---- Members and the leader
 
   get ids(): readonly Id[] {
     return this.#settings.ids as readonly Id[]
@@ -170,7 +170,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return reached.length * 2 > this.#members.length
   }
 
-  /** False: no member can be elected, however much time passes. */
+  /** Returns false if no member can be elected, however much time passes. */
   #canElect(): boolean {
     return this.#members.some((one) => this.#reachesMajority(one))
   }
@@ -202,7 +202,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return host
   }
 
-  // ---- faults
+  // ---- Faults
 
   async kill(id: Id): Promise<void> {
     this.#member(id).kill()
@@ -260,7 +260,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#clients.changed()
   }
 
-  // ---- time
+  // ---- Time
 
   async advance(duration: Duration): Promise<void> {
     const ms = millis(duration, 'duration')
@@ -270,7 +270,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     await this.#time.advance(ms)
   }
 
-  // ---- the end
+  // ---- The end
 
   async close(): Promise<void> {
     if (this.#closed) return

@@ -1,11 +1,11 @@
-// Driver: one member of a test cluster. Its machine and its disk stay; its process may end and be started
+// Driver: one member of a test cluster. Its machine and its disk stay, and its process may end and be started
 // again. The process runs the same code as open().
 //
 // Laws
 //   - A killed member behaves like a crashed process: nothing that it began continues, and after a restart
 //     its disk has only the data that was synced. Calls of its store end with ERR_CLOSED.
-//   - A paused member behaves like a process under SIGSTOP: it receives nothing and its clocks go on. When it
-//     is resumed, it receives all messages in their order.
+//   - A paused member behaves like a process under SIGSTOP: it receives nothing, and its clocks continue.
+//     When it is resumed, it receives all messages in their order.
 
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
@@ -53,7 +53,7 @@ export class TestMember implements ServingMember {
     })
   }
 
-  /** The store of the last process, also after that process was killed. */
+  /** The store of the last process, even if that process was killed. */
   get store(): EmbeddedStore {
     if (this.#store === undefined) throw new LatchkeyError('ERR_CLOSED', `${this.id} was never started.`)
     return this.#store
@@ -117,7 +117,7 @@ export class TestMember implements ServingMember {
         dir: 'log',
         diskUse: undefined,
         note: undefined,
-        // This runs last when the test itself closes the store.
+        // This runs last if the test itself closes the store.
         release: async () => this.#end(process),
       }),
     }
@@ -137,7 +137,7 @@ export class TestMember implements ServingMember {
     if (this.host.life !== process) return
     this.#opened = undefined
     this.host.die()
-    // The host must not stay paused without a process.
+    // The machine must not stay paused without a process.
     while (this.host.stopped) this.host.resume(false)
     this.#ports.network.died(this.id, false)
     this.#tellGone()
@@ -159,7 +159,7 @@ export class TestMember implements ServingMember {
 }
 
 /**
- * All calls and signals of the store end with ERR_CLOSED at once. Its process has ended, so no release is
+ * Ends all calls and signals of the store with ERR_CLOSED at once. Its process has ended, so no release is
  * sent and no answer is awaited.
  */
 export function endStore(store: ClientStore<As>): void {

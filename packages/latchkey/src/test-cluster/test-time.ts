@@ -1,12 +1,12 @@
 // Driver: the time of a test cluster. It runs due events in their order, one in each turn of the event loop.
 //
 // Laws
-//   - Before the next event, all promises that can continue have continued: so an event sees all effects of
+//   - Before the next event, all promises that can continue have continued, so an event sees all effects of
 //     the event before.
 //   - Manual time advances only in `advance` and `until`, from one event to the next. Events that are due at
 //     the present time run without them. So a cluster whose network and disks have no delay answers while its
 //     clocks stand still.
-//   - Real time is the system's time, also if a test runner replaces the global timers.
+//   - Real time is the system's time, even if a test runner replaces the global timers.
 //   - After `close` nothing runs, and no timer is left.
 
 import { microtask, nextTurn, systemClock, type Timer } from '@latchkey/base'
@@ -24,16 +24,16 @@ const call = (run: () => void): void => run()
 export class TestTime implements Timeline {
   readonly #heap = new EventHeap()
   readonly #clock = systemClock(uptime)
-  /** Manual time: the present time in microseconds. Real time: the time at which it began to run. */
+  /** For manual time: the present time in microseconds. For real time: the time at which it began to run. */
   #base = 0
-  /** Undefined for manual time; otherwise the system's milliseconds at which time began to run. */
+  /** Undefined for manual time. Otherwise the system's time in milliseconds at which time began to run. */
   #runsSince: number | undefined
   #armed = false
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
   /**
-   * The advance that is under way: how far it may go, the condition that ends it, and the call that reports
-   * its end.
+   * The advance that is under way: how far it may go, the condition that ends it, and the call that
+   * reports its end.
    */
   #moving: { readonly end: number; readonly done: () => boolean; readonly over: () => void } | undefined
   #queue: Promise<void> = Promise.resolve()
@@ -71,8 +71,8 @@ export class TestTime implements Timeline {
   }
 
   /**
-   * Advances manual time until `done` returns true, by `mostMillis` at most. Waits for as long if time is
-   * real.
+   * Advances manual time until `done` returns true, but at most by `mostMillis`. If time is real,
+   * waits that long.
    */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)
@@ -92,7 +92,7 @@ export class TestTime implements Timeline {
     return this.#queue
   }
 
-  // ---- manual time
+  // ---- Manual time
 
   #move(end: number, done: () => boolean): Promise<void> {
     if (this.#closed) return Promise.resolve()
@@ -125,7 +125,7 @@ export class TestTime implements Timeline {
     moving.over()
   }
 
-  // ---- due events
+  // ---- Due events
 
   #arm(): void {
     if (this.#armed || this.#closed || this.#moving !== undefined) return
@@ -158,14 +158,15 @@ export class TestTime implements Timeline {
     try {
       event?.run(event.payload as never)
     } catch (error) {
-      // Like an error in a callback of Node: it is an uncaught error of the process, and the cluster goes on.
+      // Like an error in a callback of Node, it is an uncaught error of the process, and the
+      // cluster continues.
       microtask(() => {
         throw error
       })
     }
   }
 
-  // ---- real time
+  // ---- Real time
 
   #watch(done: () => boolean, end: number): Promise<void> {
     return new Promise((resolve) => {

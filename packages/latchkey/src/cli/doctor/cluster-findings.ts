@@ -1,16 +1,16 @@
-// Rule: judges the members of a cluster, as `latchkey doctor` has met them.
+// Rule: judges what `latchkey doctor` has found out about the members of a cluster.
 //
-// Law (OP1): a clock is called wrong only if no delay of the messages can explain it. Without this law: this
-// machine stands still for a second between sending a question and sending the next one, a sound clock seems to
-// run too fast, and an operator takes a sound member out of service.
+// Law (OP1): a clock is called wrong only if no delay of the messages can explain the difference. Without
+// this law: this machine is paused for a second between two requests, a good clock seems to run too fast, and
+// an operator takes a healthy member out of service.
 
 import type { Status } from '@latchkey/protocol'
-import type { Finding, MemberFacts, Facts, Sample } from './facts.js'
+import type { Finding, MemberFacts, Facts, Sample } from './facts-to-judge.js'
 import { certificateFinding, spaceFinding } from './machine-findings.js'
 
 /** Each of two clocks may be wrong by the default of the option `drift`. */
 const RATE_TOLERANCE = 2 * 0.005
-/** Certificates are judged by dates, and people compare logs by them. */
+/** In ms. Certificates are judged by dates, and people compare logs by them. */
 const DATE_TOLERANCE_MS = 30_000
 const MUCH_LAG = 10_000
 
@@ -31,7 +31,7 @@ const nameOf = ({ id, url, status }: MemberFacts): string => {
   return known === undefined ? url : `member ${known} (${url})`
 }
 
-// ---- one member
+// ---- One member
 
 function memberFindings(member: MemberFacts, now: number): Finding[] {
   const { lookupError, certificate, status, error } = member
@@ -128,7 +128,7 @@ function answerFindings({ id }: MemberFacts, status: Status, about: string): Fin
   ]
 }
 
-// ---- all of them together
+// ---- All members together
 
 function clusterIdFindings(members: readonly MemberFacts[], wanted: string | undefined): Finding[] {
   const told = members.flatMap((member) => {
@@ -216,7 +216,7 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
   return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
 }
 
-/** What the leader says of the others. */
+/** What the leader reports about the others. */
 function leaderViewFindings({ id, members }: Status): Finding[] {
   return members.flatMap((member): Finding[] => {
     if (member.id === id) return []
@@ -246,21 +246,21 @@ function leaderViewFindings({ id, members }: Status): Finding[] {
   })
 }
 
-// ---- clocks
+// ---- Clocks
 
 interface Rate {
   readonly member: MemberFacts
-  /** Between the two the rate is, against this machine's clock. */
+  /** The rate lies between the two, compared with this machine's clock. */
   readonly least: number
   readonly most: number
 }
 
-/** Each answer was given at some moment between its question and its arrival. */
+/** Computes the rate of a clock. Each answer was given at some moment between its request and its arrival. */
 export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' | 'most'> | undefined {
   if (first === undefined || second === undefined) return undefined
   const shown = second.uptimeMillis - first.uptimeMillis
   const shortest = second.sentAt - first.cameAt
-  // A member that was started again between the two has another uptime.
+  // A member that was started again between the two answers has a new uptime.
   if (shown <= 0 || shortest <= 0) return undefined
   return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
 }
@@ -282,7 +282,7 @@ function rateFindings(members: readonly MemberFacts[]): Finding[] {
       },
     ]
   const text = wrong.map(({ member, least, most }) => `${nameOf(member)}: ${percent(least, most)}`).join(', ')
-  // Where all members agree with each other against this machine, it is this machine's clock.
+  // If all members agree with each other and differ from this machine, this machine's clock is wrong.
   if (wrong.length > 1 && wrong.length === rates.length)
     return [
       {

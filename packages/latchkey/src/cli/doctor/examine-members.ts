@@ -1,22 +1,25 @@
-// Driver: asks each member of a cluster for its status twice, over a connection of its own, and looks at its name,
-// port and certificate before.
+// Driver: asks each member of a cluster for its status twice, over a connection of its own. Before that it
+// examines the member's name, port and certificate.
 
 import type { MemberConnection } from '@latchkey/client'
 import { isLatchkeyError } from '@latchkey/protocol'
-import type { ConnectOptions, Io } from '../io.js'
-import { explain } from '../exit.js'
-import type { AddressFacts, MemberFacts, Sample } from './facts.js'
+import type { ConnectOptions, Io } from '../command-io.js'
+import { explain } from '../exit-codes.js'
+import type { AddressFacts, MemberFacts, Sample } from './facts-to-judge.js'
 import type { Probes } from './probes.js'
 
 interface Ports {
   readonly io: Pick<Io, 'clock' | 'connectToMember'>
   readonly probes: Probes
   readonly options: ConnectOptions
-  /** How long the clocks are watched. */
+  /** For how long the clocks are watched. */
   readonly watchMillis: number
 }
 
-/** A name may have many addresses, and strangers decide about names. */
+/**
+ * How many addresses of one name are examined. A name may have many addresses, and strangers may
+ * decide about a name.
+ */
 const MOST_ADDRESSES = 8
 const MOST_MEMBERS = 64
 
@@ -25,7 +28,7 @@ interface Met {
   readonly connection?: MemberConnection | undefined
 }
 
-/** The addresses that were given, and then all others that the answers name. */
+/** Examines the addresses that were given, and then all others that the answers name. */
 export async function examineMembers(endpoints: readonly string[], ports: Ports): Promise<MemberFacts[]> {
   const met = await Promise.all(endpoints.map((url) => meet(undefined, url, ports)))
   try {
@@ -41,7 +44,10 @@ export async function examineMembers(endpoints: readonly string[], ports: Ports)
   }
 }
 
-/** The newest list of members that anybody tells, of the cluster of the first one who answers. */
+/**
+ * Returns the newest list of members that any member has sent, for the cluster of the first one
+ * that has answered.
+ */
 function listedMembers(met: readonly Met[]): Map<string, string> {
   const answered = met.flatMap(({ facts }) => facts.status ?? [])
   const own = answered.filter(({ clusterId }) => clusterId === answered[0]?.clusterId)
@@ -50,7 +56,10 @@ function listedMembers(met: readonly Met[]): Map<string, string> {
   return new Map(listed.map(({ id, url }) => [id, url]))
 }
 
-/** An address that was given and that stands in the list is the address of that member. */
+/**
+ * Gives each address the name of its member. An address that was given and is in the list belongs
+ * to that member.
+ */
 function named(facts: readonly MemberFacts[]): MemberFacts[] {
   const idOf = new Map(facts.flatMap(({ status }) => status?.members ?? []).map(({ id, url }) => [url, id]))
   return facts.map((one) => ({ ...one, id: one.id ?? idOf.get(one.url) }))
@@ -76,7 +85,7 @@ async function meet(id: string | undefined, url: string, { io, probes, options }
   const certificate = protocol === 'wss:' ? await probes.certificate(open, number, host) : undefined
   const facts: MemberFacts = { id, url, addresses, certificate, samples: [] }
   try {
-    // The cluster id is judged afterwards, where all answers are known.
+    // The cluster id is judged later, when all answers are known.
     const connection = await io.connectToMember(url, { ...options, clusterId: undefined })
     return await askAgain({ facts, connection }, io)
   } catch (error) {
@@ -84,7 +93,7 @@ async function meet(id: string | undefined, url: string, { io, probes, options }
   }
 }
 
-/** One more answer: its status is the newest one, and it counts for the rate of the clock. */
+/** Gets a second answer. Its status is the newest one, and it shows the rate of the clock. */
 async function askAgain({ facts, connection }: Met, { clock }: Pick<Io, 'clock'>): Promise<Met> {
   if (connection === undefined) return { facts }
   try {

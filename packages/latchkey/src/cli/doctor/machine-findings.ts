@@ -1,13 +1,16 @@
 // Rule: judges the machine on which `latchkey doctor` runs, and certificates.
 
 import { CAPS } from '@latchkey/protocol'
-import { megabytes } from '../output.js'
-import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './facts.js'
+import { megabytes } from '../print-values.js'
+import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './facts-to-judge.js'
 
-/** Each write of the store waits for a sync; an election timeout is a second by default. */
+/** In ms. Each write of the store waits for a sync, and an election timeout is a second by default. */
 const SLOW_SYNC_MS = 25
 const BAD_SYNC_MS = 100
-/** Below the first nothing works for long; below the second a port refuses connections before its own limit. */
+/**
+ * With fewer files than the first number nothing works for long. With fewer than the second a port refuses
+ * connections before its own limit.
+ */
 const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
 const LEAST_FREE = 256 * 1024 * 1024
@@ -65,7 +68,10 @@ function syncFinding({ path, syncMillis }: DirFacts): Finding {
   }
 }
 
-/** `needed`: what the state and the log take now; a new state is received beside the old one. */
+/**
+ * `needed` is what the state and the log take now, because a new state is received while the old
+ * one still exists.
+ */
 export function spaceFinding(about: string, free: number, total: number, needed: number): Finding {
   const message = `${megabytes(free)} of ${megabytes(total)} are free`
   const advice = 'free some, or enlarge the disk: a member whose disk is full stops'

@@ -1,6 +1,6 @@
-// Driver: the probes of `latchkey doctor`: the disk, the limits of this system, names, ports and certificates.
-// Each has a bounded cost, and the only thing that it leaves behind is nothing: the file that is written to
-// measure a disk is deleted again.
+// Driver: the probes of `latchkey doctor`: the disk, the limits of this system, names, ports and
+// certificates. Each has a bounded cost, and none leaves anything behind: the file that is written to measure
+// a disk is deleted again.
 
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
@@ -10,16 +10,16 @@ import { connect as connectTcp, isIP } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { Clock } from '@latchkey/base'
-import type { CertificateFacts, DirFacts } from './facts.js'
+import type { CertificateFacts, DirFacts } from './facts-to-judge.js'
 
 export interface Probes {
   disk(path: string): Promise<DirFacts>
   openFiles(): number | undefined
   /** All addresses of a name. */
   lookup(host: string): Promise<readonly string[]>
-  /** Resolves to why nobody answers there; undefined: somebody does. */
+  /** Resolves to the reason why no process answers there, or to undefined if one does. */
   dial(address: string, port: number): Promise<string | undefined>
-  /** The certificate that is shown there, valid or not. */
+  /** Resolves to the certificate that is shown there, valid or not. */
   certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
 }
 
@@ -41,13 +41,16 @@ async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
     room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
     return { path, syncMillis: await syncTimes(path, clock), ...room }
   } catch (error) {
-    // On a full disk nothing can be measured, and the missing room is what has to be told.
+    // On a full disk nothing can be measured, and the missing space must be reported.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return { path, syncMillis: [], ...room }
     return { path, syncMillis: [], ...room, error: (error as Error).message }
   }
 }
 
-/** The name begins with a dot and says what it is, in case this process is killed in the middle. */
+/**
+ * Measures syncs. The name of its file begins with a dot and says what it is, in case this process is killed
+ * before the file is deleted.
+ */
 async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   const name = join(path, `.latchkey-doctor-${randomBytes(6).toString('hex')}`)
   const file = await open(name, 'wx', 0o600)
@@ -67,7 +70,7 @@ async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   }
 }
 
-/** Linux tells it in a file; Node itself has already raised the soft limit as far as it may. */
+/** On Linux a file has this number. Node itself has already raised the soft limit as far as it may. */
 function openFiles(): number | undefined {
   try {
     const line = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
@@ -91,7 +94,10 @@ function dial(address: string, port: number, clock: Clock): Promise<string | und
   })
 }
 
-/** Nothing is sent over this connection: it may be anybody's, and is closed after the handshake. */
+/**
+ * Reads the certificate. Nothing is sent over this connection, which may lead to a stranger, and it is closed
+ * after the handshake.
+ */
 function shownCertificate(
   address: string,
   port: number,

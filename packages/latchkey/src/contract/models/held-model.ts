@@ -1,4 +1,5 @@
-// Rule: locks, shared locks, semaphores, elections and sets as docs/locks.md and docs/semaphores.md describe them,
+// Rule: locks, shared locks, semaphores, elections and sets as docs/locks.md and docs/semaphores.md
+// describe them,
 // on plain arrays: after each change all waiters are looked at, in the order of their arrival.
 
 /** permits: 0 is an exclusive hold. */

@@ -1,5 +1,7 @@
-// Driver: random calls of locks, semaphores, elections and sets on the stores of a cluster whose clock stands still
-// between them. After each call the cluster must show what the model shows: holders, queues, who has been answered.
+// Driver: random calls of locks, semaphores, elections and sets on the stores of a cluster whose
+// clock stands still
+// between them. After each call the cluster must show what the model shows: holders, queues, who has
+// been answered.
 
 import assert from 'node:assert/strict'
 import { nextTurn, type Random } from '@latchkey/base'
@@ -37,7 +39,8 @@ const LOCKS = ['lock/a', 'lock/b', 'lock/c']
 const SEMAPHORES = ['semaphore/s', 'semaphore/t']
 const ELECTIONS = ['election/e']
 /**
- * Time is advanced by whole seconds. Who does not renew gives its lock back by its own clocks, up to a hundredth of
+ * Time is advanced by whole seconds. Who does not renew gives its lock back by its own clocks, up to
+ * a hundredth of
  * the lease early, and a wait ends a little early too: so each ends at a time of its own within the second.
  */
 const LEASES = [10_450, 10_650, 10_850, 15_450, 15_650, 15_850]

@@ -1,4 +1,5 @@
-// Driver: random calls of latches and barriers, against the model of docs/latches.md: an array of those who wait.
+// Driver: random calls of latches and barriers, against the model of docs/latches.md: an array of
+// those who wait.
 
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'

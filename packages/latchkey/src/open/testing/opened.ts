@@ -9,7 +9,7 @@ import type { EmbeddedStore } from '../embedded-store.js'
 import { open, openMember } from '../open.js'
 import type { OpenedMember } from '../open-member.js'
 import { checkOptions, type OpenOptions } from '../options.js'
-import { listen } from '../server.js'
+import { listen } from '../http-and-websocket-server.js'
 
 export interface OpenedInTest {
   /** A path in the folder of the test. */

@@ -2,7 +2,7 @@
 
 import type * as clock from '../../../../../packages/base/dist/clock.js'
 import type * as active from '../../../../../packages/client/dist/engine/active-link.js'
-import type * as reach from '../../../../../packages/latchkey/dist/member/leader-reach.js'
+import type * as reach from '../../../../../packages/latchkey/dist/member/contact-with-leader.js'
 import type * as renewal from '../../../../../packages/lock/dist/holding/renewal-times.js'
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
@@ -93,7 +93,7 @@ export const clientBugs: readonly WholeBug[] = [
     ids: ['M28'],
     changes: [
       replaced<typeof reach, 'LeaderReach'>(
-        'latchkey/member/leader-reach',
+        'latchkey/member/contact-with-leader',
         'LeaderReach',
         (Real) =>
           class extends Real {

@@ -1,7 +1,7 @@
 // Test: the reason of a lost election names what the member knows, and no more.
 
 import { expect, test } from 'vitest'
-import { whyElectionLost } from './election-loss.js'
+import { whyElectionLost } from './lost-election-reason.js'
 
 const VOTERS = { self: 'a', voters: ['a', 'b', 'c'], leader: undefined } as const
 const lost = (votes: Record<string, boolean>, higherTerm?: number) => ({

@@ -2,7 +2,7 @@
 
 import { RefusalLog, silentLogger } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { MOST_OF_ALL, MOST_OF_ONE, Outboxes } from './outboxes.js'
+import { MOST_OF_ALL, MOST_OF_ONE, Outboxes } from './unread-bytes-limit.js'
 
 function scene() {
   const refusals = new RefusalLog({ clock: { now: () => 0 }, logger: silentLogger })

@@ -1,5 +1,5 @@
-// Door: the WebSockets of clients. First a handshake (cluster, credentials, version), then frames, each
-// checked whole before any part of it is used.
+// Door: the WebSockets of clients. First comes a handshake (cluster, credentials, version), then frames. Each
+// frame is checked as a whole before any part of it is used.
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -18,23 +18,23 @@ import {
 } from '@latchkey/protocol'
 import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import { FrameScan } from './frame-scan.js'
-import { Outbox } from './outbox.js'
-import type { Outboxes } from './outboxes.js'
+import { FrameScan } from './websocket-frame-scan.js'
+import { Outbox } from './replies-to-connection.js'
+import type { Outboxes } from './unread-bytes-limit.js'
 import { ANONYMOUS, type Identity } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
 import type { ClientLog } from './client-log.js'
-import type { Unfinished, WhyEnded } from './unfinished.js'
+import type { Unfinished, WhyEnded } from './unfinished-messages-limit.js'
 
-/** A connection without a completed handshake is closed after this time. */
+/** In ms. A connection without a completed handshake is closed after this time. */
 const HELLO_MS = 5_000
 /**
- * A connection that sends nothing for this long after a ping is closed (C8: the other side vanished without
- * closing).
+ * In ms. A connection that sends nothing for this long after a ping is closed, because the other side may
+ * have vanished without closing it (C8).
  */
 const PING_MS = 10_000
 
-/** Takes one of the places for clients; false: none is free. */
+/** Takes one of the places for clients. Returns false if none is free. */
 type HasPlace = (kind: 'client') => boolean
 
 interface Arrival {
@@ -56,7 +56,7 @@ interface ClientDoorPorts {
   /** The index of the last entry that this member has applied. A session has the index of its first entry. */
   applied(): number
   readonly defer: (run: () => void) => void
-  /** The reason why this member serves no client now; the client goes to another member. */
+  /** Returns the reason why this member serves no client now. The client then goes to another member. */
   refusal(): LatchkeyError | undefined
   /** Creates the connection object of a client, whose replies go to `tell`. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection
@@ -89,8 +89,8 @@ export class ClientDoor {
   readonly #sockets = new Map<WebSocket, Identity | undefined>()
 
   /**
-   * Sockets that have sent something since the last ping: a client cannot answer a ping in the middle of a
-   * long message.
+   * Sockets that have sent something since the last ping. A client cannot answer a ping while it sends
+   * a long message.
    */
   readonly #heard = new WeakSet<WebSocket>()
 
@@ -103,7 +103,7 @@ export class ClientDoor {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void {
-    // A browser sends the origin of its page; no page is a client of this port.
+    // A browser sends the origin of its page, and no page is a client of this port.
     if (request.headers.origin !== undefined) {
       this.#note('origin', 'a page of a browser asked for a WebSocket')
       return endRefused(socket, 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n', this.#ports.clock)
@@ -133,8 +133,7 @@ export class ClientDoor {
   }
 
   /**
-   * The bytes of a message that ws has received in part are counted together with those of all other
-   * connections.
+   * Counts the bytes of a message that ws has received in part, together with those of all other connections.
    */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
     const { unfinished } = this.#ports
@@ -209,8 +208,8 @@ export class ClientDoor {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // The code of other connections calls this function. An error that it throws must not end those
-      // connections.
+      // Code of other connections calls this function. An error that it throws must not end
+      // those connections.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )
@@ -237,13 +236,13 @@ export class ClientDoor {
     return this.#ports.errors.guard('client', handle, () => this.#fail(socket))
   }
 
-  /** Reads no further messages, sends the reason, and waits only briefly for the peer to close. */
+  /** Reads no further messages, sends the reason, and waits only a short time for the client to close. */
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
     socket.close(1011, 'an error in this member: its log tells which')
   }
 
-  /** `close`: ends the reads of a client that does not read its answers. */
+  /** `close` ends the reads of a client that does not read its answers. */
   #outbox(socket: WebSocket, close: () => void): Outbox {
     const { outboxes, defer } = this.#ports
     let isOpen = true
@@ -267,7 +266,7 @@ export class ClientDoor {
     return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer: deferGuarded })
   }
 
-  /** If the socket closes while a frame is handled, the other requests of the frame are not begun. */
+  /** Handles a frame. If the socket closes meanwhile, the other requests of the frame are not begun. */
   #hear(
     socket: WebSocket,
     clientConnection: ClientConnection,
@@ -299,7 +298,7 @@ export class ClientDoor {
 
   /**
    * Closes the connections whose token or certificate is not valid any more. The client learns the reason
-   * when it dials again.
+   * when it connects again.
    */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [socket, who] of this.#sockets) {
@@ -309,7 +308,7 @@ export class ClientDoor {
     }
   }
 
-  /** Closes all connections: the clients go to another member, or come back. */
+  /** Closes all connections. The clients go to another member, or come back. */
   sendAway(): void {
     for (const socket of this.#sockets.keys()) socket.close(1001)
   }

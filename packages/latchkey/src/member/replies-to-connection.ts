@@ -1,19 +1,18 @@
-// Driver: owns the replies to one connection: all replies of one turn of the event loop are sent together. A
+// Driver: owns the replies to one connection. All replies of one turn of the event loop are sent together. A
 // client that does not read loses its connection, so that the member does not run out of memory.
 
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
 /**
- * Beyond this many bytes the replies of a turn are sent at once: a small frame of requests may ask for far
- * more than its own size.
+ * If the replies of a turn have more bytes than this, they are sent at once, because a small frame of
+ * requests may ask for far more than its own size.
  */
 const MOST_GATHERED = 1024 * 1024
 
 interface OutboxPorts {
   write(frame: Uint8Array): void
   /**
-   * A frame was written. Returns false when the connection has been closed because too many bytes wait to be
-   * read.
+   * A frame was written. Returns false if the connection was closed because too many bytes wait to be read.
    */
   wrote(): boolean
   defer(run: () => void): void
@@ -23,7 +22,7 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
   #bytes = 0
-  /** The watch ids of the last events; further watches with the same events are added. */
+  /** The watch ids of the last events. Further watches with the same events are added here. */
   #lastIds: number[] = []
   #over = false
 
@@ -38,7 +37,10 @@ export class Outbox {
     if (this.#bytes > MOST_GATHERED) this.#flush()
   }
 
-  /** Watches of one range get the same events one after the other: the events are sent once. */
+  /**
+   * Adds the watch to the last events if they are the same. Watches of one range get the same events one
+   * after the other, so the events are sent once.
+   */
   #joins(reply: LinkReply): boolean {
     const last = this.#replies[this.#replies.length - 1]
     if (reply.kind !== 'events' || last?.kind !== 'events') return false
@@ -63,7 +65,7 @@ export class Outbox {
   }
 }
 
-/** An approximate size: only parts that can be large are counted. */
+/** Returns an approximate size. Only parts that can be large are counted. */
 function weigh(reply: LinkReply): number {
   switch (reply.kind) {
     case 'answer':

@@ -1,5 +1,5 @@
-// Door: who may connect, from the options and from the tokens file. All of it is checked before any of it is
-// used.
+// Door: checks who may connect, from the options and from the tokens file. Everything is checked before any
+// of it is used.
 //
 // Laws:
 // - A token occurs once. Without this law: the same token occurs twice, once with all rights and once with
@@ -18,7 +18,7 @@ interface Placed {
   readonly place: string
 }
 
-/** A TypeError that names the entry that is wrong. */
+/** Throws a TypeError that names the wrong entry. */
 export function checkAuth(auth: AuthOptions | undefined): Auth | undefined {
   if (auth === undefined) return undefined
   const own = listOf(auth, 'auth', ['tokens', 'memberToken', 'file'])
@@ -59,7 +59,7 @@ function memberTokenOf(own: unknown, written: unknown, file: string | undefined)
 }
 
 const FIELDS: readonly string[] = ['token', 'sha256', 'cert', 'name', 'rights', 'keys', 'locks']
-/** The identity of a caller without any token. */
+/** The digest of the empty token, which no caller may use. */
 const EMPTY = Buffer.from(digestOf({ token: '' })).toString('hex')
 
 function checkEntry({ given, place }: Placed): TokenEntry {

@@ -1,17 +1,17 @@
-// Driver: counts the bytes that this member has received of unfinished messages and bodies, over all
-// connections of clients.
+// Driver: counts the bytes of unfinished messages and bodies that this member has received from clients, over
+// all connections.
 //
 // Laws:
-//   1. Unfinished messages cost this member at most MOST bytes, and LARGEST more for connections that are
-//      being closed. Beyond, one connection is closed: of those with more than an equal share, the one that
-//      has sent nothing for longest.
-//   2. An unfinished message makes progress: after its first WINDOW_MS, each further WINDOW_MS brings LEAST
-//      bytes, or the connection is closed.
+//   1. Unfinished messages take at most MOST bytes of this member's memory, and LARGEST more for connections
+//      that are being closed. If there are more, one connection is closed: of those with more than an equal
+//      share, the one that has sent nothing for longest.
+//   2. An unfinished message must make progress: after its first WINDOW_MS, each further WINDOW_MS must bring
+//      LEAST bytes, or the connection is closed.
 //
 // Without law 1: a hundred clients stop in the middle of messages of 15 MiB, each within its limit, and the
 // member keeps 1.5 GB for them. Without law 2: bodies that never end keep their memory. A connection with a
-// small share is never closed, so that nobody's short message, which is complete a moment later, is ended
-// because of large ones.
+// small share is never closed. So a client with a short message, which is complete a moment later, does not
+// lose it because of large messages of others.
 
 import type { Clock, RefusalLog, Timer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -28,7 +28,7 @@ export type WhyEnded = 'busy' | 'slow'
 export interface Sender {
   /** Closes the connection with the reason, and gives the client a moment to read it. */
   end(why: WhyEnded): void
-  /** Closes the connection at once and drops the bytes received from it. */
+  /** Closes the connection at once and drops the bytes that were received from it. */
   destroy(): void
 }
 
@@ -43,7 +43,7 @@ interface Message {
 export class Unfinished {
   readonly #clock: Clock
   readonly #refusals: RefusalLog
-  /** In the order of their last bytes: the one that sent last comes last. */
+  /** In the order of their last bytes: the connection that has sent something last comes last. */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
   #endingSum = 0
@@ -55,14 +55,14 @@ export class Unfinished {
     this.#refusals = refusals
   }
 
-  /** The sum over all connections, also those that are being closed. */
+  /** The sum over all connections, those that are being closed included. */
   get bytes(): number {
     return this.#sum + this.#endingSum
   }
 
   /**
-   * The connection has sent something, and its message has this many bytes and is unfinished; 0: the message
-   * is complete, and no other one has begun.
+   * The connection has sent something, and its unfinished message now has this many bytes. 0 means that the
+   * message is complete and no other one has begun.
    */
   heard(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
@@ -94,12 +94,11 @@ export class Unfinished {
     this.#timer = undefined
   }
 
-  // ---- law 1
+  // ---- Law 1
 
-  /** The connection sends on although it is being closed. */
+  /** The connection continues to send although it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
-    // Nobody keeps its complete messages, and the rest stays counted until the connection has closed, which
-    // is soon.
+    // A complete message is not kept. The rest stays counted until the connection has closed, which is soon.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
     this.#relieve()
@@ -119,7 +118,7 @@ export class Unfinished {
     }
   }
 
-  /** The connections with more than an equal share. */
+  /** Of the connections with more than an equal share, the one that has sent nothing for longest. */
   #quietest(): Sender | undefined {
     const share = this.#sum / this.#messages.size
     for (const [sender, { bytes, isEnding }] of this.#messages) if (!isEnding && bytes >= share) return sender
@@ -141,7 +140,7 @@ export class Unfinished {
     sender.end(why)
   }
 
-  // ---- law 2
+  // ---- Law 2
 
   #watch(): void {
     if (this.#timer !== undefined) return
@@ -155,7 +154,7 @@ export class Unfinished {
 
   #look(): void {
     const now = this.#clock.now()
-    // While this member did not run it received nothing, and that was no client's fault.
+    // While this member was paused it received nothing, and that was not the fault of a client.
     const stood = Math.max(0, now - this.#looked - 2 * LOOK_MS)
     this.#looked = now
     for (const [sender, message] of [...this.#messages]) {

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { checkAuth } from './auth.js'
+import { checkAuth } from './auth-options.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-auth-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,7 +1,7 @@
 // Test: when a member counts as cut off from its leader, and when it hands on what others ask.
 
 import { expect, test } from 'vitest'
-import { LeaderReach } from './leader-reach.js'
+import { LeaderReach } from './contact-with-leader.js'
 
 const TIMEOUT = 1_000
 

@@ -1,4 +1,4 @@
-// Rule: the reason why a member serves no clients, for which they go to another member.
+// Rule: the reason why a member serves no clients. The clients then go to another member.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Member } from '../member/member.js'
@@ -7,7 +7,7 @@ import { removed } from '../member/own-membership.js'
 export const openingAnew = (): LatchkeyError =>
   new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
 
-/** Undefined: the member serves clients. `member`: the present one; undefined while it is being opened. */
+/** Returns undefined if the member serves clients. `member` is undefined while the member is being opened. */
 export function whyNotServed(member: Member | undefined): LatchkeyError | undefined {
   if (member === undefined) return openingAnew()
   if (member.replica.isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)

@@ -1,12 +1,13 @@
-// Rule: why this member has lost an election, as far as it knows: who refused its vote, who has not answered,
-// and that another member leads or is in a higher term. A refusal does not say its own reason.
+// Rule: why this member has lost an election, as far as it knows: which members have refused their vote,
+// which have not answered, and whether another member leads or is in a higher term. A refusal does not
+// contain its reason.
 
 import type { LostCampaign, MemberId } from '@latchkey/raft'
 
 interface Outcome {
   readonly self: MemberId
   readonly voters: readonly MemberId[]
-  /** Who leads now. */
+  /** The present leader. */
   readonly leader: MemberId | undefined
 }
 

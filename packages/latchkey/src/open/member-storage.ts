@@ -1,5 +1,5 @@
-// Driver: opens a member's directory, or memory instead: the lock, the note with its owner, and the places of
-// log and state.
+// Driver: opens a member's directory, or its storage in memory: the lock, the file that names the owner, and
+// the places of log and state.
 
 import { join } from 'node:path'
 import type { Clock, Logger } from '@latchkey/base'
@@ -13,7 +13,7 @@ import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
 
-/** The log and the state of a member: made once, and kept when the member is opened again. */
+/** The log and the state of a member. It is made once, and kept when the member is opened again. */
 export interface Storage {
   readonly home: RowHome
   readonly fs: ReturnType<typeof nodeFileSystem>
@@ -25,7 +25,7 @@ export interface Storage {
   release(): Promise<void>
 }
 
-/** From here on the directory is only this process's; nothing in it was changed before. */
+/** From here on only this process may use the directory. Nothing in it was changed before. */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
     return {
@@ -61,8 +61,8 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
 }
 
 /**
- * If an address cannot be stored, its member is treated as a stranger at the next start, and is asked who it
- * is: that is harmless.
+ * If an address cannot be stored, its member counts as a stranger at the next start, and is asked who it is,
+ * which does no harm.
  */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>

@@ -2,7 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { FrameScan } from './frame-scan.js'
+import { FrameScan } from './websocket-frame-scan.js'
 
 interface Frame {
   readonly payload: number

@@ -1,11 +1,13 @@
-// Rule: how values are printed. UTF-8 is printed as text; other bytes are base64 in JSON, in a field whose
-// name says so.
+// Rule: how values are printed. UTF-8 is printed as text. Other bytes are printed in base64, in a JSON field
+// whose name says so.
 
 import type { MemberStatus } from '@latchkey/protocol'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** { name: text }, or { nameBase64 } for bytes that are no text; nothing for undefined. */
+/**
+ * Returns { name: text }, or { nameBase64 } for bytes that are no text. For undefined the object is empty.
+ */
 export function field(name: string, bytes: Uint8Array | undefined): Record<string, string> {
   if (bytes === undefined) return {}
   try {
@@ -16,12 +18,12 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
 }
 
 /**
- * For a terminal: text that others have written may contain control characters, which are shown and have no
- * effect.
+ * Prepares text for a terminal. Text that others have written may contain control characters, which are shown
+ * and have no effect.
  */
 export function printable(value: string | Uint8Array): string {
   const text = typeof value === 'string' ? value : shownBytes(value)
-  // oxlint-disable-next-line no-control-regex -- control characters are what this looks for
+  // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
   return /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+$/.test(text) ? text : escaped(text)
 }
 
@@ -43,7 +45,7 @@ export const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-/** A length of time in its two largest units, as in '3 d 4 h'. */
+/** Shows a length of time in its two largest units, such as '3 d 4 h'. */
 export function span(millis: number): string {
   const whole = Math.floor(millis / 1000)
   const parts = [
@@ -63,7 +65,7 @@ const ESC = String.fromCharCode(27)
 const COLOURS = { red: 31, green: 32, yellow: 33, bold: 1 } as const
 const PAINTED = new RegExp(`${ESC}\\[[0-9]+m`, 'g')
 
-/** Only on a terminal: output that a program reads has no colours. */
+/** Adds a colour, but only on a terminal: output that a program reads has no colours. */
 export const paint = (colours: boolean, colour: keyof typeof COLOURS, text: string): string =>
   colours ? `${ESC}[${COLOURS[colour]}m${text}${ESC}[0m` : text
 
@@ -81,7 +83,7 @@ export function membersTable(members: readonly MemberStatus[], colours: boolean)
   return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
 }
 
-/** Columns of even width, two blanks between. */
+/** Prints columns of equal width, with two blanks between them. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
   return rows

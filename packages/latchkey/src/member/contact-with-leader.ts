@@ -1,28 +1,28 @@
-// Rule: whether this member reaches its leader: it receives messages from the leader, and has a connection
-// for its own messages.
+// Rule: whether this member has contact with its leader: it receives messages from the leader, and has a
+// connection for its own messages.
 //
 // Laws
 // - Time is measured by the clock of the election timers, so that a pause of this process is not taken for
 //   silence of the leader.
-// - A member is cut off when it has not reached its leader for three quarters of an election timeout. This
-//   ends as soon as the member leads or reaches the leader of another term. If it is the same leader as
-//   before, it must be reached for half a timeout without a long gap. Without the half timeout: a bad link
-//   lets one message pass now and then, and each time all stores repeat all their requests.
+// - A member is cut off when it has had no contact with its leader for three quarters of an election timeout.
+//   This ends as soon as the member leads or has contact with the leader of another term. If it is the same
+//   leader as before, contact must last for half a timeout without a long gap. Without the half timeout: a
+//   bad link lets one message pass now and then, and each time all stores repeat all their requests.
 // - A member forwards requests of other members only if it has heard from its leader within half an election
 //   timeout (M28). Without this law: the leader stops, all others are cut off at the same time, and they
 //   forward requests to each other that none of them can forward to a leader.
 
-/** The part of an election timeout after which a member is cut off. */
+/** After this part of an election timeout without contact a member is cut off. */
 const CUT_OFF = 0.75
 const BACK = 0.5
 const HEARD = 0.5
 
 export interface LeaderView {
   readonly leads: boolean
-  /** The leader that is known, if messages to it can get there. */
+  /** True if the leader is known and messages to it can arrive. */
   readonly connected: boolean
   readonly term: number
-  /** ms of the election timers' clock: now, and when the leader's last message came. */
+  /** In ms of the election timers' clock: the present time, and when the leader's last message came. */
   readonly clock: number
   readonly heardAt: number
 }
@@ -32,12 +32,12 @@ export class LeaderReach {
   readonly #view: () => LeaderView
   #reachedAt = 0
   /**
-   * The term of the last reached leader, and the term of the leader that was reached before this member was
-   * cut off.
+   * The term of the last leader with which this member had contact, and the term of that leader before this
+   * member was cut off.
    */
   #term = 0
   #termBefore = 0
-  /** The time since when the leader is reached again. */
+  /** Since when this member has had contact with the leader again. */
   #backSince: number | undefined
   isCutOff = false
 
@@ -76,7 +76,7 @@ export class LeaderReach {
     return clock - this.#reachedAt
   }
 
-  /** It has reached its leader a moment ago, or leads. */
+  /** True if this member leads, or had contact with its leader a moment ago. */
   get isFresh(): boolean {
     const view = this.#view()
     return (view.leads || view.connected) && this.#silence(view) <= this.#electionTimeout * HEARD

@@ -3,7 +3,7 @@
 import type { Status } from '@latchkey/protocol'
 
 export interface CertificateFacts {
-  /** Where it was seen: an address, or a file. */
+  /** Where the certificate was seen: an address, or a file. */
   readonly place: string
   readonly name: string
   /** Milliseconds since 1970. */
@@ -13,30 +13,30 @@ export interface CertificateFacts {
 
 export interface DirFacts {
   readonly path: string
-  /** How long each write of 4 KiB with its sync took, in ms; none: the disk is full. */
+  /** In ms, how long each write of 4 KiB with its sync took. Empty if the disk is full. */
   readonly syncMillis: readonly number[]
   readonly freeBytes: number
   readonly totalBytes: number
-  /** Why the directory cannot be used; the other fields then say nothing. */
+  /** Why the directory cannot be used. The other fields have no meaning then. */
   readonly error?: string | undefined
 }
 
 export interface MachineFacts {
   /** The version of this command. */
   readonly version: string
-  /** The most files that a process which is started here may open; undefined: the system does not tell. */
+  /** How many files a process that is started here may open. Undefined if the system does not tell. */
   readonly openFiles: number | undefined
-  /** Undefined: no --dir was given. */
+  /** Undefined if no --dir was given. */
   readonly dir: DirFacts | undefined
   /** Milliseconds since 1970. */
   readonly dateMillis: number
-  /** Those in the files of --ca and --cert. */
+  /** The certificates in the files of --ca and --cert. */
   readonly certificates: readonly CertificateFacts[]
 }
 
 export interface AddressFacts {
   readonly address: string
-  /** Why nobody answers there. */
+  /** Why no process answers there. */
   readonly error?: string | undefined
 }
 
@@ -48,13 +48,16 @@ export interface Sample {
 }
 
 export interface MemberFacts {
-  /** Its name in the list of members; undefined: an address that was given and is not in that list. */
+  /**
+   * The member's name in the list of members. Undefined for an address that was given and is
+   * not in that list.
+   */
   readonly id: string | undefined
   readonly url: string
   readonly lookupError?: string | undefined
   readonly addresses: readonly AddressFacts[]
   readonly certificate?: CertificateFacts | undefined
-  /** Why no status came from there. `code` is that of a LatchkeyError. */
+  /** Why no status came from there. `code` is the code of a LatchkeyError. */
   readonly error?: { readonly code: string | undefined; readonly message: string } | undefined
   readonly status?: Status | undefined
   readonly samples: readonly Sample[]
@@ -83,9 +86,9 @@ export type Check =
 
 export interface Finding {
   readonly check: Check
-  /** 'skipped': it could not be looked at; the advice says what to give. */
+  /** 'skipped': it could not be examined, and the advice says what to give. */
   readonly level: 'ok' | 'skipped' | 'warning' | 'error'
-  /** What it is about: this machine, a member, an address. */
+  /** What the finding is about: this machine, a member, or an address. */
   readonly about: string
   readonly message: string
   /** What to do next. */

@@ -1,5 +1,5 @@
-// Types: everything outside the process that a command may use: streams, environment, signals, and the store
-// at its endpoints.
+// Types: everything outside of the command line that a command may use: streams, environment, signals, and
+// the store at its endpoints.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock, Logger } from '@latchkey/base'
@@ -25,9 +25,9 @@ import type {
 
 export interface Hold {
   readonly token: number
-  /** Aborts when the hold cannot be promised any more. */
+  /** Aborts when the hold can no longer be promised. */
   readonly signal: AbortSignal
-  /** Writes that are refused when the hold is lost. */
+  /** Writes that are refused if the hold is lost. */
   readonly kv: Pick<KeyValueCalls, 'put'>
   release(options?: CallOptions): Promise<void>
 }
@@ -99,27 +99,29 @@ export interface Io {
   readonly processName: string
   /** Standard output is a terminal. */
   readonly isTerminal: boolean
-  /** ... that shows colours, and the user has not turned them off. */
+  /** True if that terminal shows colours and the user has not turned them off. */
   readonly colours: boolean
-  /** Standard error is a terminal: progress may be shown in one line that is overwritten. */
+  /** True if standard error is a terminal, so that progress can be shown in one line that is overwritten. */
   readonly errIsTerminal: boolean
   out(bytes: string | Uint8Array): void
   err(text: string): void
   stdin(): Promise<Uint8Array>
   readFile(path: string): string
   /**
-   * Aborted by SIGINT or SIGTERM, or by SIGPIPE when the output has no reader any more; its reason is an
-   * Interrupted.
+   * Aborted by SIGINT or SIGTERM, or by SIGPIPE if nobody reads the output any more. Its reason is
+   * an Interrupted.
    */
   readonly interrupted: AbortSignal
-  /** From now on these signals go here, and interrupt nothing. Returns the function that ends that. */
-  /** For as long as the process lives, a SIGHUP does this and no more. */
+  /**
+   * From now on these signals are passed to `told`, and interrupt nothing. The returned function ends that.
+   */
+  /** From now on a SIGHUP calls `run`, and nothing else happens. */
   onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
-  /** One connection to the member at this address, and to no other one. */
+  /** Opens one connection to the member at this address, and to no other one. */
   connectToMember(url: string, options: ConnectOptions): Promise<MemberConnection>
-  /** With the streams of this process, or `quiet`: with none but standard error. */
+  /** Starts a process with the streams of this process, or with 'quiet' only with standard error. */
   spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
 }
 

@@ -1,9 +1,9 @@
-// Driver: the server of a port, for a sidecar and for an embedded member: its connections with their limits,
-// and the refusal of connections.
+// Driver: the server of a port, for a sidecar and for an embedded member: it accepts or refuses connections
+// and limits them.
 //
 // Law: no socket stays open longer than REFUSED_MS after its refusal, and no silent socket longer than its
 // time (connections.ts). This holds for each kind of refusal: bytes that are not HTTP, a head that is too
-// long or too slow, an unknown path, an unwanted WebSocket, and a peer that does not answer a close.
+// long or too slow, an unknown path, an unwanted WebSocket, and a client that does not answer a close.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
@@ -20,9 +20,12 @@ import { isWebSocket } from './other-upgrades.js'
 import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 
-/** Each response emits 'close' when it is over, also if its connection ends before its turn. */
+/** Each response emits 'close' when it is over, even if its connection ends before its turn. */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
-/** `proven` is called when it is known who has connected; false: there is no place for one more client. */
+/**
+ * `proven` is called when it is known who has connected. It returns false if there is no place for
+ * one more client.
+ */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
 
 export interface PortOptions {
@@ -39,12 +42,15 @@ interface Port {
   readonly connections: Connections
 }
 
-/** A request's head must arrive within this time, its body a while later; and how often Node checks. */
+/**
+ * In ms. A request's head must arrive within this time, and its body a while later. The next constant says
+ * how often Node checks that.
+ */
 const HEAD_MS = 10_000
 const REQUEST_MS = 60_000
 const LOOK_MS = 1_000
 
-/** The server does not listen yet. Throws a TypeError if certificates cannot be read. */
+/** Makes a server that does not listen yet. Throws a TypeError if certificates cannot be read. */
 export function makePort(options: PortOptions): Port {
   const { tls, clock, refusals, maxConnections = CAPS.connections } = options
   const server = makeServer(tls)
@@ -66,14 +72,14 @@ export function makePort(options: PortOptions): Port {
   const opened = tls === undefined ? 'connection' : 'secureConnection'
   server.on(opened, (socket: Socket) => requests.watch(socket))
   server.on('request', (request, response) => requests.come(request, response))
-  // What a request expects beside '100-continue' is ignored.
+  // If a request expects anything but '100-continue', the expectation is ignored.
   server.on('checkExpectation', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
     if (!isWebSocket(request))
       return requests.again(request, socket, head, () => void server.emit(opened, socket))
-    // Until another owner takes the socket, its errors are ignored.
+    // Until other code takes the socket, its errors are ignored.
     socket.on('error', () => socket.destroy())
-    // After the last bytes to the peer have been written, the server does not wait for the peer to close.
+    // After the last bytes were written, the server does not wait for the other side to close.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
     const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
@@ -83,9 +89,12 @@ export function makePort(options: PortOptions): Port {
   return { server, connections }
 }
 
-/** Certificates are requested here and checked at the members' door: clients need none. */
+/**
+ * Certificates are requested here, and are checked when the client identifies itself, because
+ * clients need none.
+ */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // What Node would refuse by itself gets no body that says why.
+  // Node's own refusals have no body that says why, so these checks are made elsewhere.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
@@ -97,7 +106,7 @@ function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
-/** For new connections; open ones stay. */
+/** Changes the certificates for new connections. Open connections stay. */
 export function useTls(server: Server, tls: TlsOptions | undefined): void {
   if (tls !== undefined && server instanceof SecureServer) server.setSecureContext(serverTls(tls))
 }
@@ -132,7 +141,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   ],
 ])
 
-/** Bytes that are no HTTP request get an answer too, in the shape of every refusal. */
+/** Answers bytes that are no HTTP request, in the form of every refusal. */
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
@@ -146,7 +155,7 @@ export function refuseUpgrade(socket: Duplex, status: string, clock: Clock): voi
   endRefused(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, clock)
 }
 
-// ---- the port of an embedded member: only WebSockets of members and clients
+// ---- The port of an embedded member, which serves only WebSockets of members and clients
 
 export interface OwnServer {
   readonly connections: Connections
@@ -164,7 +173,7 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // A connection could not be accepted (too many open files): that must not end the process.
+  // A connection could not be accepted (too many open files). That must not end the process.
   server.on('error', () => {})
   return {
     connections,

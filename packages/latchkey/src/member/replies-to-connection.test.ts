@@ -2,7 +2,7 @@
 
 import { decodeReplies, type EventResult, type LinkReply } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { Outbox } from './outbox.js'
+import { Outbox } from './replies-to-connection.js'
 
 const event = (revision: number): EventResult => [revision, 0, Buffer.from('k'), Buffer.from('v'), null]
 

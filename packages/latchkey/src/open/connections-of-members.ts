@@ -1,12 +1,12 @@
-// Driver: accepts the connections of other members and dials them. It lives as long as the port, while the
-// member behind it may be closed and opened again.
+// Driver: accepts the connections of other members and dials them. It exists as long as the port. The member
+// that uses it may be closed and opened again meanwhile.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Clock, type ConnectionErrors, type Defer, type RefusalLog, seededRandom } from '@latchkey/base'
 import { MEMBERS_PATH, MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
-import { refuseUpgrade } from './server.js'
+import { refuseUpgrade } from './http-and-websocket-server.js'
 import { memberTokens, whyNoMembers } from './member-proof.js'
 import type { Settings } from './options.js'
 
@@ -65,7 +65,7 @@ export class MembersGate {
     return this.#network
   }
 
-  /** False: the connection is not a member's. */
+  /** Returns false if the connection does not come from a member. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
     if (whyNoMembers(this.#settings()) !== undefined && isForMembers(request)) {
       refuseUpgrade(socket, '401 Unauthorized', this.#clock)

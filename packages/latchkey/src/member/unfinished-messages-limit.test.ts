@@ -3,7 +3,7 @@
 import { type Clock, RefusalLog, silentLogger } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { MOST, Unfinished, WINDOW_MS } from './unfinished.js'
+import { MOST, Unfinished, WINDOW_MS } from './unfinished-messages-limit.js'
 
 const MiB = 1024 * 1024
 const LARGEST = CAPS.maxPayload

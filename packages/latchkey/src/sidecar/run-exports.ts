@@ -1,5 +1,5 @@
-// Rule: the exports that run a sidecar, apart from its settings, so that help and settings need not load
-// them.
+// Rule: the exports that run a sidecar. They are separate from its settings, so that help and settings need
+// not load them.
 
 export { jsonLogger } from '@latchkey/daemon'
 export { openMember } from '../open/index.js'

@@ -1,10 +1,10 @@
-// Driver: counts the bytes that this member has sent to clients and that they have not read yet, over all
-// connections.
+// Driver: counts the bytes that this member has sent to clients and that they have not read yet, over
+// all connections.
 //
-// Law: unread bytes cost this member at most MOST_OF_ALL, and one connection at most MOST_OF_ONE. Beyond, the
-// connection with the most waiting bytes is closed, and its client reads again what it missed. Without the
-// total: each of ten clients that never read stays just below the limit of one connection, and together they
-// take more than a gigabyte.
+// Law: unread bytes take at most MOST_OF_ALL memory of this member, and at most MOST_OF_ONE for one
+// connection. If there are more, the connection with the most unread bytes is closed, and its client reads
+// again what it missed. Without the limit for all: each of ten clients that never read stays just below the
+// limit of one connection, and together they take more than a gigabyte.
 
 import type { RefusalLog } from '@latchkey/base'
 
@@ -21,7 +21,7 @@ export interface Reader {
 
 export class Outboxes {
   readonly #refusals: RefusalLog
-  /** The connections with unread bytes, each with the number of its waiting bytes at the last check. */
+  /** The connections with unread bytes, each with the number of its unread bytes at the last check. */
   readonly #slow = new Map<Reader, number>()
   #sum = 0
 
@@ -35,7 +35,7 @@ export class Outboxes {
     return this.#sum
   }
 
-  /** Called after a write. False: the connection had too many waiting bytes, and is closed. */
+  /** Called after a write. Returns false if the connection had too many unread bytes and was closed. */
   wrote(reader: Reader): boolean {
     const waiting = reader.waiting()
     this.#note(reader, waiting)
@@ -54,7 +54,7 @@ export class Outboxes {
     else this.#slow.set(reader, waiting)
   }
 
-  /** Nobody reports what clients have read, so all connections are counted again. */
+  /** Counts all connections again, because no event reports what clients have read. */
   #look(): void {
     for (const reader of this.#slow.keys()) this.#note(reader, reader.waiting())
   }

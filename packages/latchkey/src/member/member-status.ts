@@ -7,7 +7,7 @@ import type { PeerTimes } from './peer-times.js'
 /** What the process of the member knows of itself. */
 export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
-/** `removed`: why no leader serves this member any more. */
+/** `removed` is the reason why no leader serves this member any more. */
 export function statusOf(
   replica: Replica,
   removed: string | undefined,
@@ -82,7 +82,7 @@ export function leaderReplyOf(replica: Replica, membership: Membership): LeaderR
   }
 }
 
-/** undefined: a leader is known. */
+/** Returns why no leader is known, or undefined if one is. */
 export function whyNoLeader(replica: Replica): string | undefined {
   const reply = leaderReplyOf(replica, replica.node.raft.membership)
   return reply.id === undefined ? leaderlessMessage(reply) : undefined

@@ -1,14 +1,15 @@
-// Rule: keys and ranges below prefixes.
+// Rule: which keys and ranges lie below which prefixes.
 
 import { compareBytes, prefixEnd, startsWith } from '@latchkey/base'
 
 type Key = Uint8Array
-/** Start inclusive, end exclusive; null: no limit. */
+/** The start is in the range, the end is not. null means no limit. */
 export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
- * In a sorted list of prefixes, none of which begins with another, only the last one that is not greater than
- * the key can be a prefix of it. So a command of many keys costs little more for a client with many prefixes.
+ * Finds the prefix of a key in a sorted list of prefixes, none of which begins with another. Only the last
+ * prefix that is not greater than the key can be its prefix. So a command of many keys costs little more for
+ * a client with many prefixes.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]

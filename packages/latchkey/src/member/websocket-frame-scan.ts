@@ -1,10 +1,10 @@
-// Door: counts the bytes of a WebSocket message that has been received in part: ws gathers them, and does not
-// report how many.
+// Door: counts the bytes of a WebSocket message that was received in part. The library ws gathers these
+// bytes, and does not report how many there are.
 //
 // This scanner gets the same bytes as ws, from the first one on, and reads only the headers of frames. ws
 // checks whether they are valid.
 
-/** Two bytes, eight of a length, four of a mask. */
+/** Two bytes, eight for a length, and four for a mask. */
 const LONGEST_HEAD = 14
 const FIRST_CONTROL = 8
 
@@ -17,7 +17,7 @@ export class FrameScan {
   #isControl = false
   #message = 0
 
-  /** The bytes of the unfinished message after this chunk; 0: there is none. */
+  /** Returns how many bytes the unfinished message has after this chunk, or 0 if there is none. */
   read(bytes: Uint8Array): number {
     let at = 0
     while (at < bytes.length) {

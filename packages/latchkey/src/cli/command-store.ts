@@ -1,11 +1,11 @@
-// Driver: owns a command's connection: it is opened with the common options, and closed in every case.
+// Driver: owns the connection of a command: it is opened with the common options, and closed in every case.
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
 import { duration, flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
-import { explain } from './exit.js'
-import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './io.js'
+import { explain } from './exit-codes.js'
+import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './command-io.js'
 
 export const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
 
@@ -72,7 +72,7 @@ export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
   tls: tlsOf(line, io),
 })
 
-/** One line for each warning, on standard error: standard output is for programs. */
+/** Writes each warning as one line on standard error, because standard output is for programs. */
 function warnings(io: Io): Logger {
   const say: Logger['warn'] = (message, fields) => {
     const reason = fields?.['reason']
@@ -119,8 +119,8 @@ function socketUrl(url: string): string {
 }
 
 /**
- * An interrupted command ends by its signal. A read that was not confirmed because there is no leader is
- * reported as that.
+ * Returns the error to report. An interrupted command ends by its signal. A read that was not confirmed
+ * because there is no leader is reported as that.
  */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason

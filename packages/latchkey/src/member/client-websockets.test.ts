@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
-import { listen, type OwnServer } from '../open/server.js'
+import { listen, type OwnServer } from '../open/http-and-websocket-server.js'
 import { addresses } from '../open/testing/ports.js'
 
 let opened: OpenedMember
