@@ -37,7 +37,7 @@ function events(): { rows: Row[]; marks: number[] } {
   const at = group.add(1, 1, eventBytes('a', small.row, null), marks[0], 0)
   writeEvents(group.bytes, at, [small])
   group.add(2, 1, eventBytes('a', large.row, small.row), marks[1], 1)
-  const piece = encodePiece([large])
+  const piece = Buffer.concat(encodePiece([large]))
   seal(eventKey(2, 1), piece)
   return {
     rows: [

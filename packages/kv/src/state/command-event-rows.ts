@@ -4,7 +4,7 @@
 // history of events may hold.
 
 import { eventKey } from '../keyspaces.js'
-import { seal } from '../storage/row-checksum.js'
+import { sealParts } from '../storage/row-checksum.js'
 import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstMark, marked } from './event-row.js'
 
 export interface EventCaps {
@@ -15,8 +15,8 @@ export interface EventCaps {
 export class Changes {
   /** The changes that are not encoded yet. */
   list: Change[] = []
-  /** Rows of encoded events, with their checksums. */
-  readonly pieces: Uint8Array[] = []
+  /** Rows of encoded events, with their checksums, each in parts. */
+  readonly pieces: Uint8Array[][] = []
   count = 0
   bytes = 0
   mark: number
@@ -47,7 +47,7 @@ export class Changes {
   closePiece(): void {
     if (this.list.length === 0) return
     const row = encodePiece(this.list)
-    seal(eventKey(this.#revision, this.pieces.length + 1), row)
+    sealParts(eventKey(this.#revision, this.pieces.length + 1), row)
     this.pieces.push(row)
     this.list = []
     this.#listBytes = 0

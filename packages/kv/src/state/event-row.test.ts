@@ -8,7 +8,7 @@ import { isSealed } from '../storage/row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { nextRow, valueOf } from './key-value-row.js'
 import { EventGroup, LEAST, groupSums } from './event-group.js'
-import { type Change, GROUP, decodeEvents, eventBytes, writeEvents } from './event-row.js'
+import { type Change, GROUP, decodeEvents, encodePiece, eventBytes, writeEvents } from './event-row.js'
 import { Changes } from './command-event-rows.js'
 import { BufferPool } from './buffer-pool.js'
 import { RevisionCounts } from './revision-event-counts.js'
@@ -112,8 +112,19 @@ test('the pieces of a large revision hold its events, and no event is split', ()
   const { pieces } = made
   expect(pieces.length).toBeGreaterThan(3)
   const found: EventResult[] = []
-  for (const piece of pieces) decodeEvents(9, piece.subarray(4), found)
+  for (const parts of pieces) decodeEvents(9, Buffer.concat(parts).subarray(4), found)
   expect(found.map(asTold)).toEqual(changes.map((change) => told(9, change)))
+})
+
+test('the large values of an event are not copied', () => {
+  const before = nextRow('k', 8, Buffer.alloc(200_000, 'b'), undefined)
+  const row = nextRow('k', 9, Buffer.alloc(100_000, 'a'), before)
+  const parts = encodePiece([{ key: 'k', type: EVENT.put, row, before }])
+  const copied = parts.filter(({ buffer }) => buffer !== row.buffer && buffer !== before.buffer)
+  expect(copied.reduce((sum, part) => sum + part.length, 0)).toBeLessThan(100)
+  const found: EventResult[] = []
+  decodeEvents(9, Buffer.concat(parts).subarray(4), found)
+  expect(found.map(asTold)).toEqual([told(9, { key: 'k', type: EVENT.put, row, before })])
 })
 
 test('a mark depends on the revision, on each row before and after its change, and on their order', () => {

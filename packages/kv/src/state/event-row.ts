@@ -14,10 +14,10 @@
 // need no second checksum for the hash. On the disk the checksum of their own row covers them.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
-import { asBuffer } from '@latchkey/base'
+import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
 import { writeU16, writeU32 } from '../little-endian.js'
 import { SEAL, sealOf } from '../storage/row-checksum.js'
-import { ROW_TAIL, valueLength } from './key-value-row.js'
+import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
 
 export const GROUP = 16
 /** A revision with more bytes of events than this has rows of its own. */
@@ -59,32 +59,51 @@ function stirred(mark: number, word: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0
 }
 
-/** Returns the row of a piece, without its checksum. */
-export function encodePiece(changes: readonly Change[]): Buffer {
-  const bytes = changes.reduce((sum, { key, row, before }) => sum + eventBytes(key, row, before), SEAL)
+/** Returns the row of a piece in parts, without its checksum. Large values are not copied. */
+export function encodePiece(changes: readonly Change[]): Uint8Array[] {
+  let bytes = SEAL
+  for (const { key, row, before } of changes)
+    bytes += eventBytes(key, row, before) - bytesApart(row) - bytesApart(before)
   const into = Buffer.allocUnsafe(bytes + SCRATCH)
-  writeEvents(into, SEAL, changes)
-  return into.subarray(0, bytes)
+  const apart: Apart[] = []
+  writeEvents(into, SEAL, changes, apart)
+  return withApart(into, 0, bytes, apart)
 }
 
-export function writeEvents(into: Buffer, start: number, changes: readonly Change[]): void {
+const bytesApart = (row: Uint8Array | null): number => {
+  const bytes = lengthOf(row)
+  return bytes >= APART_BYTES ? bytes : 0
+}
+
+/** With `apart`, large values are added there and not written. */
+export function writeEvents(into: Buffer, start: number, changes: readonly Change[], apart?: Apart[]): void {
   let at = start
-  for (const change of changes) at = writeEvent(into, at, change)
+  for (const change of changes) at = writeEvent(into, at, change, apart)
 }
 
 /** How much free space must follow the last event, because a row is copied with the bytes after its value. */
 export const SCRATCH: number = ROW_TAIL
 
 /** Writes an event. Whole rows are copied, and the bytes around their values are then overwritten. */
-export function writeEvent(into: Buffer, start: number, { key, type, row, before }: Change): number {
+export function writeEvent(
+  into: Buffer,
+  start: number,
+  { key, type, row, before }: Change,
+  apart?: Apart[],
+): number {
   into[start] = type
   writeU16(into, start + 1, key.length)
   writeText(into, start + 3, key)
-  return writeValue(into, writeValue(into, start + 3 + key.length, row), before)
+  return writeValue(into, writeValue(into, start + 3 + key.length, row, apart), before, apart)
 }
 
-function writeValue(into: Buffer, at: number, row: Uint8Array | null): number {
+function writeValue(into: Buffer, at: number, row: Uint8Array | null, apart?: Apart[]): number {
   const length = row === null ? NONE : valueLength(row)
+  if (row !== null && apart !== undefined && length >= APART_BYTES) {
+    writeU32(into, at, length)
+    apart.push({ at: at + 4, data: valueOf(row) })
+    return at + 4
+  }
   if (row !== null) into.set(row, at + 4 - SEAL)
   writeU32(into, at, length)
   return row === null ? at + 4 : at + 4 + length

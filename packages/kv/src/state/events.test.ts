@@ -5,6 +5,7 @@ import { EVENT } from '@latchkey/protocol'
 import { binary, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { RowChange, RowStore } from '../storage/row-store.js'
+import { wholeValue } from '../storage/row-value.js'
 import { nextRow } from './key-value-row.js'
 import { GROUP, INLINE_BYTES } from './event-row.js'
 import { Events } from './events.js'
@@ -27,9 +28,10 @@ function scene(caps = CAPS) {
   let events = new Events(meta, store, caps)
   let under: RowChange[] | undefined
   const end = () => {
-    for (const { key, value } of under ?? []) {
-      if (value === undefined) rows.delete(binary(key))
-      else rows.set(binary(key), Buffer.from(value))
+    for (const change of under ?? []) {
+      const value = wholeValue(change)
+      if (value === undefined) rows.delete(binary(change.key))
+      else rows.set(binary(change.key), Buffer.from(value))
     }
     under = undefined
     events.settle()

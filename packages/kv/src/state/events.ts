@@ -4,9 +4,9 @@
 // first, while entries are applied, by the number of events and by bytes. A revision that is too large for
 // the history drops all revisions before it, and their watches end with ERR_COMPACTED.
 
-import { assert, binary } from '@latchkey/base'
+import { assert } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
-import { SPACE, eventKey } from '../keyspaces.js'
+import { eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { SEAL, damagedRow, isSealed } from '../storage/row-checksum.js'
 import { Changes, type EventCaps } from './command-event-rows.js'
@@ -24,10 +24,9 @@ import {
   writeEvents,
 } from './event-row.js'
 import type { Meta } from './meta-row.js'
-import { RowTable } from './row-table-with-overlay.js'
+import { LargeEvents } from './large-events.js'
 import { BufferPool } from './buffer-pool.js'
-import { RowCache } from './row-cache.js'
-import { Sum } from './set-hash.js'
+import type { Sum } from './set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'
 
 /**
@@ -43,7 +42,6 @@ const RECENT = 64
 const RECENT_BYTES = 16 * 1024
 
 const firstOf = (revision: number): number => revision - (revision % GROUP)
-const pieceKey = (revision: number, piece: number): string => binary(eventKey(revision, piece).subarray(1))
 
 export class Events {
   readonly #meta: Meta
@@ -55,7 +53,7 @@ export class Events {
   /** How many bytes the row of the last complete group has. */
   #usualBytes = LEAST
   readonly #spare = new BufferPool()
-  readonly #pieces: RowTable
+  readonly #large: LargeEvents
   /** The index is made of the lowest bits of the revision, so a later revision replaces an earlier one. */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
@@ -69,11 +67,11 @@ export class Events {
     this.#store = store
     this.#caps = caps
     this.#sum = meta.sums.events
-    this.#pieces = new RowTable(SPACE.events, store, new Sum(), new RowCache(0))
+    this.#large = new LargeEvents(store)
   }
 
   get pendingBytes(): number {
-    return this.#pendingBytes + this.#pieces.bytes
+    return this.#pendingBytes + this.#large.bytes
   }
 
   /** Adds the events of the command that has just got the revision `meta.revision`. */
@@ -83,7 +81,7 @@ export class Events {
     const { bytes, count, mark } = changes
     if (bytes > INLINE_BYTES) changes.closePiece()
     const { list, pieces } = changes
-    pieces.forEach((piece, i) => this.#pieces.set(pieceKey(revision, i + 1), piece, undefined))
+    pieces.forEach((piece, i) => this.#large.add(eventKey(revision, i + 1), piece))
     const group = this.#groupFor(revision)
     const at = group.add(revision, count, bytes, mark, pieces.length)
     writeEvents(group.bytes, at, list)
@@ -155,8 +153,7 @@ export class Events {
 
   #dropByRow(floor: number): void {
     const group = this.#groupWith(floor)
-    for (let piece = 1; piece <= group.pieces(floor); piece++)
-      this.#pieces.removeUnread(pieceKey(floor, piece))
+    for (let piece = 1; piece <= group.pieces(floor); piece++) this.#large.remove(eventKey(floor, piece))
     this.#subtract(group.count(floor), group.size(floor), group.mark(floor))
   }
 
@@ -256,13 +253,14 @@ export class Events {
   }
 
   #piece(revision: number, piece: number): Uint8Array {
-    const row = this.#pieces.get(pieceKey(revision, piece))
-    if (row === undefined) throw damagedRow(eventKey(revision, piece), 'it is missing')
+    const key = eventKey(revision, piece)
+    const row = this.#large.get(key)
+    if (row === undefined) throw damagedRow(key, 'it is missing')
     return row.subarray(SEAL)
   }
 
   collect(batch: RowChange[]): void {
-    this.#pieces.seal(batch)
+    this.#large.collect(batch)
     for (const first of this.#removed) batch.push({ key: eventKey(first, 0), value: undefined })
     this.#removed = []
     for (const group of this.#dirty) {
@@ -277,7 +275,7 @@ export class Events {
   }
 
   settle(): void {
-    this.#pieces.settle()
+    this.#large.settle()
     this.#inFlight = new Set()
     if (this.#groups.size > RESIDENT + this.#busy) this.#forgetSome(firstOf(this.#meta.revision))
   }

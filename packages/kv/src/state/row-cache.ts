@@ -12,7 +12,7 @@
 // - Small rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
 //   owner in memory. A large row is kept without a copy if it fills nearly all of its buffer.
 
-/** The bytes of one generation. With 0 the cache keeps no large row, and of the small rows only the last. */
+/** The bytes of one generation. */
 const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
 /** A larger row is not copied. */

@@ -90,18 +90,17 @@ export class RowTable {
   readonly #space: number
   readonly #store: RowStore
   readonly #sum: Sum
-  readonly #recent: RowCache
+  readonly #recent = new RowCache()
   readonly #ahead = new PrefetchedRows()
   #active = newLayer()
   #inFlight: Layer | undefined
   #bytes = 0
   readonly #observers: RangeObserver[] = []
 
-  constructor(space: number, store: RowStore, sum: Sum, recent = new RowCache()) {
+  constructor(space: number, store: RowStore, sum: Sum) {
     this.#space = space
     this.#store = store
     this.#sum = sum
-    this.#recent = recent
   }
 
   /** About how many bytes the active layer takes. */
@@ -183,25 +182,6 @@ export class RowTable {
     this.#bytes += (value?.length ?? 0) - (known.row?.length ?? 0)
     if (value === null && known.fresh) rows.delete(key)
     else known.row = value
-  }
-
-  /**
-   * Removes a row that is there, without reading it. Only for a table whose sum and changes nobody looks at,
-   * because neither learns of the row.
-   */
-  removeUnread(key: string): void {
-    assert(this.#observers.length === 0, 'an observer would not see the removed row')
-    const { rows, keys } = this.#active
-    const known = rows.get(key)
-    if (known === undefined) {
-      rows.set(key, { row: null, fresh: false })
-      keys.add(key)
-      this.#bytes += key.length + ENTRY_BYTES
-      return
-    }
-    this.#bytes -= known.row?.length ?? 0
-    if (known.fresh) rows.delete(key)
-    else known.row = null
   }
 
   observe(observer: RangeObserver): void {

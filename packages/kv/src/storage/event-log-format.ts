@@ -25,6 +25,7 @@
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
+import { valueBytes } from './row-value.js'
 import { SEAL, isSealed, seal, sealOf, unseal } from './row-checksum.js'
 
 const MAGIC = 'LATCHROW'
@@ -120,8 +121,8 @@ export function encodeFrame(rows: readonly RowChange[], previous: number): Frame
     at = writeTable(head, at, row)
     values.push(length)
     if (row.value === undefined) continue
-    parts.push(row.value)
-    length += row.value.length
+    parts.push(row.value, ...(row.rest ?? []))
+    length += valueBytes(row)
   }
   head.writeUInt32LE(head.length - FRAME_HEAD, 4)
   const sum = checksum(head.subarray(4), previous)
@@ -132,8 +133,9 @@ export function encodeFrame(rows: readonly RowChange[], previous: number): Frame
 const tableBytes = ({ key, value }: RowChange): number =>
   ROW_HEAD + key.length + (value === undefined ? 0 : ROW_SEAL)
 
-function writeTable(into: Buffer, at: number, { key, value }: RowChange): number {
-  into.writeUInt32LE(value?.length ?? REMOVED, at)
+function writeTable(into: Buffer, at: number, row: RowChange): number {
+  const { key, value } = row
+  into.writeUInt32LE(value === undefined ? REMOVED : valueBytes(row), at)
   into.writeUInt16LE(key.length, at + 4)
   into.set(key, at + ROW_HEAD)
   const end = at + ROW_HEAD + key.length

@@ -31,6 +31,7 @@ import {
 } from './event-log-format.js'
 import { type Index, EventLogView, type Pending, type Place } from './event-log-view.js'
 import type { RowChange } from './row-store.js'
+import { valueBytes } from './row-value.js'
 import { damagedRow } from './row-checksum.js'
 
 /** A file that has this many bytes is closed, and a new file is begun. */
@@ -122,9 +123,9 @@ export class EventLog {
     await file.write(frame.parts, file.end)
     if (sync) await file.sync()
     const changes = new Map<string, Place | undefined>()
-    rows.forEach(({ key, value }, i) => {
-      const start = file.end + elementAt(frame.values, i)
-      changes.set(binary(key), value === undefined ? undefined : { file, at: start, length: value.length })
+    rows.forEach((row, i) => {
+      const place = { file, at: file.end + elementAt(frame.values, i), length: valueBytes(row) }
+      changes.set(binary(row.key), row.value === undefined ? undefined : place)
     })
     file.end += frame.length
     file.checksum = frame.checksum

@@ -6,6 +6,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchMarks, bytesOf } from './lost-batch-detection.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
 import type { RowKeys } from './row-keys.js'
+import { wholeValue } from './row-value.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
 import { type LevelFigures, levelFigures } from './level-figures.js'
 import { behind } from './page-scan.js'
@@ -77,8 +78,11 @@ export const tablesOfLevel = (level: Level): Tables => ({
   },
 })
 
-export const operation = ({ key, value }: RowChange): Operation =>
-  value === undefined ? { type: 'del', key } : { type: 'put', key, value }
+export function operation(change: RowChange): Operation {
+  const { key } = change
+  const value = wholeValue(change)
+  return value === undefined ? { type: 'del', key } : { type: 'put', key, value }
+}
 
 export class LevelRows implements RowStore {
   readonly #level: Level
@@ -177,9 +181,9 @@ const SLICE = 5_000
 
 /** Adds a change to the batch, without the keys in `others`. Returns how many bytes the batch has grown. */
 function add(filled: LevelBatch, change: RowChange): number {
-  const { key, value } = change
-  if (value === undefined) filled.del(key)
-  else filled.put(key, value)
+  const value = wholeValue(change)
+  if (value === undefined) filled.del(change.key)
+  else filled.put(change.key, value)
   return bytesOf(change)
 }
 

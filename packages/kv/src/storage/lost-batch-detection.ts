@@ -11,6 +11,7 @@
 // If only the last batches are lost, the rest is a complete but older state. Raft's log shows whether that
 // state is too old (D17).
 
+import { valueBytes } from './row-value.js'
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
@@ -34,7 +35,7 @@ interface Mark {
 }
 
 /** How many bytes a row adds to a batch. */
-export const bytesOf = ({ key, value }: RowChange): number => key.length + (value?.length ?? 0) + ROW_BYTES
+export const bytesOf = (change: RowChange): number => change.key.length + valueBytes(change) + ROW_BYTES
 
 export class BatchMarks {
   #marks: Mark[] = []

@@ -4,6 +4,7 @@
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
 import { LevelRows, operation } from './level-rows.js'
+import { wholeValue } from './row-value.js'
 import type { RowBuilder, RowChange, RowHome, RowStore } from './row-store.js'
 
 export function memoryLevelHome(): RowHome {
@@ -29,9 +30,10 @@ const newLevel = async (): Promise<Memory> => {
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {
     return super.write(
-      batch.map((change) =>
-        change.value === undefined ? change : { key: change.key, value: copyBytes(change.value) },
-      ),
+      batch.map((change) => {
+        const value = wholeValue(change)
+        return value === undefined ? change : { key: change.key, value: copyBytes(value) }
+      }),
     )
   }
 }

@@ -11,7 +11,7 @@
 // result, because the crc32 of four bytes depends only on these bytes xor the starting value. The key comes
 // last, so that the sum of one body can be used for rows with several keys.
 
-import { checksum } from '@latchkey/base'
+import { checksum, elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { spaceOf } from '../keyspaces.js'
 import { u32, writeU32 } from '../little-endian.js'
@@ -28,6 +28,15 @@ export function sealWith(keyChecksum: number, value: Uint8Array): number {
   const crc = withWord(checksum(value), keyChecksum)
   writeSeal(value, crc)
   return crc
+}
+
+/** Like `seal`, for a value in parts. The first part begins with the place of the seal. */
+export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
+  const first = elementAt(parts, 0)
+  writeSeal(first, 0)
+  let crc = 0
+  for (const part of parts) crc = checksum(part, crc)
+  writeSeal(first, withWord(crc, shortChecksum(key)))
 }
 
 /** The first part of a seal: the checksum of four zero bytes followed by `bytes`. */

@@ -11,6 +11,8 @@ import type { RowKeys } from './row-keys.js'
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
+  /** Further bytes of the value, which follow. Only a row of events has `rest`, if it has large values. */
+  readonly rest?: readonly Uint8Array[]
   /**
    * The keys of further rows to remove, any number of them. Only a change with a value of undefined has
    * `others`, and none of these rows is in the event log.

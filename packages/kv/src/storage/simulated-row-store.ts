@@ -4,6 +4,7 @@
 // Every step is deterministic, and every wait is one microtask. (The rows of a store with { memory: true }
 // are in memory-level-home.ts.)
 
+import { wholeValue } from './row-value.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type {
@@ -43,7 +44,9 @@ class Image {
   with(batch: readonly RowChange[]): Image {
     const image = this.shared ? new Image(new Map(this.rows)) : this
     image.#sorted = undefined
-    for (const { key, value, others } of batch) {
+    for (const change of batch) {
+      const { key, others } = change
+      const value = wholeValue(change)
       if (others !== undefined) for (const one of others) image.rows.delete(binary(one))
       if (value === undefined) image.rows.delete(binary(key))
       else image.rows.set(binary(key), copyBytes(value))

@@ -44,6 +44,31 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(store.view())).toEqual(['b=2', 'c='])
     await store.close()
   },
+  'RW1: a row of events in several parts is one row, also after a start': async (home) => {
+    const store = await opened(home)
+    const whole = put('e1', 'begin, middle, end')
+    const [first, second, third] = [
+      whole.value.subarray(0, 9),
+      whole.value.subarray(9, 17),
+      whole.value.subarray(17),
+    ]
+    await store.write([
+      { key: whole.key, value: first, rest: [second, b(''), third] },
+      put('e2', 'small'),
+      put('f', '1'),
+    ])
+    const check = async (rows: RowStore) => {
+      expect(body(rows.get(b('e1')))).toBe('begin, middle, end')
+      expect(await all(rows.view())).toEqual(['e1=begin, middle, end', 'e2=small', 'f=1'])
+    }
+    await check(store)
+    await store.close()
+    const again = (await home.open()) as RowStore
+    await check(again)
+    await again.write([del('e1')])
+    expect(again.get(b('e1'))).toBeUndefined()
+    await again.close()
+  },
   'RW1: a batch of very many rows, or one that removes them, is written as a whole; a view in between has all or none':
     async (home) => {
       const store = await opened(home)

@@ -1,6 +1,6 @@
 // Rule: encodes a turn as a record.
 
-import { elementAt, checksum } from '@latchkey/base'
+import { APART_BYTES, type Apart, checksum, elementAt, withApart } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
 import type { Identity } from './log-interface.js'
 import { putU64 } from './little-endian-bytes.js'
@@ -41,18 +41,6 @@ export function recordBytes(turn: Turn): number {
 const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =>
   12 + textBytes(clusterId) + textBytes(memberId) + textBytes(incarnation)
 
-/**
- * The data of an entry that is not copied into the buffer. On the disk its bytes stand before the byte at `at`
- * of the buffer.
- */
-export interface Apart {
-  readonly at: number
-  readonly data: Uint8Array
-}
-
-/** The least bytes of data that are not copied. */
-const APART_BYTES = 64 * 1024
-
 const isApart = ({ data }: Entry): boolean => data.length >= APART_BYTES
 
 /** The bytes of the record that are not copied into the buffer. */
@@ -79,21 +67,9 @@ export function putRecord(
   putU64(buffer, at + 16, place.offset)
   putU64(buffer, at + 24, lastIndexAfter(turn, place.lastIndex))
   let sum = place.previous
-  for (const part of joined(buffer, at + 4, end, apart.slice(first))) sum = checksum(part, sum)
+  for (const part of withApart(buffer, at + 4, end, apart.slice(first))) sum = checksum(part, sum)
   buffer.writeUInt32LE(sum, at)
   return end
-}
-
-/** The bytes [from, end) of the buffer with what is apart in its place: the bytes as they are on the disk. */
-export function joined(buffer: Buffer, from: number, end: number, apart: readonly Apart[]): Uint8Array[] {
-  const parts: Uint8Array[] = []
-  let begin = from
-  for (const { at, data } of apart) {
-    parts.push(buffer.subarray(begin, at), data)
-    begin = at
-  }
-  if (begin < end) parts.push(buffer.subarray(begin, end))
-  return parts
 }
 
 function partsOf(turn: Turn): number {

@@ -9,8 +9,9 @@
 //        writes do not change the file's length, and cost one flush instead of a commit of the file system's
 //        journal (docs/disk.md has the figures).
 
+import { type Apart, withApart } from '@latchkey/base'
 import type { WalOptions } from './log-interface.js'
-import { type Apart, bytesApart, joined, putRecord, recordBytes } from './record-encoder.js'
+import { bytesApart, putRecord, recordBytes } from './record-encoder.js'
 import { type Done, type File, type FileSystem, joinPath } from './file-system.js'
 import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
 import type { LogState } from './log-state.js'
@@ -79,7 +80,7 @@ export class SegmentWriter {
     const apart: Apart[] = []
     const checksum = this.#putTurns(turns, apart)
     this.#buffer.fill(0, copied, copied + room - size)
-    file.commit(end, joined(this.#buffer, 0, copied + room - size, apart), (error) => {
+    file.commit(end, withApart(this.#buffer, 0, copied + room - size, apart), (error) => {
       if (error !== undefined) return done(error)
       const { number, base } = this.#at
       this.#at = { file, number, base, end: end + size, length: Math.max(length, end + room), checksum }
