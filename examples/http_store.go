@@ -106,17 +106,32 @@ func watch(ctx context.Context, prefix string, lastID string, told chan<- change
 			continue
 		}
 		lines := bufio.NewScanner(response.Body)
-		for lines.Scan() {
+		// A value of 1 MiB in base64, in one line.
+		lines.Buffer(nil, 4<<20)
+		event := ""
+		for response.StatusCode == http.StatusOK && lines.Scan() {
 			field, value, _ := strings.Cut(lines.Text(), ": ")
-			if field == "id" {
+			switch field {
+			case "":
+				event = ""
+			case "event":
+				event = value
+			case "id":
 				lastID = value
-			}
-			var one change
-			if field == "data" && json.Unmarshal([]byte(value), &one) == nil {
-				told <- one
+			case "data":
+				if event == "error" {
+					// ERR_COMPACTED: the changes since the last id are no longer kept. Read the list again.
+					fmt.Fprintln(os.Stderr, "the watch ended:", value)
+					continue
+				}
+				var one change
+				if json.Unmarshal([]byte(value), &one) == nil {
+					told <- one
+				}
 			}
 		}
 		response.Body.Close()
+		time.Sleep(500 * time.Millisecond)
 	}
 }
 

@@ -50,18 +50,34 @@ def list_all(prefix, limit):
 
 def watch(prefix, last_id):
     """Changes behind that revision, one by one. Comes back with the last id that it saw, at this member or another."""
+    name_of_event = None
     while True:
         request = urllib.request.Request(f"{BASE}/v1/watch?prefix={name(prefix)}", headers={"last-event-id": str(last_id)})
         try:
             with urllib.request.urlopen(request, timeout=30) as stream:
                 for line in stream:
                     field, _, value = line.decode().rstrip("\n").partition(": ")
+                    if field == "":
+                        name_of_event = None
+                    if field == "event":
+                        name_of_event = value
                     if field == "id":
                         last_id = value
-                    if field == "data":
+                    if field == "data" and name_of_event == "error":
+                        refuse_watch(json.loads(value))
+                    elif field == "data":
                         yield json.loads(value)
+        except urllib.error.HTTPError as error:
+            refuse_watch(json.load(error))
         except OSError:
-            time.sleep(0.5)
+            pass  # The member is gone, or said nothing for longer than its heartbeat.
+        time.sleep(0.5)
+
+
+def refuse_watch(error):
+    """ERR_COMPACTED: the changes since the last id are no longer kept. Read the list again, and watch from its revision."""
+    if error["code"] != "ERR_CLOSED" and not error["retryable"]:
+        raise RuntimeError(f"{error['code']}: {error['message']}")
 
 
 class Lock:
