@@ -343,6 +343,8 @@ function load(): () => Promise<void> {
 }
 
 async function somethingToShow(): Promise<() => Promise<void>> {
+  for (const context of ['shipping-1 on host-2', 'refunds-4 on host-5'])
+    await store.locks.acquire('orders/42', { context }).then((hold) => hold.release())
   const held = await store.locks.acquire('orders/42', { lease: '60s', context: 'billing-7f9c on host-3' })
   const report = await store.locks.acquire('reports/nightly', { lease: '60s', context: 'cron on host-1' })
   const other = await connect(cluster.urls, { token: 'all' })
@@ -373,7 +375,8 @@ test('pictures of each view, in light and dark', { timeout: 180_000 }, async () 
     const { page } = person
     const take = async (name: string) => {
       await page.mouse.move(0, 0)
-      await page.screenshot({ path: join(to, `console-${name}-${scheme}.png`) })
+      // The history of a lock is below the rest.
+      await page.screenshot({ path: join(to, `console-${name}-${scheme}.png`), fullPage: name === 'lock' })
     }
     await page.getByText(/leads in term/).waitFor()
     // The line of calls a second needs a while.

@@ -63,11 +63,5 @@ export function field(
 }
 
 /** A short statement with its name. */
-export const fact = (name: string, value: Child, note?: string): HTMLElement =>
-  el(
-    'div',
-    { class: 'fact' },
-    el('dt', {}, name),
-    el('dd', {}, value),
-    note !== undefined && el('dd', { class: 'note' }, note),
-  )
+export const fact = (name: string, value: Child): HTMLElement =>
+  el('div', { class: 'fact' }, el('dt', {}, name), el('dd', {}, value))

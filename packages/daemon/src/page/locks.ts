@@ -64,7 +64,7 @@ export class LockList implements View {
   #prefix = ''
   #after: string | undefined
   #next: string | null = null
-  #reader = new Refresher(() => this.#read())
+  #reader = this.#newReader()
   #ends: (() => void)[] = []
 
   constructor(console: Console) {
@@ -100,7 +100,7 @@ export class LockList implements View {
   }
 
   start(): void {
-    this.#reader = new Refresher(() => this.#read())
+    this.#reader = this.#newReader()
     void this.#reader.now()
     this.#ends = [
       this.#console.history.listen(() => this.#reader.soon()),
@@ -112,6 +112,11 @@ export class LockList implements View {
 
   stop(): void {
     for (const end of this.#ends) end()
+  }
+
+  /** For a page of the list the member reads all locks below the prefix. */
+  #newReader(): Refresher {
+    return new Refresher(() => this.#read(), 500, 40, 2_500)
   }
 
   #go(after: string | undefined): void {

@@ -118,7 +118,7 @@ export class OneLock implements View {
     const reach = now() - since
     setText(
       this.#note,
-      `The member remembers the last 1,024 changes of all locks since it was started: of this lock everything since ${timeOfDay(reach)}, ${duration(reach)} before this was read. A restart of the member forgets.`,
+      `Everything since ${timeOfDay(reach)}: the member remembers 1,024 changes of all locks, and forgets them when it is restarted.`,
     )
   }
 
@@ -159,7 +159,7 @@ export class OneLock implements View {
       bar.value = millis / longest
       setText(left, leftOf(present))
       setText(since, heldFor(present))
-      setText(acquires, whole(present.acquires))
+      setText(acquires, present.acquires === 1 ? 'once' : `${whole(present.acquires)} times`)
     })
     return el(
       'section',
@@ -167,13 +167,13 @@ export class OneLock implements View {
       el(
         'dl',
         { class: 'facts' },
-        fact('Holder', shownHolder(lock)),
+        wholeRow(fact('Holder', shownHolder(lock))),
         fact('Held for', since),
         fact('Lease left', el('span', {}, left, bar)),
         fact('Fencing token', String(lock.fencingToken)),
         fact('Mode', lock.mode),
-        fact('Acquired', acquires, 'times'),
-        fact('Id', el('code', {}, visible(lock.id))),
+        fact('Acquired', acquires),
+        wholeRow(fact('Id', el('code', {}, visible(lock.id)))),
       ),
       may(this.#console.person, 'write') &&
         el(
@@ -200,6 +200,11 @@ export class OneLock implements View {
       },
     })
   }
+}
+
+function wholeRow(shown: HTMLElement): HTMLElement {
+  shown.classList.add('whole')
+  return shown
 }
 
 const MOST_EVENTS = 100

@@ -229,7 +229,7 @@ const NOW = [
   'Writes take (99 %)',
   'Reads take (99 %)',
   'Commits take (99 %)',
-  'Syncs of the log take (99 %)',
+  'Log syncs take (99 %)',
 ]
 const STORE = [
   'Locks held',
@@ -244,7 +244,7 @@ const LATENCIES = [
   ['Writes take (99 %)', 'latchkey_request_duration_seconds', { kind: 'write' }],
   ['Reads take (99 %)', 'latchkey_request_duration_seconds', { kind: 'read' }],
   ['Commits take (99 %)', 'latchkey_commit_duration_seconds', {}],
-  ['Syncs of the log take (99 %)', 'latchkey_log_sync_duration_seconds', {}],
+  ['Log syncs take (99 %)', 'latchkey_log_sync_duration_seconds', {}],
 ] as const
 
 /** The page of a member has the address of its port. */

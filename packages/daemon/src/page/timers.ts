@@ -21,26 +21,32 @@ export function after(millis: number, run: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
+const LONG_TIMES = 200
+
 /**
  * Runs a read again when something has changed.
  *
  * Law: reads follow one another, and rest a multiple of what the last one took. Without this
  * law: a page that is open beside ten thousand busy locks asks its member for all of them at every change.
+ * A read of some milliseconds is mostly work of the member; a longer one mostly waited for something else. So
+ * `long`, in ms, bounds a rest of LONG_TIMES times the read, for a view whose reads are dear.
  */
 export class Refresher {
   readonly #read: () => Promise<void>
   readonly #least: number
   readonly #times: number
+  readonly #long: number
   #cancel: (() => void) | undefined
   #running = false
   #again = false
   #rest = 0
   #stopped = false
 
-  constructor(read: () => Promise<void>, least = 500, times = 40) {
+  constructor(read: () => Promise<void>, least = 500, times = 40, long = 0) {
     this.#read = read
     this.#least = least
     this.#times = times
+    this.#long = long
   }
 
   /** Soon, and once for all that is asked meanwhile. */
@@ -64,7 +70,8 @@ export class Refresher {
       await this.#read()
     } finally {
       this.#running = false
-      this.#rest = Math.max(this.#least, (now() - began) * this.#times)
+      const took = now() - began
+      this.#rest = Math.max(this.#least, took * this.#times, Math.min(took * LONG_TIMES, this.#long))
       if (this.#again) {
         this.#again = false
         this.soon()

@@ -6,6 +6,7 @@ import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
 import { keyJson, problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
+import { refuseIdempotencyKey } from './once.js'
 import { afterOption, bytesOption, callOptions, limitOption, nextOf } from './request-options.js'
 
 export async function listLatches(call: Call): Promise<Reply> {
@@ -44,6 +45,7 @@ export async function createLatch(call: Call, name: Uint8Array): Promise<Reply> 
 }
 
 export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
+  refuseIdempotencyKey(call, 'a repeated request counts again. Send it once, or count a key in a txn.')
   const { by = 1 } = await objectOf(call)
   const left = await call.by.latches.countDown(name, by as number, callOptions(call))
   return { status: 200, body: { left } }

@@ -36,6 +36,7 @@ import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
 import { LockSetDoor } from './lock-sets.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import { objectOf } from './json-body.js'
+import { refuseIdempotencyKey } from './once.js'
 import { callOptions, limits } from './request-options.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
 
@@ -112,6 +113,8 @@ export async function showLock(call: Call, name: Key): Promise<Reply> {
 export async function forceRelease(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.lock, name)
   const token = await forceBody(call)
+  if (token === undefined)
+    refuseIdempotencyKey(call, 'a repeated request ends the next hold. Name the hold by its fencingToken.')
   const tokens = token === undefined ? (await holdsOf(call, key)).map((row) => row[3]) : [token]
   let released = 0
   for (const one of tokens) {

@@ -57,6 +57,24 @@ test('C73: an increment, a put, a delete, a batch and a txn: the second time the
   expect(await store.get('n', { as: 'string' })).toBe('7')
 })
 
+test('C73: where a repeat would do more than the first request, the header is refused and nothing is done', async () => {
+  const { store } = http.member
+  await store.latches.create('counted', 2)
+  const hold = await store.locks.acquire('forced')
+  const counted = await sent('POST', '/v1/latches/counted:countDown', as('all', 'c1'))
+  expect([counted.status, JSON.parse(counted.text)]).toMatchObject([400, { code: 'BAD_REQUEST' }])
+  expect(await store.latches.query('counted')).toMatchObject([{ count: 2 }])
+  const forced = await sent('POST', '/v1/locks/forced:forceRelease', as('all', 'c2'))
+  expect([forced.status, forced.text]).toMatchObject([400, expect.stringContaining('fencingToken')])
+  expect(await store.locks.query('forced')).toHaveLength(1)
+  const body = JSON.stringify({ fencingToken: hold.token })
+  const [first, again] = await twice('POST', '/v1/locks/forced:forceRelease', as('all', 'c3'), body)
+  expect([first.text, again.text].map((text) => JSON.parse(text) as object)).toEqual([
+    { released: 1 },
+    { released: 0 },
+  ])
+})
+
 test('C73: a condition that was not true stays so for that key', async () => {
   const match = { 'if-none-match': '*' }
   await http.member.store.put('there', 'v')

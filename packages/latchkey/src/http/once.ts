@@ -28,6 +28,15 @@ export function idempotencyKey(call: Call): string | undefined {
   )
 }
 
+/**
+ * Law: where a repeat would do more than the first request, the header is refused, and not ignored. Without this
+ * law: a caller that believes in it counts a latch down twice, and the latch opens before the work is done.
+ */
+export function refuseIdempotencyKey(call: Call, instead: string): void {
+  if (idempotencyKey(call) !== undefined)
+    throw new TypeError(`${call.route.method} ${call.route.path} takes no Idempotency-Key here: ${instead}`)
+}
+
 export function writeOnce(call: Call, idempotent: string, txn: Txn, options: WriteOptions): Promise<TxnDone> {
   const below = call.who?.keys?.[0] ?? Buffer.alloc(0)
   const key = Buffer.concat([below, Buffer.from(KEPT_BELOW + idempotent)])
