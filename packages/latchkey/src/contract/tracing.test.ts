@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { silentLogger } from '@latchkey/base'
-import type { Store } from '@latchkey/client'
+import { connect, type Store } from '@latchkey/client'
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { tempFolders } from './testing/ports.js'
 import { drawTrace, recordSpans, type RecordedSpans } from './testing/recorded-spans.js'
-import { unlessStalled, until } from './testing/small.js'
+import { unlessStalled } from './testing/small.js'
 import { openTrio, type Trio } from './testing/trio.js'
 
 const folder = tempFolders()
@@ -91,10 +91,14 @@ async function withLockInHandler() {
   expect(spans).toHaveLength(12)
 }
 
-test('a remote store: the span of a call has the attributes of the conventions for databases', async () => {
-  const store = await remote()
-  await until(async () => (await store.status()).role === 'leader')
-  const { id } = await store.status()
+test('a remote store: the span of a call has the attributes of the conventions for databases', () =>
+  unlessStalled(STALL_MS, callsOfRemoteStore))
+
+async function callsOfRemoteStore() {
+  const { id } = await (await trio.leader()).status()
+  const store = await connect(trio.urls[id] as string, { logger: false })
+  onTestFinished(() => store.close())
+  await store.put('warm', 'v')
   const guard = { key: 'orders/42', token: 7 }
   const spans = await traced(async () => {
     await store.put('k', 'v')
@@ -119,7 +123,7 @@ test('a remote store: the span of a call has the attributes of the conventions f
     'latchkey.member.id': id,
     'latchkey.member.role': 'leader',
   })
-})
+}
 
 test('each kind of wait has a span, and says what was waited for and whether it was granted', async () => {
   const store = await remote()
@@ -178,7 +182,7 @@ test('renewals have no spans, because one request renews the holds of all caller
   const store = await remote()
   const spans = await traced(async () => {
     const renewals = store.locks.watch('renewed', { renewals: true })
-    const hold = await store.locks.acquire('renewed', { lease: '1s' })
+    const hold = await store.locks.acquire('renewed', { lease: '3s' })
     for await (const { type } of renewals) if (type === 'renewed') break
     await hold.release()
   })
