@@ -2,7 +2,7 @@
 
 import type { CallOptions } from './key-value-types.js'
 
-/** A member as the answering member knows it. */
+/** The state of a member, as the answering member knows it. */
 export interface MemberStatus {
   id: string
   url: string
@@ -14,7 +14,7 @@ export interface MemberStatus {
   alive: boolean | undefined
   /**
    * For how many milliseconds `alive` has had its present value, as the answering member knows it. For the
-   * answering member itself, it is the time since this member was opened.
+   * answering member itself, this is the time since the member was opened.
    */
   sinceMillis?: number | undefined
 }
