@@ -7,7 +7,7 @@ import { scenarios } from '../scenarios/all.js'
 import { idsOf } from '../scenarios/scenario.js'
 import type * as raft from '../../../../packages/raft/dist/core/raft.js'
 import { checkChange, replaced } from '../run/changed-packages.js'
-import { changedModules } from '../raft/modules.js'
+import { changedModules } from '../raft/raft-modules.js'
 import { bugs } from './all.js'
 import { hunt, isCaught } from './runner.js'
 

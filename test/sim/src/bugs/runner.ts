@@ -1,8 +1,8 @@
 // Driver: puts each known bug into a copy of the compiled core and looks whether the simulator notices.
 
 import { PatchMisfit } from '../run/changed-packages.js'
-import { changedModules, type RaftModules, realModules } from '../raft/modules.js'
-import { run } from '../raft/run.js'
+import { changedModules, type RaftModules, realModules } from '../raft/raft-modules.js'
+import { run } from '../raft/run-seed.js'
 import { scenarios } from '../scenarios/all.js'
 import { idsOf, play } from '../scenarios/scenario.js'
 import { drawOptions } from '../raft/options.js'
@@ -63,7 +63,7 @@ async function bySeed(
     const { verdict, law } = await run(options, modules, mode)
     const kind = verdict === 'crash' ? 'safety' : verdict
     if (kind !== (bug.breaks ?? 'safety')) continue
-    // Only what the true core passes tells something about the bug.
+    // Only what the sound packages pass says something about the bug.
     if ((await run(options, realModules, mode)).verdict !== 'pass') continue
     return { seed, how: `${verdict}: ${law}` }
   }

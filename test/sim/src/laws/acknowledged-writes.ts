@@ -1,18 +1,18 @@
 // Rule: no acknowledged write is lost. It is committed at its place, and every log that reaches so far holds
 // it for ever.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'acknowledged-writes'
 
-export const acknowledgedWrites: MakeLaw = (ledger) => {
+export const acknowledgedWrites: MakeLaw = (cluster) => {
   const acknowledged = new Map<number, number>()
   let highest = 0
   return {
     name,
     acknowledged({ index, term }) {
-      if (ledger.committed[index]?.term !== term) {
+      if (cluster.committed[index]?.term !== term) {
         throw new LawBroken(name, `(${index}, ${term}) was acknowledged and is not committed`)
       }
       acknowledged.set(index, term)
@@ -22,9 +22,9 @@ export const acknowledgedWrites: MakeLaw = (ledger) => {
       if (role !== 'leader') return
       // What was committed in this term or later, a leader of this term that was late need not have
       // (leader-completeness.ts).
-      const index = Math.min(highest, ledger.committedBefore(term))
+      const index = Math.min(highest, cluster.committedBefore(term))
       const wanted = acknowledged.get(index)
-      if (wanted === undefined || ledger.holds(member.live, index, wanted)) return
+      if (wanted === undefined || cluster.holds(member.live, index, wanted)) return
       throw new LawBroken(
         name,
         `${member.id} leads term ${term} without the acknowledged (${index}, ${wanted})`,
@@ -32,8 +32,8 @@ export const acknowledgedWrites: MakeLaw = (ledger) => {
     },
     finish() {
       for (const [index, term] of acknowledged) {
-        for (const member of ledger.members.values()) {
-          if (member.commit < index || ledger.holds(member.live, index, term)) continue
+        for (const member of cluster.members.values()) {
+          if (member.commit < index || cluster.holds(member.live, index, term)) continue
           throw new LawBroken(
             name,
             `${member.id} has committed beyond the acknowledged (${index}, ${term}), without it`,

@@ -6,7 +6,7 @@
 // to step; where the simulator steps one all the same, each step may cost at most the clamp (CT2).
 
 import type { Entry, MemberId } from '@latchkey/raft/core'
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'cluster-time'
@@ -31,7 +31,7 @@ const ROUNDING = 1.001
 
 export const clusterTime =
   (bounds: TimeBounds): MakeLaw =>
-  (ledger) => {
+  (cluster) => {
     const judge = new Judge(bounds)
     let judged = 0
     return {
@@ -45,8 +45,8 @@ export const clusterTime =
         }
       },
       decided() {
-        for (; judged < ledger.commitTop; judged++) {
-          const entry = ledger.committed[judged + 1]
+        for (; judged < cluster.commitTop; judged++) {
+          const entry = cluster.committed[judged + 1]
           if (entry !== undefined) judge.committed(entry)
         }
       },

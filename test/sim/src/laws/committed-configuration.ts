@@ -2,11 +2,11 @@
 // they are appended.
 
 import type { Entry, Membership } from '@latchkey/raft/core'
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
-import type { MemberRecord } from './ledger.js'
-import type { ReadMembership } from './log-mirror.js'
-import { spelled } from './spelled.js'
+import type { ObservedMember } from './observed-cluster.js'
+import type { ReadMembership } from './observed-log.js'
+import { membershipText } from './membership-as-text.js'
 
 const name = 'committed-configuration'
 
@@ -22,15 +22,15 @@ export const committedConfiguration =
     },
     /** What a member acts on is what its log says: the latest configuration in it, else the snapshot's. */
     membership(member, membership) {
-      if (spelled(membership) === spelled(member.live.membership)) return
+      if (membershipText(membership) === membershipText(member.live.membership)) return
       throw new LawBroken(
         name,
-        `${member.id} acts on ${spelled(membership)}, its log says ${spelled(member.live.membership)}`,
+        `${member.id} acts on ${membershipText(membership)}, its log says ${membershipText(member.live.membership)}`,
       )
     },
   })
 
-function proposed(member: MemberRecord, entry: Entry, next: Membership): void {
+function proposed(member: ObservedMember, entry: Entry, next: Membership): void {
   const where = `${member.id}: configuration ${entry.index}`
   const before = member.live.membership
   if (member.live.membershipIndex > member.commit) {
@@ -41,7 +41,7 @@ function proposed(member: MemberRecord, entry: Entry, next: Membership): void {
   }
   const wrong = wellFormed(next) ?? follows(before, next)
   if (wrong !== undefined) {
-    throw new LawBroken(name, `${where}: ${wrong}: ${spelled(before)} then ${spelled(next)}`)
+    throw new LawBroken(name, `${where}: ${wrong}: ${membershipText(before)} then ${membershipText(next)}`)
   }
 }
 

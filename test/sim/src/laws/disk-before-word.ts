@@ -1,14 +1,14 @@
 // Rule: disk before word. A vote or an acknowledgement leaves only after what it promises is durable.
 
 import type { Message } from '@latchkey/raft/core'
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
-import type { MemberRecord } from './ledger.js'
+import type { ObservedMember } from './observed-cluster.js'
 
 const name = 'disk-before-word'
 
-export const diskBeforeWord: MakeLaw = (ledger) => {
-  const term = (member: MemberRecord, message: Message) => {
+export const diskBeforeWord: MakeLaw = (cluster) => {
+  const term = (member: ObservedMember, message: Message) => {
     if (message.term > member.durableHard.term) {
       throw new LawBroken(
         name,
@@ -16,12 +16,12 @@ export const diskBeforeWord: MakeLaw = (ledger) => {
       )
     }
   }
-  const matched = (member: MemberRecord, message: Message, match: number) => {
-    const leader = ledger.member(message.to)
+  const matched = (member: ObservedMember, message: Message, match: number) => {
+    const leader = cluster.member(message.to)
     // The promise is to the leader of that term; another one at that address now will not count it.
     if (leader.role !== 'leader' || leader.term !== message.term) return
     const wanted = leader.live.termAt(match)
-    if (wanted === undefined || ledger.keeps(member, match, wanted)) return
+    if (wanted === undefined || cluster.keeps(member, match, wanted)) return
     throw new LawBroken(
       name,
       `${member.id} acknowledges ${match} to ${message.to} (term ${wanted} there), its disk has term ${member.disk.termAt(match)}`,

@@ -2,14 +2,14 @@
 // counted by the configuration of its log. A leader that commits a joint configuration leaves it in the same
 // step, so one looks at the end of the step.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
-import { isQuorum } from './ledger.js'
-import { spelled } from './spelled.js'
+import { isQuorum } from './observed-cluster.js'
+import { membershipText } from './membership-as-text.js'
 
 const name = 'durable-quorum'
 
-export const durableQuorum: MakeLaw = (ledger) => {
+export const durableQuorum: MakeLaw = (cluster) => {
   const judged = new Map<string, number>()
   return {
     name,
@@ -28,12 +28,12 @@ export const durableQuorum: MakeLaw = (ledger) => {
         )
       }
       const { membership } = member.live
-      const has = (id: string) => ledger.keeps(ledger.member(id), commit, term)
+      const has = (id: string) => cluster.keeps(cluster.member(id), commit, term)
       if (isQuorum(membership, has)) return
-      const durable = [...ledger.members.keys()].filter(has)
+      const durable = [...cluster.members.keys()].filter(has)
       throw new LawBroken(
         name,
-        `${member.id} commits ${commit} of term ${term} in ${spelled(membership)}; only [${durable}] have it on disk`,
+        `${member.id} commits ${commit} of term ${term} in ${membershipText(membership)}; only [${durable}] have it on disk`,
       )
     },
   }

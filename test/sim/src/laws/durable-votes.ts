@@ -1,8 +1,8 @@
 // Rule: a leader was chosen by a quorum of votes that were on disk, counted by the configuration of its own
 // log.
 
-import { isQuorum } from './ledger.js'
-import { LawBroken } from './broken.js'
+import { isQuorum } from './observed-cluster.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'durable-votes'

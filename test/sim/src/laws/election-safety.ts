@@ -1,6 +1,6 @@
 // Rule: election safety. At most one member leads in a term.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'election-safety'

@@ -1,11 +1,11 @@
 // Rule: a read reflects every write that was acknowledged before it was sent.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'fresh-reads'
 
-export const freshReads: MakeLaw = (ledger) => ({
+export const freshReads: MakeLaw = (cluster) => ({
   name,
   served(read) {
     if (read.index < read.floor) {
@@ -14,7 +14,7 @@ export const freshReads: MakeLaw = (ledger) => ({
         `${read.member} answers a read at ${read.index}; ${read.floor} had been acknowledged before it was sent`,
       )
     }
-    if (read.index > ledger.commitTop) {
+    if (read.index > cluster.commitTop) {
       throw new LawBroken(name, `${read.member} answers a read at ${read.index}, which is not committed`)
     }
   },

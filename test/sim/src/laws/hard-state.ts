@@ -1,10 +1,10 @@
 // Rule: a durable term never goes back, a vote of a term never changes, and a member finds after a crash what
 // it had been promised.
 
-import { LawBroken } from './broken.js'
-import type { Found } from './heard.js'
+import { LawBroken } from './verdict.js'
+import type { RecoveredState } from './law-events.js'
 import type { MakeLaw } from './law.js'
-import type { MemberRecord } from './ledger.js'
+import type { ObservedMember } from './observed-cluster.js'
 
 const name = 'hard-state'
 
@@ -22,7 +22,7 @@ export const hardState: MakeLaw = () => ({
 })
 
 function follows(
-  member: MemberRecord,
+  member: ObservedMember,
   term: number,
   vote: string | undefined,
   oldTerm: number,
@@ -35,7 +35,7 @@ function follows(
 }
 
 /** Everything durable is there, except what an unsynced truncation or restart may have taken. */
-function remembers(member: MemberRecord, found: Found): void {
+function remembers(member: ObservedMember, found: RecoveredState): void {
   if (member.unsynced.some((batch) => batch.restartAfter !== undefined)) return
   let end = member.disk.lastIndex
   for (const { truncateFrom } of member.unsynced) {

@@ -17,12 +17,12 @@ import { logMatching } from './log-matching.js'
 import { orderlyIndexes } from './orderly-indexes.js'
 import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
-import { configuration, decode, entry, members, Tale } from './tale.js'
+import { configuration, decode, entry, members, ScriptedCluster } from './scripted-cluster.js'
 
 interface Case {
   readonly law: MakeLaw
-  readonly good: (tale: Tale) => unknown
-  readonly bad: Readonly<Record<string, (tale: Tale) => unknown>>
+  readonly good: (cluster: ScriptedCluster) => unknown
+  readonly bad: Readonly<Record<string, (cluster: ScriptedCluster) => unknown>>
 }
 
 const time = clusterTime({ fastest: 1.005, clamp: 100, steps: () => 0 })
@@ -30,29 +30,29 @@ const time = clusterTime({ fastest: 1.005, clamp: 100, steps: () => 0 })
 const cases: Readonly<Record<string, Case>> = {
   'election-safety': {
     law: electionSafety,
-    good: (tale) => tale.leads('a', 1).leads('b', 2),
-    bad: { 'two leaders of a term': (tale) => tale.leads('a', 1).leads('b', 1) },
+    good: (cluster) => cluster.leads('a', 1).leads('b', 2),
+    bad: { 'two leaders of a term': (cluster) => cluster.leads('a', 1).leads('b', 1) },
   },
   'durable-votes': {
     law: durableVotes,
-    good: (tale) => tale.vote('a', 1, 'a').vote('b', 1, 'a').leads('a', 1),
+    good: (cluster) => cluster.vote('a', 1, 'a').vote('b', 1, 'a').leads('a', 1),
     bad: {
-      'its own vote alone': (tale) => tale.vote('a', 1, 'a').leads('a', 1),
-      'a vote not on disk': (tale) => tale.vote('a', 1, 'a').vote('b', 1, 'a', false).leads('a', 1),
-      'the vote of a stranger': (tale) =>
-        tale.boot('z', members('z')).vote('a', 1, 'a').vote('z', 1, 'a').leads('a', 1),
+      'its own vote alone': (cluster) => cluster.vote('a', 1, 'a').leads('a', 1),
+      'a vote not on disk': (cluster) => cluster.vote('a', 1, 'a').vote('b', 1, 'a', false).leads('a', 1),
+      'the vote of a stranger': (cluster) =>
+        cluster.boot('z', members('z')).vote('a', 1, 'a').vote('z', 1, 'a').leads('a', 1),
     },
   },
   'leader-append-only': {
     law: leaderAppendOnly,
-    good: (tale) =>
-      tale
+    good: (cluster) =>
+      cluster
         .write('a', { entries: [entry(1, 1)] })
         .write('a', { truncateFrom: 1 })
         .leads('a', 1),
     bad: {
-      'a leader that cuts': (tale) =>
-        tale
+      'a leader that cuts': (cluster) =>
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .write('a', { truncateFrom: 1 }),
@@ -60,36 +60,36 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'log-matching': {
     law: logMatching,
-    good: (tale) =>
-      tale
+    good: (cluster) =>
+      cluster
         .write('a', { entries: [entry(1, 1, 'x'), entry(2, 2)] })
         .write('b', { entries: [entry(1, 1, 'x')] }),
     bad: {
-      'other contents': (tale) =>
-        tale.write('a', { entries: [entry(1, 1, 'x')] }).write('b', { entries: [entry(1, 1, 'y')] }),
-      'another predecessor': (tale) =>
-        tale
+      'other contents': (cluster) =>
+        cluster.write('a', { entries: [entry(1, 1, 'x')] }).write('b', { entries: [entry(1, 1, 'y')] }),
+      'another predecessor': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1), entry(2, 3)] })
           .write('b', { entries: [entry(1, 2)] })
           .write('b', { entries: [entry(2, 3)] }),
-      'a hole': (tale) => tale.write('a', { entries: [entry(2, 1)] }),
-      'found otherwise at a start': (tale) =>
-        tale
+      'a hole': (cluster) => cluster.write('a', { entries: [entry(2, 1)] }),
+      'found otherwise at a start': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1, 'x')] })
           .boot('b', members('a', 'b', 'c'), 1, undefined, [entry(1, 1, 'y')]),
     },
   },
   'leader-completeness': {
     law: leaderCompleteness,
-    good: (tale) =>
-      tale
+    good: (cluster) =>
+      cluster
         .leads('a', 2)
         .write('a', { entries: [entry(1, 2)] })
         .commits('a', 1)
         .leads('b', 1),
     bad: {
-      'a later leader without a committed entry': (tale) =>
-        tale
+      'a later leader without a committed entry': (cluster) =>
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .commits('a', 1)
@@ -98,78 +98,78 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'state-machine-safety': {
     law: stateMachineSafety,
-    good: (tale) => {
-      tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
-      tale.watch.committed('a', 1, 1)
-      tale.watch.applied('a', 1, 7)
+    good: (cluster) => {
+      cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+      cluster.laws.committed('a', 1, 1)
+      cluster.laws.applied('a', 1, 7)
     },
     bad: {
-      'two entries at one place': (tale) =>
-        tale
+      'two entries at one place': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1)] })
           .write('b', { entries: [entry(1, 2)] })
           .commits('a', 1)
           .commits('b', 1),
-      'two states after one entry': (tale) => {
+      'two states after one entry': (cluster) => {
         for (const [id, hash] of [
           ['a', 7],
           ['b', 8],
         ] as const) {
-          tale.write(id, { entries: [entry(1, 1)] }).commits(id, 1)
-          tale.watch.committed(id, 1, 1)
-          tale.watch.applied(id, 1, hash)
+          cluster.write(id, { entries: [entry(1, 1)] }).commits(id, 1)
+          cluster.laws.committed(id, 1, 1)
+          cluster.laws.applied(id, 1, hash)
         }
       },
-      'an entry twice': (tale) => {
-        tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
-        tale.watch.committed('a', 1, 1)
-        tale.watch.applied('a', 1, 7)
-        tale.watch.applied('a', 1, 7)
+      'an entry twice': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+        cluster.laws.committed('a', 1, 1)
+        cluster.laws.applied('a', 1, 7)
+        cluster.laws.applied('a', 1, 7)
       },
-      'not committed': (tale) => {
-        tale.write('a', { entries: [entry(1, 1)] })
-        tale.watch.applied('a', 1, 7)
+      'not committed': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1)] })
+        cluster.laws.applied('a', 1, 7)
       },
-      'handed out before it is on disk': (tale) => {
-        tale.write('a', { entries: [entry(1, 1)] }, { durable: false }).commits('a', 1)
-        tale.watch.committed('a', 1, 1)
+      'handed out before it is on disk': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1)] }, { durable: false }).commits('a', 1)
+        cluster.laws.committed('a', 1, 1)
       },
-      'S3: handed out while a snapshot is installed': (tale) => {
-        tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
-        tale.stages('a', 0, true)
-        tale.watch.committed('a', 1, 1)
+      'S3: handed out while a snapshot is installed': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+        cluster.stages('a', 0, true)
+        cluster.laws.committed('a', 1, 1)
       },
-      'back to an older snapshot': (tale) => {
-        tale.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
-        tale.watch.committed('a', 1, 2)
-        tale.watch.applied('a', 1, 7)
-        tale.watch.applied('a', 2, 8)
-        tale.watch.installed('a', { index: 1, term: 1, time: 0 }, members('a'), 7)
+      'back to an older snapshot': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
+        cluster.laws.committed('a', 1, 2)
+        cluster.laws.applied('a', 1, 7)
+        cluster.laws.applied('a', 2, 8)
+        cluster.laws.installed('a', { index: 1, term: 1, time: 0 }, members('a'), 7)
       },
     },
   },
   'durable-quorum': {
     law: durableQuorum,
-    good: (tale) =>
-      tale
+    good: (cluster) =>
+      cluster
         .leads('a', 1)
         .write('a', { entries: [entry(1, 1)] })
         .write('b', { entries: [entry(1, 1)] })
         .commits('a', 1),
     bad: {
-      'one disk of three': (tale) =>
-        tale
+      'one disk of three': (cluster) =>
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .commits('a', 1),
-      'a write without its sync': (tale) =>
-        tale
+      'a write without its sync': (cluster) =>
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .write('b', { entries: [entry(1, 1)] }, { durable: false })
           .commits('a', 1),
-      'L1: an entry of an old term': (tale) =>
-        tale
+      'L1: an entry of an old term': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1)] })
           .write('b', { entries: [entry(1, 1)] })
           .leads('a', 2)
@@ -178,16 +178,17 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'disk-before-word': {
     law: diskBeforeWord,
-    good: (tale) => tale.vote('b', 1, 'a').sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
+    good: (cluster) =>
+      cluster.vote('b', 1, 'a').sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
     bad: {
-      'E1: a vote': (tale) =>
-        tale.vote('b', 1, 'a', false).sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
-      'a vote for another': (tale) =>
-        tale.vote('b', 1, 'c').sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
-      'E4: a request': (tale) =>
-        tale.sends({ type: 'vote', from: 'a', to: 'b', lastIndex: 0, lastTerm: 0, transfer: false }),
-      'an acknowledgement': (tale) =>
-        tale
+      'E1: a vote': (cluster) =>
+        cluster.vote('b', 1, 'a', false).sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
+      'a vote for another': (cluster) =>
+        cluster.vote('b', 1, 'c').sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
+      'E4: a request': (cluster) =>
+        cluster.sends({ type: 'vote', from: 'a', to: 'b', lastIndex: 0, lastTerm: 0, transfer: false }),
+      'an acknowledgement': (cluster) =>
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .write('b', { hardState: { term: 1, vote: undefined } })
@@ -197,155 +198,159 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'hard-state': {
     law: hardState,
-    good: (tale) => tale.vote('a', 1, 'b').vote('a', 2, 'c'),
+    good: (cluster) => cluster.vote('a', 1, 'b').vote('a', 2, 'c'),
     bad: {
-      'a term goes back': (tale) => tale.vote('a', 2, 'b').vote('a', 1, 'b'),
-      'E3: another vote in the term': (tale) => tale.vote('a', 1, 'b').vote('a', 1, 'c'),
-      'a vote forgotten at a start': (tale) => tale.vote('a', 1, 'b').boot('a', members('a', 'b', 'c'), 1),
-      'a log shorter than what was durable': (tale) =>
-        tale
+      'a term goes back': (cluster) => cluster.vote('a', 2, 'b').vote('a', 1, 'b'),
+      'E3: another vote in the term': (cluster) => cluster.vote('a', 1, 'b').vote('a', 1, 'c'),
+      'a vote forgotten at a start': (cluster) =>
+        cluster.vote('a', 1, 'b').boot('a', members('a', 'b', 'c'), 1),
+      'a log shorter than what was durable': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1), entry(2, 1)] })
           .boot('a', members('a', 'b', 'c'), 1, undefined, [entry(1, 1)]),
     },
   },
   'orderly-indexes': {
     law: orderlyIndexes,
-    good: (tale) =>
-      tale
+    good: (cluster) =>
+      cluster
         .leads('a', 1)
         .write('a', { entries: [entry(1, 1)] })
         .commits('a', 1),
     bad: {
-      'a term goes back': (tale) => tale.leads('a', 2).leads('a', 1),
-      'leads one term twice': (tale) => tale.leads('a', 2).leads('a', 2),
-      'a commit goes back': (tale) =>
-        tale
+      'a term goes back': (cluster) => cluster.leads('a', 2).leads('a', 1),
+      'leads one term twice': (cluster) => cluster.leads('a', 2).leads('a', 2),
+      'a commit goes back': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1), entry(2, 1)] })
           .commits('a', 2)
           .commits('a', 1),
-      'L4: cuts what is committed': (tale) =>
-        tale
+      'L4: cuts what is committed': (cluster) =>
+        cluster
           .write('a', { entries: [entry(1, 1)] })
           .commits('a', 1)
           .write('a', { truncateFrom: 1 }),
-      'a hole in what is handed out': (tale) => {
-        tale.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
-        tale.watch.committed('a', 2, 2)
+      'a hole in what is handed out': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
+        cluster.laws.committed('a', 2, 2)
       },
     },
   },
   'acknowledged-writes': {
     law: acknowledgedWrites,
-    good: (tale) => {
-      tale
+    good: (cluster) => {
+      cluster
         .leads('a', 1)
         .write('a', { entries: [entry(1, 1)] })
         .commits('a', 1)
-      tale.watch.acknowledged({ index: 1, term: 1, key: 0 })
-      tale.watch.finish()
+      cluster.laws.acknowledged({ index: 1, term: 1, key: 0 })
+      cluster.laws.finish()
     },
     bad: {
-      'not committed': (tale) => tale.watch.acknowledged({ index: 1, term: 1, key: 0 }),
-      'a leader without it': (tale) => {
-        tale
+      'not committed': (cluster) => cluster.laws.acknowledged({ index: 1, term: 1, key: 0 }),
+      'a leader without it': (cluster) => {
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .commits('a', 1)
-        tale.watch.acknowledged({ index: 1, term: 1, key: 0 })
-        tale.leads('b', 2)
+        cluster.laws.acknowledged({ index: 1, term: 1, key: 0 })
+        cluster.leads('b', 2)
       },
     },
   },
   'committed-configuration': {
     law: committedConfiguration(decode),
-    good: (tale) => {
-      tale
+    good: (cluster) => {
+      cluster
         .leads('a', 1)
         .write('a', { entries: [entry(1, 1)] })
         .commits('a', 1)
-      tale.write('a', { entries: [configuration(2, 1, members('a', 'b'))] })
-      tale.watch.membership('a', members('a', 'b'))
+      cluster.write('a', { entries: [configuration(2, 1, members('a', 'b'))] })
+      cluster.laws.membership('a', members('a', 'b'))
     },
     bad: {
-      'M1: before an entry of the own term': (tale) =>
-        tale.leads('a', 1).write('a', { entries: [configuration(1, 1, members('a', 'b'))] }),
-      'M3: two at once': (tale) => {
-        tale
+      'M1: before an entry of the own term': (cluster) =>
+        cluster.leads('a', 1).write('a', { entries: [configuration(1, 1, members('a', 'b'))] }),
+      'M3: two at once': (cluster) => {
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .commits('a', 1)
-        tale.write('a', { entries: [configuration(2, 1, members('a', 'b'))] })
-        tale.write('a', { entries: [configuration(3, 1, members('a'))] })
+        cluster.write('a', { entries: [configuration(2, 1, members('a', 'b'))] })
+        cluster.write('a', { entries: [configuration(3, 1, members('a'))] })
       },
-      'M4: two voters at once': (tale) => {
-        tale
+      'M4: two voters at once': (cluster) => {
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1)] })
           .commits('a', 1)
-        tale.write('a', { entries: [configuration(2, 1, members('a'))] })
+        cluster.write('a', { entries: [configuration(2, 1, members('a'))] })
       },
-      'M2: acts on another one than its log says': (tale) => tale.watch.membership('a', members('a', 'b')),
+      'M2: acts on another one than its log says': (cluster) =>
+        cluster.laws.membership('a', members('a', 'b')),
     },
   },
   'cluster-time': {
     law: time,
-    good: (tale) =>
-      tale
+    good: (cluster) =>
+      cluster
         .leads('a', 1)
         .write('a', { entries: [entry(1, 1, '', 10)] }, { at: 0 })
         .write('a', { entries: [entry(2, 1, '', 1010)] }, { at: 1_000_000 })
         .commits('a', 2),
     bad: {
-      'CT1: goes back': (tale) =>
-        tale.leads('a', 1).write('a', { entries: [entry(1, 1, '', 10), entry(2, 1, '', 9)] }),
-      'runs ahead of real time': (tale) =>
-        tale
+      'CT1: goes back': (cluster) =>
+        cluster.leads('a', 1).write('a', { entries: [entry(1, 1, '', 10), entry(2, 1, '', 9)] }),
+      'runs ahead of real time': (cluster) =>
+        cluster
           .leads('a', 1)
           .write('a', { entries: [entry(1, 1, '', 10)] }, { at: 0 })
           .write('a', { entries: [entry(2, 1, '', 1020)] }, { at: 1_000_000 })
           .commits('a', 2),
-      'CT5: beyond what an answer had promised': (tale) => {
-        tale.leads('a', 1)
-        tale.watch.served({ member: 'a', index: 0, time: 10, sentAt: 0, floor: 0 })
-        tale.write('a', { entries: [entry(1, 1, '', 1020)] }, { at: 1_000_000 }).commits('a', 1)
+      'CT5: beyond what an answer had promised': (cluster) => {
+        cluster.leads('a', 1)
+        cluster.laws.served({ member: 'a', index: 0, time: 10, sentAt: 0, floor: 0 })
+        cluster.write('a', { entries: [entry(1, 1, '', 1020)] }, { at: 1_000_000 }).commits('a', 1)
       },
-      'no whole milliseconds': (tale) => tale.leads('a', 1).write('a', { entries: [entry(1, 1, '', 1.5)] }),
+      'no whole milliseconds': (cluster) =>
+        cluster.leads('a', 1).write('a', { entries: [entry(1, 1, '', 1.5)] }),
     },
   },
   'snapshot-pieces': {
     law: snapshotPieces,
-    good: (tale) => tale.stages('a', 0).stages('a', 8).stages('a', 0).stages('b', 0).stages('a', 8, true),
+    good: (cluster) =>
+      cluster.stages('a', 0).stages('a', 8).stages('a', 0).stages('b', 0).stages('a', 8, true),
     bad: {
-      'S4: a piece is left out': (tale) => tale.stages('a', 0).stages('a', 16),
-      'S4: a piece comes twice': (tale) => tale.stages('a', 0).stages('a', 8).stages('a', 8),
-      'S4: the first piece is missing': (tale) => tale.stages('a', 8),
+      'S4: a piece is left out': (cluster) => cluster.stages('a', 0).stages('a', 16),
+      'S4: a piece comes twice': (cluster) => cluster.stages('a', 0).stages('a', 8).stages('a', 8),
+      'S4: the first piece is missing': (cluster) => cluster.stages('a', 8),
     },
   },
   'fresh-reads': {
     law: freshReads,
-    good: (tale) => {
-      tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
-      tale.watch.served({ member: 'a', index: 1, time: 0, sentAt: 0, floor: 1 })
+    good: (cluster) => {
+      cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+      cluster.laws.served({ member: 'a', index: 1, time: 0, sentAt: 0, floor: 1 })
     },
     bad: {
-      'R2: older than an acknowledged write': (tale) => {
-        tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
-        tale.watch.served({ member: 'a', index: 0, time: 0, sentAt: 0, floor: 1 })
+      'R2: older than an acknowledged write': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+        cluster.laws.served({ member: 'a', index: 0, time: 0, sentAt: 0, floor: 1 })
       },
-      'of what is not committed': (tale) =>
-        tale.watch.served({ member: 'a', index: 1, time: 0, sentAt: 0, floor: 0 }),
+      'of what is not committed': (cluster) =>
+        cluster.laws.served({ member: 'a', index: 1, time: 0, sentAt: 0, floor: 0 }),
     },
   },
 }
 
 describe.each(Object.entries(cases))('%s', (name, { law, good, bad }) => {
   test('holds', () => {
-    expect(() => good(new Tale(law))).not.toThrow()
+    expect(() => good(new ScriptedCluster(law))).not.toThrow()
   })
   test.each(Object.entries(bad))('broken by: %s', (_, run) => {
     let caught: unknown
     try {
-      run(new Tale(law))
+      run(new ScriptedCluster(law))
     } catch (error) {
       caught = error
     }
@@ -354,5 +359,5 @@ describe.each(Object.entries(cases))('%s', (name, { law, good, bad }) => {
 })
 
 test('no member is accused of a lost disk', () => {
-  expect(() => new Tale(electionSafety).watch.accused('a', 2, 1)).toThrow('no disk was rolled back')
+  expect(() => new ScriptedCluster(electionSafety).laws.accused('a', 2, 1)).toThrow('no disk was rolled back')
 })

@@ -1,6 +1,6 @@
 // Rule: leader append-only. While it leads, a member never removes or replaces an entry of its own log.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'leader-append-only'

@@ -2,7 +2,7 @@
 
 import { equalBytes } from '@latchkey/base'
 import type { Entry } from '@latchkey/raft/core'
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'log-matching'

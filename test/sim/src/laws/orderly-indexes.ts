@@ -1,7 +1,7 @@
 // Rule: within one life of a member its term, commit index and applied index never go back, and snapshot <=
 // applied <= commit <= last.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'orderly-indexes'

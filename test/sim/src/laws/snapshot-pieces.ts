@@ -1,6 +1,6 @@
 // Rule: the pieces of a snapshot are handed over in their order, without a gap (S4).
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
 const name = 'snapshot-pieces'

@@ -1,13 +1,13 @@
 // Rule: state-machine safety. All members commit the same entry at an index, apply each once and in order,
 // and hold the same state after it.
 
-import { LawBroken } from './broken.js'
+import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
-import type { Ledger, MemberRecord } from './ledger.js'
+import type { ObservedCluster, ObservedMember } from './observed-cluster.js'
 
 const name = 'state-machine-safety'
 
-export const stateMachineSafety: MakeLaw = (ledger) => {
+export const stateMachineSafety: MakeLaw = (cluster) => {
   const states: number[] = []
   const same = (id: string, index: number, hash: number) => {
     const other = (states[index] ??= hash)
@@ -16,13 +16,13 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
   return {
     name,
     // By log matching the last entry stands for all before it.
-    decided: (member, commit) => agrees(ledger, member, commit),
+    decided: (member, commit) => agrees(cluster, member, commit),
     committed(member, from, to) {
       if (member.installing)
         throw new LawBroken(name, `${member.id} hands out ${from} while a snapshot is installed`)
       for (let index = from; index <= to; index++) {
-        agrees(ledger, member, index)
-        if (ledger.keeps(member, index, ledger.committed[index]?.term ?? 0)) continue
+        agrees(cluster, member, index)
+        if (cluster.keeps(member, index, cluster.committed[index]?.term ?? 0)) continue
         throw new LawBroken(name, `${member.id} is to apply ${index}, which its own disk does not hold`)
       }
     },
@@ -34,7 +34,7 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       same(member.id, index, hash)
     },
     installed(member, index, term, hash) {
-      const agreed = ledger.committed[index]?.term ?? term
+      const agreed = cluster.committed[index]?.term ?? term
       if (agreed !== term) {
         throw new LawBroken(
           name,
@@ -49,9 +49,9 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
   }
 }
 
-function agrees(ledger: Ledger, member: MemberRecord, index: number): void {
+function agrees(cluster: ObservedCluster, member: ObservedMember, index: number): void {
   const term = member.live.termAt(index)
-  const agreed = ledger.committed[index]?.term
+  const agreed = cluster.committed[index]?.term
   if (index > member.live.lastIndex || (term === undefined && index > member.live.base.index)) {
     throw new LawBroken(name, `${member.id} commits ${index}, its log ends at ${member.live.lastIndex}`)
   }

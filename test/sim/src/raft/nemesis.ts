@@ -5,13 +5,13 @@
 // be in force.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
-import { isMajority } from '../laws/ledger.js'
+import { isMajority } from '../laws/observed-cluster.js'
 import type { FaultKind } from './fault-kinds.js'
-import type { Fault } from './faults.js'
-import type { CrashPoint, RaftMember } from './member.js'
-import { chooseChange } from './membership.js'
-import { rot } from './rot.js'
-import type { RaftWorld } from './world.js'
+import type { Fault } from './draw-faults.js'
+import type { CrashPoint, RaftMember } from './raft-member.js'
+import { chooseChange } from './draw-change.js'
+import { rot } from './damage-log.js'
+import type { RaftWorld } from './raft-world.js'
 
 type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
 
@@ -183,7 +183,7 @@ export class Nemesis {
 
   #spareable(member: RaftMember): boolean {
     const whole = (id: MemberId) => id !== member.id && this.#world.find(id)?.rotten !== true
-    for (const { live, disk } of this.#world.watch.ledger.members.values()) {
+    for (const { live, disk } of this.#world.laws.observed.members.values()) {
       for (const { membership } of [live, disk]) if (!hasMajority(membership, whole)) return false
     }
     return true

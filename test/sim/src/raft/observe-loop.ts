@@ -3,10 +3,10 @@
 
 import type { Effect, MemberId, Message, PersistBatch, Raft } from '@latchkey/raft/core'
 import type { LoopObserver } from '@latchkey/raft/node'
-import type { Watch } from '../laws/watch.js'
+import type { LawChecker } from '../laws/law-checker.js'
 
 interface ObserverPorts {
-  readonly watch: Watch
+  readonly laws: LawChecker
   readonly checkInvariants: ((raft: Raft) => void) | undefined
   /** Runs a part of the laws, while the process lives. */
   judge(part: () => void): void
@@ -16,7 +16,7 @@ interface ObserverPorts {
 }
 
 export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
-  const { watch } = ports
+  const { laws } = ports
   /** The true time of the reading of the clock with which the core was called that asked for a batch. */
   const askedAt = new WeakMap<PersistBatch, number>()
   return {
@@ -25,14 +25,14 @@ export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
         for (const effect of effects)
           if (effect.type === 'persist') askedAt.set(effect.batch, ports.takenAt(raft.state.now))
         // A leader's commit index never rests on entries of this very call; a follower's may.
-        if (raft.role === 'leader') watch.decided(id, raft.commit)
+        if (raft.role === 'leader') laws.decided(id, raft.commit)
       }),
     effect: (effect) => ports.judge(() => tell(id, effect, ports, askedAt)),
-    durable: (batchId) => ports.judge(() => watch.durable(id, batchId)),
+    durable: (batchId) => ports.judge(() => laws.durable(id, batchId)),
     settled: (raft) =>
       ports.judge(() => {
-        watch.decided(id, raft.commit)
-        watch.settled(id)
+        laws.decided(id, raft.commit)
+        laws.settled(id)
         ports.checkInvariants?.(raft)
       }),
   }
@@ -41,26 +41,26 @@ export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
 function tell(
   id: MemberId,
   effect: Effect,
-  { watch, note }: ObserverPorts,
+  { laws, note }: ObserverPorts,
   askedAt: WeakMap<PersistBatch, number>,
 ): void {
   switch (effect.type) {
     case 'send':
       note(() => `${id} -> ${effect.message.to} ${describe(effect.message)}`)
-      return watch.sending(id, effect.message)
+      return laws.sending(id, effect.message)
     case 'persist':
-      return watch.persisting(id, effect.batch, askedAt.get(effect.batch) ?? 0)
+      return laws.persisting(id, effect.batch, askedAt.get(effect.batch) ?? 0)
     case 'commit':
-      return watch.committed(id, effect.from, effect.to)
+      return laws.committed(id, effect.from, effect.to)
     case 'role':
       note(() => `${id} is ${effect.role} of term ${effect.term}`)
-      return watch.role(id, effect.role, effect.term)
+      return laws.role(id, effect.role, effect.term)
     case 'membership':
-      return watch.membership(id, effect.membership)
+      return laws.membership(id, effect.membership)
     case 'stageSnapshot':
-      return watch.staged(id, effect)
+      return laws.staged(id, effect)
     case 'rolledBack':
-      return watch.accused(effect.id, effect.acknowledged, effect.holds)
+      return laws.accused(effect.id, effect.acknowledged, effect.holds)
     case 'read':
     case 'readSnapshot':
     case 'endSnapshot':

@@ -5,10 +5,10 @@
 // goes on.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
-import { NoProgress } from '../laws/broken.js'
-import { isMajority, isQuorum } from '../laws/ledger.js'
-import type { RaftMember } from './member.js'
-import type { RaftWorld } from './world.js'
+import { NoProgress } from '../laws/verdict.js'
+import { isMajority, isQuorum } from '../laws/observed-cluster.js'
+import type { RaftMember } from './raft-member.js'
+import type { RaftWorld } from './raft-world.js'
 
 const TIMEOUTS = 20
 /** How many times as long a member may take to catch up, as long as it gets on all the while. */
@@ -77,7 +77,7 @@ function heal(world: RaftWorld): readonly RaftMember[] | undefined {
 }
 
 /** A majority is enough where all agree on who belongs to the cluster; then the others die for good. */
-function chooseMajority({ members, options, random, watch }: RaftWorld): readonly MemberId[] | undefined {
+function chooseMajority({ members, options, random, laws }: RaftWorld): readonly MemberId[] | undefined {
   const views = members.map(({ view }) => view?.membership)
   const [membership] = views
   const chance = random.fork('majority')
@@ -86,7 +86,7 @@ function chooseMajority({ members, options, random, watch }: RaftWorld): readonl
   if (membership.outgoing.length > 0 || membership.learners.length > 0 || chance.chance(0.5)) return undefined
   if (options.members < 3) return undefined
   // Configurations that are only in somebody's log could come into force again.
-  const all = [...watch.ledger.members.values()].map(({ live }) => live.membership)
+  const all = [...laws.observed.members.values()].map(({ live }) => live.membership)
   const keep = [...membership.voters]
   while (keep.length > membership.voters.length / 2 + 1) keep.splice(chance.between(0, keep.length), 1)
   const has = (id: MemberId) => keep.includes(id)
@@ -97,12 +97,12 @@ function chooseMajority({ members, options, random, watch }: RaftWorld): readonl
  * Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in
  * `unsettled`.
  */
-function allThatCan({ members, watch }: RaftWorld): readonly RaftMember[] | undefined {
+function allThatCan({ members, laws }: RaftWorld): readonly RaftMember[] | undefined {
   const whole = members.filter(({ ruined, rotten }) => !ruined && !rotten)
   const has = (id: MemberId) => whole.some((member) => member.id === id)
   const possible = ({ voters, outgoing }: Membership) =>
     voters.length === 0 || (isMajority(voters, has) && (outgoing.length === 0 || isMajority(outgoing, has)))
-  for (const { live, disk } of watch.ledger.members.values()) {
+  for (const { live, disk } of laws.observed.members.values()) {
     if (!possible(live.membership) || !possible(disk.membership)) return undefined
   }
   return whole

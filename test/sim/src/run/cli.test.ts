@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { parseArgs, UsageError } from './args.js'
-import { replayCommand } from './campaign.js'
+import { replayCommand } from './many-seeds.js'
 import { exitCode, runCli } from './cli.js'
 
 async function cli(...words: string[]): Promise<{ outcome: string; text: string }> {

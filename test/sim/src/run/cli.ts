@@ -2,13 +2,13 @@
 
 import { randomInt } from 'node:crypto'
 import { runBugs } from '../bugs/runner.js'
-import type { Verdict } from '../laws/broken.js'
+import type { Verdict } from '../laws/verdict.js'
 import { scenarios } from '../scenarios/all.js'
 import { play } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
-import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './campaign.js'
-import { realModules } from '../raft/modules.js'
-import { run, type RunResult } from '../raft/run.js'
+import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './many-seeds.js'
+import { realModules } from '../raft/raft-modules.js'
+import { run, type RunResult } from '../raft/run-seed.js'
 
 export type Outcome = Verdict | 'usage' | 'missed'
 

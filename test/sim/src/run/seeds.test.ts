@@ -3,8 +3,8 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { drawOptions, PROFILES } from '../raft/options.js'
-import { realModules } from '../raft/modules.js'
-import { run } from '../raft/run.js'
+import { realModules } from '../raft/raft-modules.js'
+import { run } from '../raft/run-seed.js'
 
 const passes = async (seed: number, profile?: (typeof PROFILES)[number]) => {
   const { verdict, law, message, hash } = await run(drawOptions(seed, profile), realModules)

@@ -1,7 +1,7 @@
 // Test: a failing run becomes small, and stays failing in the same way.
 
 import { expect, test } from 'vitest'
-import { drawPlan } from '../raft/faults.js'
+import { drawPlan } from '../raft/draw-faults.js'
 import { drawOptions } from '../raft/options.js'
 import { fewer, setOption, shrink } from './shrink.js'
 

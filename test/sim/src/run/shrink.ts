@@ -1,6 +1,6 @@
 // Rule: makes a failing run small: fewer faults, then a simpler world, as long as the same thing goes wrong.
 
-import type { Fault } from '../raft/faults.js'
+import type { Fault } from '../raft/draw-faults.js'
 import type { Options } from '../raft/options.js'
 
 export interface Failing {

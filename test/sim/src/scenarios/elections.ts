@@ -7,37 +7,37 @@ const TERMS = 10
 export const elections: readonly Scenario[] = [
   {
     title: 'E1, E4: a vote that was told is not forgotten by a power loss',
-    stage: { members: 3, sync: 20_000, electionTimeout: 400 },
-    async run(stage) {
-      stage.restart()
+    cluster: { members: 3, sync: 20_000, electionTimeout: 400 },
+    async run(cluster) {
+      cluster.restart()
       // b dies while its vote for a is being synced; a word that left before is on its way. Then c asks b in
       // the same term.
-      stage.isolate('c')
-      stage.crashAt('b', { kind: 'sync', when: 'during' })
-      stage.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from === 'b')
-      await stage.until('b dies at its vote', () => !stage.member('b').isUp)
-      await stage.run(5)
-      stage.cut('a', 'b')
-      stage.mend('b', 'c')
-      stage.start('b')
-      await stage.until('c leads', () => stage.view('c').role === 'leader')
-      stage.heal()
-      await stage.runTimeouts(10)
-      await stage.mustWrite()
+      cluster.isolate('c')
+      cluster.crashAt('b', { kind: 'sync', when: 'during' })
+      cluster.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from === 'b')
+      await cluster.until('b dies at its vote', () => !cluster.member('b').isUp)
+      await cluster.run(5)
+      cluster.cut('a', 'b')
+      cluster.mend('b', 'c')
+      cluster.start('b')
+      await cluster.until('c leads', () => cluster.view('c').role === 'leader')
+      cluster.heal()
+      await cluster.runTimeouts(10)
+      await cluster.mustWrite()
     },
   },
   {
     title: 'E7: a higher term with a short log does not keep a longer log of a lower term from leading',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.isolate('b')
-      const { lastIndex } = stage.view('a')
-      for (let i = 0; i < 5; i++) stage.write('a')
-      await stage.until('c has the log', () => stage.view('c').lastIndex === lastIndex + 5)
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.isolate('b')
+      const { lastIndex } = cluster.view('a')
+      for (let i = 0; i < 5; i++) cluster.write('a')
+      await cluster.until('c has the log', () => cluster.view('c').lastIndex === lastIndex + 5)
       // b learns of a term far ahead; it cannot win it.
-      const { term } = stage.view('b')
-      stage.inject({
+      const { term } = cluster.view('b')
+      cluster.inject({
         type: 'heartbeatReply',
         group: 0,
         from: 'c',
@@ -46,211 +46,222 @@ export const elections: readonly Scenario[] = [
         round: 0,
         match: 0,
       })
-      stage.crash('a')
-      stage.mend('b', 'c')
-      await stage.until('c leads', () => stage.leader() === 'c', TERMS * stage.electionTimeout)
-      await stage.mustWrite()
+      cluster.crash('a')
+      cluster.mend('b', 'c')
+      await cluster.until('c leads', () => cluster.leader() === 'c', TERMS * cluster.electionTimeout)
+      await cluster.mustWrite()
     },
   },
   {
     title: 'E10: five members, two of which see only one other each: the leader stays',
-    stage: { members: 5 },
-    async run(stage) {
-      stage.member('a').transfer('c')
-      await stage.lead('c')
-      for (const other of ['a', 'c', 'e']) stage.cut('d', other)
-      for (const other of ['a', 'b', 'd']) stage.cut('e', other)
-      await stage.runTimeouts(10)
-      const before = stage.world.watch.counts.elections
-      await stage.run(60_000)
-      const changes = stage.world.watch.counts.elections - before
-      stage.demand(changes < 3, `${changes} leaders in 60 s`)
-      await stage.mustWrite()
+    cluster: { members: 5 },
+    async run(cluster) {
+      cluster.member('a').transfer('c')
+      await cluster.lead('c')
+      for (const other of ['a', 'c', 'e']) cluster.cut('d', other)
+      for (const other of ['a', 'b', 'd']) cluster.cut('e', other)
+      await cluster.runTimeouts(10)
+      const before = cluster.world.laws.counts.elections
+      await cluster.run(60_000)
+      const changes = cluster.world.laws.counts.elections - before
+      cluster.demand(changes < 3, `${changes} leaders in 60 s`)
+      await cluster.mustWrite()
     },
   },
   {
     title: 'E10: two members do not see each other, a third one sees both: the leader stays',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.cut('a', 'b')
-      const { term } = stage.view('a')
-      await stage.run(60_000)
-      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the leader changed')
-      await stage.mustWrite()
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.cut('a', 'b')
+      const { term } = cluster.view('a')
+      await cluster.run(60_000)
+      cluster.demand(cluster.leader() === 'a' && cluster.view('a').term === term, 'the leader changed')
+      await cluster.mustWrite()
     },
   },
   {
     title: 'E11: a leader that can send but not hear steps down, and another one serves',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.cutOneWay('b', 'a')
-      stage.cutOneWay('c', 'a')
-      await stage.until('a steps down', () => stage.view('a').role !== 'leader', 2 * stage.electionTimeout)
-      await stage.mustWrite(5 * stage.electionTimeout)
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.cutOneWay('b', 'a')
+      cluster.cutOneWay('c', 'a')
+      await cluster.until(
+        'a steps down',
+        () => cluster.view('a').role !== 'leader',
+        2 * cluster.electionTimeout,
+      )
+      await cluster.mustWrite(5 * cluster.electionTimeout)
     },
   },
   {
     title: 'E12: a member that was alone for a thousand election timeouts comes back and disturbs nobody',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.isolate('c')
-      await stage.runTimeouts(1000)
-      const { term } = stage.view('a')
-      stage.heal()
-      await stage.runTimeouts(20)
-      stage.demand(stage.leader() === 'a', 'the leader changed')
-      stage.demand(stage.view('a').term === term && stage.view('c').term === term, 'the term changed')
-      await stage.mustWrite()
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.isolate('c')
+      await cluster.runTimeouts(1000)
+      const { term } = cluster.view('a')
+      cluster.heal()
+      await cluster.runTimeouts(20)
+      cluster.demand(cluster.leader() === 'a', 'the leader changed')
+      cluster.demand(cluster.view('a').term === term && cluster.view('c').term === term, 'the term changed')
+      await cluster.mustWrite()
     },
   },
   {
     title:
       'E13, M12: a member that does not know of its removal asks for votes, and the others are not disturbed',
-    stage: { members: 4 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.isolate('d')
-      stage.member('a').change({ type: 'remove', id: 'd' })
-      await stage.settle('a')
-      await stage.runTimeouts(15)
-      const { term } = stage.view('a')
-      const forget = stage.drop(({ from, to }) => from === 'a' && to === 'd')
-      for (const other of ['a', 'b', 'c']) stage.mend('d', other)
-      await stage.run(60_000)
-      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the removed member disturbed')
+    cluster: { members: 4 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.isolate('d')
+      cluster.member('a').change({ type: 'remove', id: 'd' })
+      await cluster.settle('a')
+      await cluster.runTimeouts(15)
+      const { term } = cluster.view('a')
+      const forget = cluster.drop(({ from, to }) => from === 'a' && to === 'd')
+      for (const other of ['a', 'b', 'c']) cluster.mend('d', other)
+      await cluster.run(60_000)
+      cluster.demand(
+        cluster.leader() === 'a' && cluster.view('a').term === term,
+        'the removed member disturbed',
+      )
       forget()
     },
   },
   {
     title: 'E17: a transfer to a dead member stops the writes for an election timeout at most',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.crash('b')
-      stage.member('a').transfer('b')
-      await stage.run(stage.electionTimeout + 30)
-      const request = stage.write('a')
-      await stage.until('writes go on', () => stage.isDone(request), stage.electionTimeout)
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.crash('b')
+      cluster.member('a').transfer('b')
+      await cluster.run(cluster.electionTimeout + 30)
+      const request = cluster.write('a')
+      await cluster.until('writes go on', () => cluster.isDone(request), cluster.electionTimeout)
     },
   },
   {
     title: 'E17, E18: a transfer moves the lead, and no write is lost',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.write('a')
-      stage.member('a').transfer('c')
-      await stage.until('c leads', () => stage.leader() === 'c', stage.electionTimeout)
-      await stage.mustWrite()
-      await stage.mustRead('a')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.write('a')
+      cluster.member('a').transfer('c')
+      await cluster.until('c leads', () => cluster.leader() === 'c', cluster.electionTimeout)
+      await cluster.mustWrite()
+      await cluster.mustRead('a')
     },
   },
   {
     title: 'E18, R2: a leader that has handed over and was cut off before it knew answers no read',
-    stage: { members: 3, electionTimeout: 1000 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
-      stage.member('a').transfer('b')
-      await stage.run(2)
-      stage.isolate('a')
-      await stage.until('b leads', () => stage.view('b').role === 'leader', 300)
-      await stage.mustWrite(300)
-      const stale = stage.read('a')
-      await stage.run(50)
-      stage.demand(stage.view('a').role === 'leader', 'a knows too early')
-      stage.demand(!stage.isDone(stale), 'a stale leader answered')
-      stage.heal()
-      await stage.runTimeouts(3)
+    cluster: { members: 3, electionTimeout: 1000 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
+      cluster.member('a').transfer('b')
+      await cluster.run(2)
+      cluster.isolate('a')
+      await cluster.until('b leads', () => cluster.view('b').role === 'leader', 300)
+      await cluster.mustWrite(300)
+      const stale = cluster.read('a')
+      await cluster.run(50)
+      cluster.demand(cluster.view('a').role === 'leader', 'a knows too early')
+      cluster.demand(!cluster.isDone(stale), 'a stale leader answered')
+      cluster.heal()
+      await cluster.runTimeouts(3)
     },
   },
   {
     title: 'E20: all start at once, with timers that fire at the same instants: a leader within ten timeouts',
-    stage: { members: 5, sync: 100 },
-    async run(stage) {
-      stage.restart()
-      await stage.until('somebody leads', () => stage.leader() !== undefined, 10 * stage.electionTimeout)
-      await stage.mustWrite()
+    cluster: { members: 5, sync: 100 },
+    async run(cluster) {
+      cluster.restart()
+      await cluster.until(
+        'somebody leads',
+        () => cluster.leader() !== undefined,
+        10 * cluster.electionTimeout,
+      )
+      await cluster.mustWrite()
     },
   },
   {
     title: 'E21: one voter: leads only when its vote is on disk, and keeps its data over a restart',
-    stage: { members: 1, sync: 50_000 },
-    async run(stage) {
-      await stage.elect('a')
-      const { applied } = stage.view('a')
-      for (let i = 0; i < 5; i++) await stage.mustWrite()
-      stage.crash('a')
-      stage.start('a')
-      await stage.mustWrite()
-      await stage.mustRead('a')
-      stage.demand(stage.view('a').applied >= applied + 5, 'entries are missing')
+    cluster: { members: 1, sync: 50_000 },
+    async run(cluster) {
+      await cluster.elect('a')
+      const { applied } = cluster.view('a')
+      for (let i = 0; i < 5; i++) await cluster.mustWrite()
+      cluster.crash('a')
+      cluster.start('a')
+      await cluster.mustWrite()
+      await cluster.mustRead('a')
+      cluster.demand(cluster.view('a').applied >= applied + 5, 'entries are missing')
     },
   },
   {
     title: 'E14: a learner that is told to campaign does not',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      const learner = stage.world.recruit()
-      if (learner === undefined) stage.fail('no member to add')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      const learner = cluster.world.recruit()
+      if (learner === undefined) cluster.fail('no member to add')
       const peer = { url: 'ws://d', incarnation: 'd-1' }
-      stage.member('a').change({ type: 'add-learner', id: 'd', peer })
-      await stage.settle('a')
-      await stage.run(100)
-      const { term } = stage.view('a')
-      stage.member('a').transfer('d')
-      stage.inject({ type: 'timeoutNow', group: 0, from: 'a', to: 'd', term })
-      await stage.runTimeouts(3)
-      stage.demand(
-        stage.view('d').role === 'learner' && stage.view('a').term === term,
+      cluster.member('a').change({ type: 'add-learner', id: 'd', peer })
+      await cluster.settle('a')
+      await cluster.run(100)
+      const { term } = cluster.view('a')
+      cluster.member('a').transfer('d')
+      cluster.inject({ type: 'timeoutNow', group: 0, from: 'a', to: 'd', term })
+      await cluster.runTimeouts(3)
+      cluster.demand(
+        cluster.view('d').role === 'learner' && cluster.view('a').term === term,
         'the learner campaigned',
       )
     },
   },
   {
     title: 'T1, R2: a leader that was blocked for ten timeouts answers nothing as leader when it wakes',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
-      stage.pause('a', 10 * stage.electionTimeout)
-      await stage.run(1)
-      const stale = stage.read('a')
-      await stage.until('another leads', () => stage.leader() !== 'a', 9 * stage.electionTimeout)
-      await stage.mustWrite()
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
+      cluster.pause('a', 10 * cluster.electionTimeout)
+      await cluster.run(1)
+      const stale = cluster.read('a')
+      await cluster.until('another leads', () => cluster.leader() !== 'a', 9 * cluster.electionTimeout)
+      await cluster.mustWrite()
       // The laws judge the read: it may be refused, or reflect the write.
-      await stage.runTimeouts(15)
-      stage.demand(stage.answer(stale) !== undefined, 'the read was never answered')
+      await cluster.runTimeouts(15)
+      cluster.demand(cluster.answer(stale) !== undefined, 'the read was never answered')
     },
   },
   {
     title: 'T2: a follower that was blocked for ten timeouts hears what waited before it campaigns',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      const { term } = stage.view('a')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      const { term } = cluster.view('a')
       for (let round = 0; round < 5; round++) {
-        stage.pause('b', 10 * stage.electionTimeout)
-        await stage.runTimeouts(12)
+        cluster.pause('b', 10 * cluster.electionTimeout)
+        await cluster.runTimeouts(12)
       }
-      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the leader changed')
+      cluster.demand(cluster.leader() === 'a' && cluster.view('a').term === term, 'the leader changed')
     },
   },
   {
     title: 'T3: wall clocks that step by an hour change nothing',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      const { term } = stage.view('a')
-      stage.member('a').host.clock.stepWall(3_600_000)
-      stage.member('b').host.clock.stepWall(-3_600_000)
-      await stage.runTimeouts(20)
-      await stage.mustWrite()
-      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the leader changed')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      const { term } = cluster.view('a')
+      cluster.member('a').host.clock.stepWall(3_600_000)
+      cluster.member('b').host.clock.stepWall(-3_600_000)
+      await cluster.runTimeouts(20)
+      await cluster.mustWrite()
+      cluster.demand(cluster.leader() === 'a' && cluster.view('a').term === term, 'the leader changed')
     },
   },
 ]

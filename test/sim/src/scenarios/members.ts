@@ -1,12 +1,13 @@
 // Rule: directed scenarios about members, snapshots and reads.
 
 import type { MembershipChange } from '@latchkey/raft/core'
-import { peerOf } from '../raft/membership.js'
-import type { CrashPoint } from '../raft/member.js'
+import { peerOf } from '../raft/draw-change.js'
+import type { CrashPoint } from '../raft/raft-member.js'
 import type { Scenario } from './scenario.js'
-import type { Stage } from './stage.js'
+import type { ScenarioCluster } from './scenario-cluster.js'
 
-const change = (stage: Stage, at: string, what: MembershipChange): boolean => stage.member(at).change(what)
+const change = (cluster: ScenarioCluster, at: string, what: MembershipChange): boolean =>
+  cluster.member(at).change(what)
 
 const learner = (id: string): MembershipChange => ({ type: 'add-learner', id, peer: peerOf(id) })
 
@@ -17,21 +18,21 @@ const replacement = (...voters: string[]): MembershipChange => ({
   peers: Object.fromEntries(voters.map((id) => [id, peerOf(id)])),
 })
 
-async function join(stage: Stage, at: string): Promise<string> {
-  const member = stage.world.recruit()
-  if (member === undefined) return stage.fail('no member to add')
-  stage.demand(change(stage, at, learner(member.id)), `${member.id} was refused`)
-  await stage.settle(at)
-  await stage.until(
+async function join(cluster: ScenarioCluster, at: string): Promise<string> {
+  const member = cluster.world.recruit()
+  if (member === undefined) return cluster.fail('no member to add')
+  cluster.demand(change(cluster, at, learner(member.id)), `${member.id} was refused`)
+  await cluster.settle(at)
+  await cluster.until(
     `${member.id} has caught up`,
-    () => stage.view(member.id).applied === stage.view(at).lastIndex,
+    () => cluster.view(member.id).applied === cluster.view(at).lastIndex,
   )
   return member.id
 }
 
-async function promote(stage: Stage, at: string, id: string): Promise<void> {
-  await stage.until(`${id} is promoted`, () => change(stage, at, { type: 'promote', id }))
-  await stage.settle(at)
+async function promote(cluster: ScenarioCluster, at: string, id: string): Promise<void> {
+  await cluster.until(`${id} is promoted`, () => change(cluster, at, { type: 'promote', id }))
+  await cluster.settle(at)
 }
 
 type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
@@ -52,261 +53,261 @@ const CRASH_STEPS: readonly CrashStep[] = [
 export const members: readonly Scenario[] = [
   {
     title: 'M1: no change of members before an entry of the own term is committed',
-    stage: { members: 4 },
-    async run(stage) {
-      await stage.lead('a')
-      for (const other of ['c', 'd']) stage.cut('a', other)
-      stage.world.recruit()
-      stage.demand(change(stage, 'a', learner('e')), 'a good change was refused')
-      await stage.run(10)
-      stage.crash('a')
-      stage.drop(({ type, from }) => from === 'b' && type === 'append')
-      await stage.elect('b')
-      stage.demand(!change(stage, 'b', { type: 'remove', id: 'd' }), 'changed before its own commit')
+    cluster: { members: 4 },
+    async run(cluster) {
+      await cluster.lead('a')
+      for (const other of ['c', 'd']) cluster.cut('a', other)
+      cluster.world.recruit()
+      cluster.demand(change(cluster, 'a', learner('e')), 'a good change was refused')
+      await cluster.run(10)
+      cluster.crash('a')
+      cluster.drop(({ type, from }) => from === 'b' && type === 'append')
+      await cluster.elect('b')
+      cluster.demand(!change(cluster, 'b', { type: 'remove', id: 'd' }), 'changed before its own commit')
     },
   },
   {
     title: 'M3: a second change is refused while one is pending, an inherited one included',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.world.recruit()
-      const mend = stage.drop(({ type, from }) => from === 'a' && type === 'append')
-      stage.demand(change(stage, 'a', learner('d')), 'the first was refused')
-      stage.demand(!change(stage, 'a', { type: 'remove', id: 'c' }), 'two at once')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.world.recruit()
+      const mend = cluster.drop(({ type, from }) => from === 'a' && type === 'append')
+      cluster.demand(change(cluster, 'a', learner('d')), 'the first was refused')
+      cluster.demand(!change(cluster, 'a', { type: 'remove', id: 'c' }), 'two at once')
       mend()
-      await stage.settle('a')
-      stage.demand(change(stage, 'a', { type: 'remove', id: 'c' }), 'refused for ever')
-      await stage.settle('a')
-      await stage.mustWrite()
+      await cluster.settle('a')
+      cluster.demand(change(cluster, 'a', { type: 'remove', id: 'c' }), 'refused for ever')
+      await cluster.settle('a')
+      await cluster.mustWrite()
     },
   },
   {
     title: 'M4, M5, E16: a joint configuration needs both halves, and is left by itself',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      const fresh = [await join(stage, 'a'), await join(stage, 'a')]
-      for (const id of ['b', 'c']) stage.isolate(id)
-      const asked = () => change(stage, 'a', replacement('a', ...fresh))
-      await stage.until('the change is taken', asked)
-      await stage.run(stage.electionTimeout / 2)
-      stage.demand(stage.view('a').membership.outgoing.length > 0, 'left without the old half')
-      stage.heal()
-      await stage.settle('a')
-      await stage.until('it is left', () => stage.view('a').membership.outgoing.length === 0)
-      await stage.mustWrite()
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      const fresh = [await join(cluster, 'a'), await join(cluster, 'a')]
+      for (const id of ['b', 'c']) cluster.isolate(id)
+      const asked = () => change(cluster, 'a', replacement('a', ...fresh))
+      await cluster.until('the change is taken', asked)
+      await cluster.run(cluster.electionTimeout / 2)
+      cluster.demand(cluster.view('a').membership.outgoing.length > 0, 'left without the old half')
+      cluster.heal()
+      await cluster.settle('a')
+      await cluster.until('it is left', () => cluster.view('a').membership.outgoing.length === 0)
+      await cluster.mustWrite()
     },
   },
   {
     title: 'M7: two members, one removed while it is dead: nothing commits until it is back',
-    stage: { members: 2 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.crash('b')
-      change(stage, 'a', { type: 'remove', id: 'b' })
-      await stage.runTimeouts(5)
-      stage.start('b')
-      await stage.mustWrite(30 * stage.electionTimeout)
+    cluster: { members: 2 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.crash('b')
+      change(cluster, 'a', { type: 'remove', id: 'b' })
+      await cluster.runTimeouts(5)
+      cluster.start('b')
+      await cluster.mustWrite(30 * cluster.electionTimeout)
     },
   },
   {
     title:
       'M8, M9, M10: a member is added as learner, counts for nothing, and is promoted when it has caught up',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      const id = await join(stage, 'a')
-      await join(stage, 'a')
-      for (const other of ['b', 'c']) stage.isolate(other)
-      const alone = stage.write('a')
-      await stage.run(stage.electionTimeout / 2)
-      stage.demand(!stage.isDone(alone), 'a learner was counted')
-      stage.heal()
-      await stage.until('somebody leads', () => stage.leader() !== undefined)
-      await stage.mustWrite()
-      const leader = stage.leader() as string
-      await promote(stage, leader, id)
-      stage.demand(stage.view(leader).membership.voters.includes(id), 'not promoted')
-      await stage.mustWrite()
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      const id = await join(cluster, 'a')
+      await join(cluster, 'a')
+      for (const other of ['b', 'c']) cluster.isolate(other)
+      const alone = cluster.write('a')
+      await cluster.run(cluster.electionTimeout / 2)
+      cluster.demand(!cluster.isDone(alone), 'a learner was counted')
+      cluster.heal()
+      await cluster.until('somebody leads', () => cluster.leader() !== undefined)
+      await cluster.mustWrite()
+      const leader = cluster.leader() as string
+      await promote(cluster, leader, id)
+      cluster.demand(cluster.view(leader).membership.voters.includes(id), 'not promoted')
+      await cluster.mustWrite()
     },
   },
   {
     title: 'M11: a leader that is removed leads until that is committed, then another one does',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      stage.demand(change(stage, 'a', { type: 'remove', id: 'a' }), 'refused')
-      await stage.until('another leads', () => !['a', undefined].includes(stage.leader()))
-      await stage.mustWrite()
-      await stage.run(5_000)
-      stage.demand(stage.view('a').role !== 'leader', 'a leads without being a member')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.demand(change(cluster, 'a', { type: 'remove', id: 'a' }), 'refused')
+      await cluster.until('another leads', () => !['a', undefined].includes(cluster.leader()))
+      await cluster.mustWrite()
+      await cluster.run(5_000)
+      cluster.demand(cluster.view('a').role !== 'leader', 'a leads without being a member')
     },
   },
   {
     title: 'M16, M6: a change, a cut and a power loss within a second',
-    stage: { members: 5 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
-      change(stage, 'a', replacement('a', 'b', 'c'))
-      await stage.run(2)
-      stage.isolate('b')
-      stage.crash('a')
-      stage.crash('c')
-      await stage.run(300)
-      stage.start('a')
-      stage.start('c')
-      await stage.run(300)
-      stage.heal()
-      await stage.mustWrite(30 * stage.electionTimeout)
-      await stage.until('nothing is joint', () => {
-        const leader = stage.leader()
-        return leader !== undefined && stage.view(leader).membership.outgoing.length === 0
+    cluster: { members: 5 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
+      change(cluster, 'a', replacement('a', 'b', 'c'))
+      await cluster.run(2)
+      cluster.isolate('b')
+      cluster.crash('a')
+      cluster.crash('c')
+      await cluster.run(300)
+      cluster.start('a')
+      cluster.start('c')
+      await cluster.run(300)
+      cluster.heal()
+      await cluster.mustWrite(30 * cluster.electionTimeout)
+      await cluster.until('nothing is joint', () => {
+        const leader = cluster.leader()
+        return leader !== undefined && cluster.view(leader).membership.outgoing.length === 0
       })
     },
   },
   {
     title: 'M17: all three members are replaced one by one under writes',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
       for (const old of ['b', 'c', 'a']) {
-        const leader = stage.leader() as string
-        const fresh = await join(stage, leader)
-        await promote(stage, leader, fresh)
-        await stage.until('removed', () => change(stage, leader, { type: 'remove', id: old }))
-        await stage.mustWrite(30 * stage.electionTimeout)
-        stage.crash(old)
-        await stage.mustWrite(30 * stage.electionTimeout)
+        const leader = cluster.leader() as string
+        const fresh = await join(cluster, leader)
+        await promote(cluster, leader, fresh)
+        await cluster.until('removed', () => change(cluster, leader, { type: 'remove', id: old }))
+        await cluster.mustWrite(30 * cluster.electionTimeout)
+        cluster.crash(old)
+        await cluster.mustWrite(30 * cluster.electionTimeout)
       }
     },
   },
   {
     title: 'S1, S3, S8: a member behind the compaction point gets a snapshot while entries go on',
-    stage: { members: 3, member: { everyEntries: 5, chunkBytes: 16 } },
-    async run(stage) {
-      await stage.lead('a')
-      stage.isolate('c')
-      for (let i = 0; i < 20; i++) await stage.mustWrite()
-      await stage.run(100)
-      stage.heal()
-      for (let i = 0; i < 20; i++) await stage.mustWrite()
-      await stage.until('c follows', () => stage.view('c').applied === stage.view('a').lastIndex)
-      stage.demand(stage.world.watch.counts.snapshots > 0, 'no snapshot was needed')
+    cluster: { members: 3, member: { everyEntries: 5, chunkBytes: 16 } },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.isolate('c')
+      for (let i = 0; i < 20; i++) await cluster.mustWrite()
+      await cluster.run(100)
+      cluster.heal()
+      for (let i = 0; i < 20; i++) await cluster.mustWrite()
+      await cluster.until('c follows', () => cluster.view('c').applied === cluster.view('a').lastIndex)
+      cluster.demand(cluster.world.laws.counts.snapshots > 0, 'no snapshot was needed')
     },
   },
   {
     title: 'S10: the sender of a snapshot dies in the middle; the next one starts clean',
-    stage: { members: 3, member: { everyEntries: 5, chunkBytes: 16 } },
-    async run(stage) {
-      await stage.lead('a')
-      stage.isolate('c')
-      for (let i = 0; i < 20; i++) await stage.mustWrite()
-      await stage.run(100)
-      stage.heal()
-      await stage.run(8)
-      stage.crash('a')
-      await stage.mustWrite()
-      const leader = stage.leader() as string
-      await stage.until('c follows', () => stage.view('c').applied === stage.view(leader).lastIndex)
+    cluster: { members: 3, member: { everyEntries: 5, chunkBytes: 16 } },
+    async run(cluster) {
+      await cluster.lead('a')
+      cluster.isolate('c')
+      for (let i = 0; i < 20; i++) await cluster.mustWrite()
+      await cluster.run(100)
+      cluster.heal()
+      await cluster.run(8)
+      cluster.crash('a')
+      await cluster.mustWrite()
+      const leader = cluster.leader() as string
+      await cluster.until('c follows', () => cluster.view('c').applied === cluster.view(leader).lastIndex)
     },
   },
   {
     title: 'S4, S15: power loss at each step of an install leaves the old or the new state',
-    stage: { members: 3, member: { everyEntries: 5, chunkBytes: 64 } },
-    async run(stage) {
-      await stage.lead('a')
+    cluster: { members: 3, member: { everyEntries: 5, chunkBytes: 64 } },
+    async run(cluster) {
+      await cluster.lead('a')
       for (const step of CRASH_STEPS) {
-        for (let after = 0; after < 3; after++) await crashedInstall(stage, step, after)
+        for (let after = 0; after < 3; after++) await crashedInstall(cluster, step, after)
       }
     },
   },
   {
     title: 'R1: a new leader confirms no read before it has committed an entry of its own term',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
       // c does not know that the last write is committed.
-      stage.drop(({ type, to }) => to === 'c' && type === 'heartbeat')
-      await stage.mustWrite()
-      stage.crash('a')
-      stage.drop(({ type, from, to }) => type === 'append' && from === 'c' && to === 'b')
-      await stage.elect('c')
-      const early = stage.read('c')
-      await stage.run(stage.electionTimeout / 2)
-      stage.heal()
-      await stage.runTimeouts(5)
-      stage.demand(stage.answer(early) !== undefined, 'the read was never answered')
+      cluster.drop(({ type, to }) => to === 'c' && type === 'heartbeat')
+      await cluster.mustWrite()
+      cluster.crash('a')
+      cluster.drop(({ type, from, to }) => type === 'append' && from === 'c' && to === 'b')
+      await cluster.elect('c')
+      const early = cluster.read('c')
+      await cluster.run(cluster.electionTimeout / 2)
+      cluster.heal()
+      await cluster.runTimeouts(5)
+      cluster.demand(cluster.answer(early) !== undefined, 'the read was never answered')
     },
   },
   {
     title: 'R2: a leader that was cut off answers no read',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
-      stage.isolate('a')
-      await stage.until('another leads', () => !['a', undefined].includes(stage.leader()))
-      await stage.mustWrite()
-      const stale = stage.read('a')
-      await stage.runTimeouts(3)
-      stage.demand(!stage.isDone(stale), 'a stale leader answered')
-      stage.heal()
-      await stage.runTimeouts(3)
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
+      cluster.isolate('a')
+      await cluster.until('another leads', () => !['a', undefined].includes(cluster.leader()))
+      await cluster.mustWrite()
+      const stale = cluster.read('a')
+      await cluster.runTimeouts(3)
+      cluster.demand(!cluster.isDone(stale), 'a stale leader answered')
+      cluster.heal()
+      await cluster.runTimeouts(3)
     },
   },
   {
     title: 'R3, R5: answers to an older round confirm no later read',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
-      stage.read('a')
-      await stage.run(20)
-      stage.isolate('a')
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
+      cluster.read('a')
+      await cluster.run(20)
+      cluster.isolate('a')
       // Cut off, still leading: what was heard before must not confirm what is asked now.
-      const late = stage.read('a')
-      await stage.run(stage.electionTimeout / 2)
-      stage.demand(!stage.isDone(late), 'confirmed by an older round')
-      await stage.until('another leads', () => !['a', undefined].includes(stage.leader()))
-      await stage.mustWrite()
-      await stage.runTimeouts(3)
-      stage.demand(!stage.isDone(late), 'confirmed by an older round')
+      const late = cluster.read('a')
+      await cluster.run(cluster.electionTimeout / 2)
+      cluster.demand(!cluster.isDone(late), 'confirmed by an older round')
+      await cluster.until('another leads', () => !['a', undefined].includes(cluster.leader()))
+      await cluster.mustWrite()
+      await cluster.runTimeouts(3)
+      cluster.demand(!cluster.isDone(late), 'confirmed by an older round')
     },
   },
   {
     title: 'R7, R8: a follower and a learner read through their leader, also across its change',
-    stage: { members: 3 },
-    async run(stage) {
-      await stage.lead('a')
-      await stage.mustWrite()
-      const id = await join(stage, 'a')
-      await stage.mustRead('b')
-      await stage.mustRead(id)
-      stage.crash('a')
-      await stage.mustWrite()
-      await stage.mustRead(stage.leader() === 'b' ? 'c' : 'b')
-      await stage.mustRead(id)
+    cluster: { members: 3 },
+    async run(cluster) {
+      await cluster.lead('a')
+      await cluster.mustWrite()
+      const id = await join(cluster, 'a')
+      await cluster.mustRead('b')
+      await cluster.mustRead(id)
+      cluster.crash('a')
+      await cluster.mustWrite()
+      await cluster.mustRead(cluster.leader() === 'b' ? 'c' : 'b')
+      await cluster.mustRead(id)
     },
   },
 ]
 
 /** c lags behind, is to install a snapshot, and dies at that step of it. */
-async function crashedInstall(stage: Stage, step: CrashStep, after: number): Promise<void> {
-  stage.isolate('c')
-  for (let i = 0; i < 8; i++) await stage.mustWrite()
-  await stage.run(50)
-  stage.heal()
-  stage.crashAt('c', step, after)
-  await stage.run(stage.electionTimeout)
-  stage.member('c').heal()
-  stage.crash('c')
-  stage.start('c')
-  const leads = () => stage.leader() as string
-  await stage.until('c follows', () => {
-    const leader = stage.leader()
-    return leader !== undefined && stage.view('c').applied === stage.view(leads()).lastIndex
+async function crashedInstall(cluster: ScenarioCluster, step: CrashStep, after: number): Promise<void> {
+  cluster.isolate('c')
+  for (let i = 0; i < 8; i++) await cluster.mustWrite()
+  await cluster.run(50)
+  cluster.heal()
+  cluster.crashAt('c', step, after)
+  await cluster.run(cluster.electionTimeout)
+  cluster.member('c').heal()
+  cluster.crash('c')
+  cluster.start('c')
+  const leads = () => cluster.leader() as string
+  await cluster.until('c follows', () => {
+    const leader = cluster.leader()
+    return leader !== undefined && cluster.view('c').applied === cluster.view(leads()).lastIndex
   })
 }

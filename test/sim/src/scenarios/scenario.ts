@@ -1,15 +1,15 @@
 // Rule: a directed scenario: what is given, what happens, what must come out. Its title begins with the ids
 // of docs/laws.md.
 
-import type { RaftModules } from '../raft/modules.js'
-import { attempt } from '../raft/run.js'
-import type { Ending } from '../laws/broken.js'
-import { Stage, type StageOptions } from './stage.js'
+import type { RaftModules } from '../raft/raft-modules.js'
+import { attempt } from '../raft/run-seed.js'
+import type { Ending } from '../laws/verdict.js'
+import { ScenarioCluster, type ClusterOptions } from './scenario-cluster.js'
 
 export interface Scenario {
   readonly title: string
-  readonly stage: StageOptions
-  run(stage: Stage): Promise<void>
+  readonly cluster: ClusterOptions
+  run(cluster: ScenarioCluster): Promise<void>
 }
 
 export const idsOf = ({ title }: Scenario): readonly string[] =>
@@ -21,12 +21,12 @@ export function play(
   modules: RaftModules,
   mode: { readonly outerOnly?: boolean } = {},
 ): Promise<Ending> {
-  const stage = new Stage(modules, scenario.stage, mode)
-  const { world } = stage
+  const cluster = new ScenarioCluster(modules, scenario.cluster, mode)
+  const { world } = cluster
   return attempt(world, async () => {
-    await stage.found()
-    await scenario.run(stage)
+    await cluster.found()
+    await scenario.run(cluster)
     world.clients.finish()
-    world.watch.finish()
+    world.laws.finish()
   })
 }

@@ -1,7 +1,7 @@
 // Test: every directed scenario, with all laws watching.
 
 import { expect, test } from 'vitest'
-import { realModules } from '../raft/modules.js'
+import { realModules } from '../raft/raft-modules.js'
 import { scenarios } from './all.js'
 import { play } from './scenario.js'
 

@@ -2,11 +2,11 @@
 // a copy of it.
 
 import { randomInt } from 'node:crypto'
-import { drawFaults, type WholeFault } from './faults.js'
-import { type House, loadHouse } from './house.js'
+import { drawFaults, type WholeFault } from './draw-faults.js'
+import { type ProductModules, loadProduct } from './product-modules.js'
 import { drawWhole, isWholeProfile, WHOLE_PROFILES, type WholeOptions, type WholeProfile } from './options.js'
-import type { Verdict } from '../laws/broken.js'
-import { runWhole, type WholeResult } from './run.js'
+import type { Verdict } from '../laws/verdict.js'
+import { runWhole, type WholeResult } from './run-seed.js'
 
 type Print = (line: string) => void
 export type WholeOutcome = Verdict | 'usage' | 'missed'
@@ -49,15 +49,15 @@ export async function runWholeCli(words: readonly string[], print: Print): Promi
     const { runWholeBugs } = await import('./bugs/runner.js')
     return (await runWholeBugs(args.bugs, print)) ? 'pass' : 'missed'
   }
-  const { house, remove } = await loadHouse()
+  const { product, remove } = await loadProduct()
   try {
-    return await runSeeds(args, house, print)
+    return await runSeeds(args, product, print)
   } finally {
     remove()
   }
 }
 
-async function runSeeds(args: Args, house: House, print: Print): Promise<WholeOutcome> {
+async function runSeeds(args: Args, product: ProductModules, print: Print): Promise<WholeOutcome> {
   const from = args.from === -1 ? randomInt(1, 2 ** 31) : args.from
   const first = args.seed ?? from
   const last = args.seed ?? from + args.seeds - 1
@@ -66,16 +66,16 @@ async function runSeeds(args: Args, house: House, print: Print): Promise<WholeOu
   for (let seed = first; seed <= last; seed++) {
     const options = drawWhole(seed, args.profile)
     const faults = pickFaults(options, args.only)
-    const result = await runWhole(options, house, { faults, trace: args.trace > 0 })
+    const result = await runWhole(options, product, { faults, trace: args.trace > 0 })
     totals.add(result)
     if (args.seed !== undefined) printRun(result, options, args, print)
-    if (args.twice && (await runWhole(options, house, { faults })).hash !== result.hash) {
+    if (args.twice && (await runWhole(options, product, { faults })).hash !== result.hash) {
       print(`seed ${seed}: two runs, two hashes`)
       outcome = 'missed'
     }
     if (result.verdict === 'pass') continue
     outcome = result.verdict
-    await report(result, options, args, house, print)
+    await report(result, options, args, product, print)
     if (!args.keepGoing) break
   }
   for (const line of totals.lines(first)) print(line)
@@ -98,13 +98,13 @@ async function report(
   result: WholeResult,
   options: WholeOptions,
   args: Args,
-  house: House,
+  product: ProductModules,
   print: Print,
 ): Promise<void> {
   print(`seed ${result.seed} (${options.profile}): ${result.verdict}: ${result.law}`)
   print(`  ${result.message}`)
   const all = args.only ?? result.faults.map((_, i) => i)
-  const left = args.shrink ? await fewer(result, options, all, house) : all
+  const left = args.shrink ? await fewer(result, options, all, product) : all
   const list = drawFaults(options)
   for (const i of left) print(`  fault ${i}: ${JSON.stringify(list[i])}`)
   const profile = args.profile === undefined ? '' : ` --profile ${args.profile}`
@@ -118,13 +118,13 @@ async function fewer(
   result: WholeResult,
   options: WholeOptions,
   all: readonly number[],
-  house: House,
+  product: ProductModules,
 ): Promise<readonly number[]> {
   let left = all
   for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < left.length; ) {
       const rest = [...left.slice(0, at), ...left.slice(at + size)]
-      const again = await runWhole(options, house, { faults: pickFaults(options, rest) })
+      const again = await runWhole(options, product, { faults: pickFaults(options, rest) })
       if (again.verdict === result.verdict && again.law === result.law) left = rest
       else at += size
     }

@@ -1,12 +1,12 @@
 // Driver: does to the world what the list of faults says, and in the end takes it all back.
 
 import { killClient } from './clients/kill-client.js'
-import type { Deed } from './deed.js'
-import { foreignAmongOthers, foreignDirectory, forgottenVote, statesLost } from './directed.js'
+import type { FaultTarget } from './fault-target.js'
+import { foreignAmongOthers, foreignDirectory, forgottenVote, statesLost } from './directed-faults.js'
 import type { Host, MemoryConnection } from '@latchkey/raft/memory'
-import type { Station } from './members/station.js'
-import type { FaultKind, WholeFault } from './faults.js'
-import type { WholeWorld } from './world.js'
+import type { MemberServer } from './members/member-server.js'
+import type { FaultKind, WholeFault } from './draw-faults.js'
+import type { WholeWorld } from './whole-world.js'
 
 export class Nemesis {
   readonly #world: WholeWorld
@@ -19,7 +19,7 @@ export class Nemesis {
   }
 
   schedule(faults: readonly WholeFault[]): void {
-    for (const fault of faults) this.#world.ground.later(fault.at, () => this.#strike(fault))
+    for (const fault of faults) this.#world.time.later(fault.at, () => this.#strike(fault))
   }
 
   /** Everything works from now on. */
@@ -27,23 +27,23 @@ export class Nemesis {
     this.#over = true
     for (const mend of [...this.#open]) mend()
     this.#world.cuts.heal()
-    fast([...this.#world.wires.connections(), ...this.#world.dials.connections()])
-    for (const station of this.#world.stations) station.boot()
+    fast([...this.#world.memberNetwork.connections(), ...this.#world.clientNetwork.connections()])
+    for (const server of this.#world.servers) server.boot()
   }
 
   #strike(fault: WholeFault): void {
     if (this.#over) return
-    const { stations } = this.#world
-    const who = this.#station(fault.who)
-    this.#world.reach.changed(this.#world.ground.now)
+    const { servers } = this.#world
+    const who = this.#server(fault.who)
+    this.#world.reach.changed(this.#world.time.now)
     if (fault.kind === 'slowNet') this.#world.reach.end()
     this.#world.say(`fault ${fault.kind} ${who.id} ${fault.other} ${fault.millis} ms`)
-    DEEDS[fault.kind]({
+    ACTIONS[fault.kind]({
       world: this.#world,
       who,
       peer:
-        stations[
-          (stations.indexOf(who) + 1 + (fault.other % Math.max(1, stations.length - 1))) % stations.length
+        servers[
+          (servers.indexOf(who) + 1 + (fault.other % Math.max(1, servers.length - 1))) % servers.length
         ] ?? who,
       client: this.#clientHost(fault.other),
       millis: fault.millis,
@@ -54,17 +54,17 @@ export class Nemesis {
   #undo(millis: number, mend: () => void): void {
     const once = () => {
       if (!this.#open.delete(once)) return
-      this.#world.reach.changed(this.#world.ground.now)
+      this.#world.reach.changed(this.#world.time.now)
       mend()
     }
     this.#open.add(once)
-    this.#world.ground.later(millis * 1000, once)
+    this.#world.time.later(millis * 1000, once)
   }
 
-  #station(number: number): Station {
-    const { stations } = this.#world
+  #server(number: number): MemberServer {
+    const { servers } = this.#world
     const leader = number < 0 ? this.#world.leader() : undefined
-    return leader ?? (stations[Math.max(0, number) % stations.length] as Station)
+    return leader ?? (servers[Math.max(0, number) % servers.length] as MemberServer)
   }
 
   #clientHost(number: number): Host | undefined {
@@ -73,25 +73,25 @@ export class Nemesis {
   }
 }
 
-const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
-  kill: (deed) => down(deed, [deed.who], false),
-  power: (deed) => down(deed, [deed.who], true),
-  powerAll: (deed) => down(deed, deed.world.stations, true),
+const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => void>> = {
+  kill: (target) => down(target, [target.who], false),
+  power: (target) => down(target, [target.who], true),
+  powerAll: (target) => down(target, target.world.servers, true),
   pause: ({ who, undo }) => stop(who.host, false, undo),
   suspend: ({ who, undo }) => stop(who.host, true, undo),
   isolate: ({ world, who, undo }) =>
     cutOff(
       world,
       who.host,
-      world.stations.map(({ host }) => host),
+      world.servers.map(({ host }) => host),
       'both',
       undo,
     ),
   cut: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'both', undo),
   oneWay: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'out', undo),
-  reset: ({ world, who }) => reset(world.wires.connections(), who.host),
+  reset: ({ world, who }) => reset(world.memberNetwork.connections(), who.host),
   slowNet: ({ world, who, millis }) =>
-    slow([...world.wires.connections(), ...world.dials.connections()], who.host, millis),
+    slow([...world.memberNetwork.connections(), ...world.clientNetwork.connections()], who.host, millis),
   slowDisk: ({ who, millis, undo }) => {
     who.slowness = 1 + millis
     undo(() => {
@@ -107,7 +107,7 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
   // From as fast as it may be to as slow, or back, on both sides at once.
   rate: ({ world, who, client }) => {
     for (const host of [who.host, client])
-      if (host !== undefined) host.clock.drift(world.ground.now, 2 - host.clock.rate)
+      if (host !== undefined) host.clock.drift(world.time.now, 2 - host.clock.rate)
   },
   transfer: ({ world, who, peer }) => {
     const leader = world.leader() ?? who
@@ -128,23 +128,23 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
     cutOff(
       world,
       client,
-      world.stations.map(({ host }) => host),
+      world.servers.map(({ host }) => host),
       'both',
       undo,
     ),
   clientReset: ({ world, client, who }) =>
-    client && reset(world.dials.connections(), client.index % 2 === 0 ? client : who.host),
+    client && reset(world.clientNetwork.connections(), client.index % 2 === 0 ? client : who.host),
 }
 
-function down({ undo }: Deed, stations: readonly Station[], power: boolean): void {
-  for (const station of stations) {
-    if (station.host.life === undefined) continue
-    station.crash(power)
-    undo(() => station.boot())
+function down({ undo }: FaultTarget, servers: readonly MemberServer[], power: boolean): void {
+  for (const server of servers) {
+    if (server.host.life === undefined) continue
+    server.crash(power)
+    undo(() => server.boot())
   }
 }
 
-function stop(host: Host, suspend: boolean, undo: Deed['undo']): void {
+function stop(host: Host, suspend: boolean, undo: FaultTarget['undo']): void {
   host.stop(suspend)
   undo(() => host.resume(suspend))
 }
@@ -154,7 +154,7 @@ function cutOff(
   host: Host,
   others: readonly Host[],
   how: 'both' | 'out',
-  undo: Deed['undo'],
+  undo: FaultTarget['undo'],
 ): void {
   const pairs = others
     .filter(({ index }) => index !== host.index)

@@ -12,9 +12,9 @@ export const WHOLE_PROFILES = [
   'snapshots',
   'members',
   'idle',
-  'lives',
+  'expiry',
   'sharing',
-  'meetings',
+  'barriers',
 ] as const
 export type WholeProfile = (typeof WHOLE_PROFILES)[number]
 export const isWholeProfile = (name: string): name is WholeProfile =>
@@ -46,7 +46,7 @@ export interface WholeOptions {
   /** A segment is made longer by so much at once. */
   readonly growBytes: number
   /** A file of the event log is closed when it has so much. */
-  readonly journalBytes: number
+  readonly eventLogBytes: number
   /** So many are kept; a watch that falls behind further is told. */
   readonly events: number
   readonly flushMillis: number
@@ -91,7 +91,7 @@ export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
     electionTimeout,
     heartbeat: Math.floor(electionTimeout / random.pick([4, 10])),
     ...drawDisk(random, torture),
-    ...drawJournal(seed),
+    ...drawEventLog(seed),
     ...drawNet(random),
     ...drawLoad(random, profile),
   }
@@ -111,10 +111,10 @@ function drawDisk(random: Random, torture: boolean) {
 }
 
 /** From a stream of its own. */
-function drawJournal(seed: number) {
+function drawEventLog(seed: number) {
   const random = seededRandom(`whole-journal/${seed}`)
   return {
-    journalBytes: random.pick([300, 1_000, 5_000, 1_000_000]),
+    eventLogBytes: random.pick([300, 1_000, 5_000, 1_000_000]),
     events: random.pick([20, 60, 200, ALL_EVENTS, ALL_EVENTS, ALL_EVENTS]),
   }
 }
@@ -140,7 +140,7 @@ function drawLoad(random: Random, profile: WholeProfile) {
     // Idle: longer than leases and sessions, so that nothing happens for a while and much runs out.
     // Meetings: also so seldom that a party waits alone when its session ends.
     think:
-      profile === 'idle' ? 20_000 : random.pick(profile === 'meetings' ? [20, 200, 1_500] : [20, 60, 200]),
+      profile === 'idle' ? 20_000 : random.pick(profile === 'barriers' ? [20, 200, 1_500] : [20, 60, 200]),
     faults: profile === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),
   }
 }

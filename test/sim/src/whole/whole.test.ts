@@ -6,18 +6,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wholeBugs } from './bugs/all.js'
 import { huntWhole } from './bugs/runner.js'
 import { checkChange } from '../run/changed-packages.js'
-import { type LoadedHouse, loadHouse } from './house.js'
+import { type LoadedProduct, loadProduct } from './product-modules.js'
 import { drawWhole, WHOLE_PROFILES } from './options.js'
-import { runWhole } from './run.js'
+import { runWhole } from './run-seed.js'
 
-let loaded: LoadedHouse
+let loaded: LoadedProduct
 beforeAll(async () => {
-  loaded = await loadHouse()
+  loaded = await loadProduct()
 })
 afterAll(() => loaded.remove())
 
 const outcome = async (seed: number, profile: (typeof WHOLE_PROFILES)[number]) => {
-  const { verdict, law, message } = await runWhole(drawWhole(seed, profile), loaded.house)
+  const { verdict, law, message } = await runWhole(drawWhole(seed, profile), loaded.product)
   return verdict === 'pass'
     ? 'pass'
     : `${verdict}: ${law}: ${message}; npm run sim -- --whole --seed ${seed} --profile ${profile}`
@@ -37,12 +37,12 @@ describe.each(WHOLE_PROFILES)('D8 A10 K6 C2: the wiring of production under %s',
 test('the same seed is the same run, to the byte', async () => {
   for (const profile of ['kv', 'renewing', 'waiters'] as const) {
     const [first, second] = [
-      await runWhole(drawWhole(5, profile), loaded.house),
-      await runWhole(drawWhole(5, profile), loaded.house),
+      await runWhole(drawWhole(5, profile), loaded.product),
+      await runWhole(drawWhole(5, profile), loaded.product),
     ]
     expect(second.hash).toBe(first.hash)
     expect(first.events).toBeGreaterThan(1_000)
-    expect((await runWhole(drawWhole(6, profile), loaded.house)).hash).not.toBe(first.hash)
+    expect((await runWhole(drawWhole(6, profile), loaded.product)).hash).not.toBe(first.hash)
   }
 })
 
@@ -50,14 +50,14 @@ describe("M22 C30: the directory of another cluster at a member's address", () =
   test.each(['foreignDirectory', 'foreignAmongOthers'] as const)(
     '%s: no client is served by it',
     async (kind) => {
-      const another = await loadHouse()
+      const another = await loadProduct()
       try {
         for (const seed of [1, 2, 3]) {
           const options = { ...drawWhole(seed, 'kv'), members: 3 }
           const faults = [{ at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 }]
-          const { verdict, message } = await runWhole(options, loaded.house, {
+          const { verdict, message } = await runWhole(options, loaded.product, {
             faults,
-            foreignHouse: another.house,
+            foreignProduct: another.product,
           })
           expect([verdict, message]).toEqual(['pass', ''])
         }
@@ -93,6 +93,6 @@ describe('known bugs', () => {
     ['C30', 'a client asks the other addresses, and does not mind what they say'],
   ])('%s: noticed: %s', async (_, name) => {
     const bug = wholeBugs.find((one) => one.name === name)
-    expect(bug && (await huntWhole(bug, loaded.house)).seed).toBeDefined()
+    expect(bug && (await huntWhole(bug, loaded.product)).seed).toBeDefined()
   })
 })

@@ -3,21 +3,21 @@
 import type { WholeBug } from './bug.js'
 import { clientBugs } from './client-bugs.js'
 import { clusterBugs } from './cluster-bugs.js'
-import { journalBugs } from './journal-bugs.js'
-import { lifeBugs } from './life-bugs.js'
+import { eventLogBugs } from './event-log-bugs.js'
+import { expiryBugs } from './expiry-bugs.js'
 import { ruleBugs, timeBugs } from './lock-bugs.js'
-import { sharedBugs } from './shared-bugs.js'
-import { meetingBugs } from './meeting-bugs.js'
+import { sharedLockBugs } from './shared-lock-bugs.js'
+import { barrierBugs } from './barrier-bugs.js'
 import { storeBugs } from './store-bugs.js'
 
 export const wholeBugs: readonly WholeBug[] = [
   ...timeBugs,
   ...ruleBugs,
-  ...sharedBugs,
+  ...sharedLockBugs,
   ...clientBugs,
   ...clusterBugs,
   ...storeBugs,
-  ...journalBugs,
-  ...lifeBugs,
-  ...meetingBugs,
+  ...eventLogBugs,
+  ...expiryBugs,
+  ...barrierBugs,
 ]

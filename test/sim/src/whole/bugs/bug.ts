@@ -2,7 +2,7 @@
 // it must be noticed.
 
 import { type Change, fileAt, type Patch } from '../../run/changed-packages.js'
-import type { WholeFault } from '../faults.js'
+import type { WholeFault } from '../draw-faults.js'
 import type { WholeOptions, WholeProfile } from '../options.js'
 
 export interface WholeBug {

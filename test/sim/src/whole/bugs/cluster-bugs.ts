@@ -3,7 +3,7 @@
 
 import type * as oneCluster from '../../../../../packages/raft/dist/node/wrong-cluster-check.js'
 import { replaced } from '../../run/changed-packages.js'
-import type { WholeFault } from '../faults.js'
+import type { WholeFault } from '../draw-faults.js'
 import { edit, type WholeBug } from './bug.js'
 
 const SCENE = { members: 3, embedded: 0, clients: 2, electionTimeout: 300, heartbeat: 75 } as const

@@ -1,10 +1,10 @@
 // Driver: puts each known bug into a copy of the compiled packages and looks whether the simulator notices.
 
 import { PatchMisfit } from '../../run/changed-packages.js'
-import { needsForeign } from '../faults.js'
-import { type House, loadHouse } from '../house.js'
+import { needsForeign } from '../draw-faults.js'
+import { type ProductModules, loadProduct } from '../product-modules.js'
 import { drawWhole, type WholeOptions } from '../options.js'
-import { runWhole, type WholeMode } from '../run.js'
+import { runWhole, type WholeMode } from '../run-seed.js'
 import { wholeBugs } from './all.js'
 import type { WholeBug } from './bug.js'
 
@@ -23,20 +23,20 @@ const optionsFor = (bug: WholeBug, seed: number): WholeOptions => ({
 const modeOf = ({ faults }: WholeBug): WholeMode => (faults === undefined ? {} : { faults })
 
 /** The first seed that fails with the bug and passes without it. */
-export async function huntWhole(bug: WholeBug, real: House): Promise<WholeCatch> {
-  const loaded = [await loadHouse(bug.changes)]
-  const another = async (changes: WholeBug['changes']): Promise<House | undefined> => {
+export async function huntWhole(bug: WholeBug, real: ProductModules): Promise<WholeCatch> {
+  const loaded = [await loadProduct(bug.changes)]
+  const another = async (changes: WholeBug['changes']): Promise<ProductModules | undefined> => {
     if (!needsForeign(bug.faults)) return undefined
-    loaded.push(await loadHouse(changes))
-    return loaded.at(-1)?.house
+    loaded.push(await loadProduct(changes))
+    return loaded.at(-1)?.product
   }
   try {
-    const house = loaded[0]?.house as House
-    const broken = { ...modeOf(bug), foreignHouse: await another(bug.changes) }
-    const sound = { ...modeOf(bug), foreignHouse: await another([]) }
+    const product = loaded[0]?.product as ProductModules
+    const broken = { ...modeOf(bug), foreignProduct: await another(bug.changes) }
+    const sound = { ...modeOf(bug), foreignProduct: await another([]) }
     for (let seed = 1; seed <= bug.seeds; seed++) {
       const options = optionsFor(bug, seed)
-      const { verdict, law } = await runWhole(options, house, broken)
+      const { verdict, law } = await runWhole(options, product, broken)
       if (verdict === 'pass' || (await runWhole(options, real, sound)).verdict !== 'pass') continue
       return { bug, seed, how: `${verdict}: ${law}` }
     }
@@ -53,10 +53,10 @@ export async function runWholeBugs(name: string, print: (line: string) => void):
     print(`no bug is called ${name}`)
     return false
   }
-  const { house, remove } = await loadHouse()
+  const { product, remove } = await loadProduct()
   let missed = 0
   try {
-    for (const bug of chosen) if (!(await tell(bug, house, print))) missed++
+    for (const bug of chosen) if (!(await tell(bug, product, print))) missed++
   } finally {
     remove()
   }
@@ -64,7 +64,7 @@ export async function runWholeBugs(name: string, print: (line: string) => void):
   return missed === 0
 }
 
-async function tell(bug: WholeBug, real: House, print: (line: string) => void): Promise<boolean> {
+async function tell(bug: WholeBug, real: ProductModules, print: (line: string) => void): Promise<boolean> {
   const name = bug.name.padEnd(60)
   try {
     const { seed, how } = await huntWhole(bug, real)

@@ -2,10 +2,10 @@
 // its place.
 
 import type { Host } from '@latchkey/raft/memory'
-import type { WholeWorld } from '../world.js'
+import type { WholeWorld } from '../whole-world.js'
 
 export function killClient(world: WholeWorld, host: Host): void {
-  for (const connection of world.dials.connections()) {
+  for (const connection of world.clientNetwork.connections()) {
     if (connection.hostOf(0) === host.index) connection.end(0)
   }
   world.restartClient(host)

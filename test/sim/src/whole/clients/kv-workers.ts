@@ -1,9 +1,9 @@
 // Driver: workloads on keys: all kinds of calls with a word of their own each, sequences, watches.
 
 import type { WatchEvent } from '@latchkey/protocol'
-import { WatchStory } from '../judge/ledger.js'
+import { WatchHistory } from '../laws/sequences-and-watches.js'
 import { ALL_EVENTS } from '../options.js'
-import type { Client } from './crew.js'
+import type { Client } from './client.js'
 
 export const KEY_PREFIX = 'kv/'
 const MERGED = 'm/'
@@ -13,46 +13,46 @@ export const keyNames = (count: number): string[] =>
 export const mergedNames = [`${KEY_PREFIX}${MERGED}0`]
 
 export async function keysWorker(client: Client): Promise<void> {
-  const { desk, random } = client
-  const keys = keyNames(desk.options.keys)
+  const { records, random } = client
+  const keys = keyNames(records.options.keys)
   while (await client.goesOn()) {
     await anyCall(client, random.pick(keys))
   }
 }
 
-async function anyCall({ name, store, random, desk }: Client, key: string): Promise<void> {
-  const word = desk.word()
+async function anyCall({ name, store, random, records }: Client, key: string): Promise<void> {
+  const word = records.word()
   const timeout = random.pick([300, 1_000, 5_000])
   const signal = random.chance(0.03) ? abortedSoon() : undefined
   const options = { timeout, signal }
   switch (random.between(0, 9)) {
     case 0:
     case 1:
-      await desk.record(name, key, 'put', { word }, () => store.put(key, word, options))
+      await records.record(name, key, 'put', { word }, () => store.put(key, word, options))
       return
     case 2:
-      await desk.record(name, key, 'getAndPut', { word }, () => store.getAndPut(key, word, options))
+      await records.record(name, key, 'getAndPut', { word }, () => store.getAndPut(key, word, options))
       return
     case 3:
-      await desk.record(name, key, 'putIfAbsent', { word }, () => store.putIfAbsent(key, word, options))
+      await records.record(name, key, 'putIfAbsent', { word }, () => store.putIfAbsent(key, word, options))
       return
     case 4:
-      await desk.record(name, key, 'delete', {}, () => store.delete(key, options))
+      await records.record(name, key, 'delete', {}, () => store.delete(key, options))
       return
     case 5:
-      await desk.record(name, key, 'merge', { word }, () => store.merge(key, word, options))
+      await records.record(name, key, 'merge', { word }, () => store.merge(key, word, options))
       return
     case 6: {
-      const seen = await desk.record(name, key, 'get', {}, () => store.get(key, { timeout }))
+      const seen = await records.record(name, key, 'get', {}, () => store.get(key, { timeout }))
       if (seen.end === Number.POSITIVE_INFINITY) return
       const expect = seen.result as string | undefined
-      await desk.record(name, key, 'cas', { word, expect }, () =>
+      await records.record(name, key, 'cas', { word, expect }, () =>
         store.compareAndPut(key, expect, word, options),
       )
       return
     }
     default:
-      await desk.record(name, key, 'get', {}, () => store.get(key, { timeout }))
+      await records.record(name, key, 'get', {}, () => store.get(key, { timeout }))
   }
 }
 
@@ -65,25 +65,25 @@ function abortedSoon(): AbortSignal {
 
 /** Only appends: the value itself is the ledger. */
 export async function mergeWorker(client: Client): Promise<void> {
-  const { name, store, random, desk } = client
+  const { name, store, random, records } = client
   while (await client.goesOn()) {
     const [key = ''] = mergedNames
-    const word = desk.word()
+    const word = records.word()
     if (random.chance(0.8))
-      await desk.record(name, key, 'merge', { word }, () => store.merge(key, word, { timeout: 2_000 }))
-    else await desk.record(name, key, 'get', {}, () => store.get(key, { timeout: 2_000 }))
+      await records.record(name, key, 'merge', { word }, () => store.merge(key, word, { timeout: 2_000 }))
+    else await records.record(name, key, 'get', {}, () => store.get(key, { timeout: 2_000 }))
   }
 }
 
 export async function sequenceWorker(client: Client): Promise<void> {
-  const { store, random, desk } = client
+  const { store, random, records } = client
   while (await client.goesOn()) {
-    const call = desk.ground.instant()
+    const call = records.time.instant()
     try {
       const { start, end } = await store.getSequence('seq', random.between(1, 9), { timeout: 2_000 })
-      desk.sequences.given('seq', start, end, call, desk.ground.instant())
+      records.sequences.given('seq', start, end, call, records.time.instant())
     } catch (error) {
-      desk.fault(error)
+      records.fault(error)
     }
   }
 }
@@ -93,18 +93,18 @@ export async function sequenceWorker(client: Client): Promise<void> {
  * behind begins anew.
  */
 export async function watchWorker(client: Client): Promise<void> {
-  const { desk, store } = client
+  const { records, store } = client
   let story = newStory(client)
   for (;;) {
     try {
       const from = story.revision === 0 ? undefined : story.revision + 1
       for await (const event of store.watch({ prefix: KEY_PREFIX, from })) tell(client, story, event)
     } catch (error) {
-      if (desk.options.events < ALL_EVENTS && (error as { code?: string }).code === 'ERR_COMPACTED') {
+      if (records.options.events < ALL_EVENTS && (error as { code?: string }).code === 'ERR_COMPACTED') {
         story.compacted()
         story = newStory(client)
       } else {
-        desk.fault(error)
+        records.fault(error)
         story.refused()
       }
     }
@@ -112,20 +112,20 @@ export async function watchWorker(client: Client): Promise<void> {
   }
 }
 
-function newStory(client: Client): WatchStory {
-  const story = new WatchStory(`the watch of ${client.name}`, {
+function newStory(client: Client): WatchHistory {
+  const story = new WatchHistory(`the watch of ${client.name}`, {
     died: () => client.life.dead,
     stranded: () => client.isStranded,
     untold: () => client.isUntold,
   })
-  client.desk.watches.push(story)
+  client.records.watches.push(story)
   return story
 }
 
-function tell({ desk }: Client, story: WatchStory, event: WatchEvent<'string'>): void {
+function tell({ records }: Client, story: WatchHistory, event: WatchEvent<'string'>): void {
   try {
     story.saw(event)
   } catch (error) {
-    desk.ground.fail(error)
+    records.time.fail(error)
   }
 }

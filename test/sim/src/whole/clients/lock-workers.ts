@@ -2,31 +2,31 @@
 // waiters that give up, reentrant ones, and guarded writes all along.
 
 import type { DistributedLock, Hold } from '@latchkey/lock'
-import type { WholeWorld } from '../world.js'
-import type { Client } from './crew.js'
+import type { WholeWorld } from '../whole-world.js'
+import type { Client } from './client.js'
 
 export const lockNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `lock/${i}`)
 
 /** Every other lock has a counter of its own; the rest share the store's. */
 export const fencingKeyOf = (key: string): string | undefined => (key.endsWith('1') ? 'tokens' : undefined)
 
-const leaseOf = ({ random, desk }: Client): number =>
-  random.between(desk.options.lease[0], desk.options.lease[1] + 1)
+const leaseOf = ({ random, records }: Client): number =>
+  random.between(records.options.lease[0], records.options.lease[1] + 1)
 
 export type Habit = 'renewing' | 'deadline' | 'waiting' | 'reentrant' | 'forcing'
 
 /** One flow that takes and leaves locks in its own way until the run is over. */
 export async function lockWorker(world: WholeWorld, client: Client, habit: Habit): Promise<void> {
-  const { desk, random } = client
-  const names = lockNames(desk.options.locks)
+  const { records, random } = client
+  const names = lockNames(records.options.locks)
   while (await client.goesOn()) {
     const key = random.pick(names)
     try {
       await HABITS[habit](world, client, key)
-      desk.done++
+      records.done++
     } catch (error) {
-      const { code } = desk.fault(error)
-      desk.ground.print.addText(code)
+      const { code } = records.fault(error)
+      records.time.print.addText(code)
     }
   }
 }
@@ -57,7 +57,7 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     began(world, client, key, hold)
     await work(client, key, hold, Number.POSITIVE_INFINITY)
     if (random.chance(0.5)) await hold.release()
-    else await write(client, key, hold).catch((error) => client.desk.fault(error))
+    else await write(client, key, hold).catch((error) => client.records.fault(error))
   },
 
   /** Gives up often, by its time or by its signal. */
@@ -78,7 +78,7 @@ const HABITS: Readonly<Record<Habit, Run>> = {
 
   async reentrant(world, client, key) {
     const { store, random } = client
-    const watchdog = random.chance(0.5) ? new world.house.Watchdog() : undefined
+    const watchdog = random.chance(0.5) ? new world.product.Watchdog() : undefined
     const fencingKey = fencingKeyOf(key)
     const lock = store.getDistributedLock(key, leaseOf(client), watchdog, { fencingKey })
     try {
@@ -117,29 +117,29 @@ async function enter(
       await client.sleep(random.between(1, 100))
     }
   } finally {
-    while (taken-- > 0) await lock.unlock().catch((error) => client.desk.fault(error))
+    while (taken-- > 0) await lock.unlock().catch((error) => client.records.fault(error))
   }
 }
 
 function began(world: WholeWorld, client: Client, key: string, hold: Hold<'string'>): void {
-  client.desk.ground.print.addText(`${key}=${hold.token}`)
+  client.records.time.print.addText(`${key}=${hold.token}`)
   world.holds.began(client.name, client.life, key, hold.token, () => hold.held)
 }
 
 async function work(client: Client, key: string, hold: Hold<'string'>, millis: number): Promise<void> {
   const { random, life } = client
   const end = life.clock.now() + millis
-  while (hold.held && life.clock.now() < end && !client.desk.stopping) {
+  while (hold.held && life.clock.now() < end && !client.records.stopping) {
     if (random.chance(0.5)) await write(client, key, hold)
     await client.sleep(random.between(1, 120))
   }
 }
 
 /** A write that only this hold may do. */
-async function write({ desk }: Client, key: string, hold: Hold<'string'>): Promise<void> {
+async function write({ records }: Client, key: string, hold: Hold<'string'>): Promise<void> {
   try {
-    await hold.kv.put(`guarded/${key}`, desk.word(), { timeout: 1_000 })
+    await hold.kv.put(`guarded/${key}`, records.word(), { timeout: 1_000 })
   } catch (error) {
-    desk.fault(error)
+    records.fault(error)
   }
 }

@@ -1,45 +1,45 @@
 // Driver: an operator who adds members, promotes them and removes others, again and again, over a store like
 // anybody else's. Who was removed is switched off, or left alone: it may run on, and be added again.
 
-import type { Station } from '../members/station.js'
-import type { WholeWorld } from '../world.js'
-import type { Client } from './crew.js'
+import type { MemberServer } from '../members/member-server.js'
+import type { WholeWorld } from '../whole-world.js'
+import type { Client } from './client.js'
 
 /** Members at once; a simulated cluster has no names for more. */
 const MOST = 7
 
 export async function membersWorker(world: WholeWorld, client: Client): Promise<void> {
-  const { desk, random } = client
-  while (!desk.stopping && world.stations.length < MOST) {
+  const { records, random } = client
+  while (!records.stopping && world.servers.length < MOST) {
     await client.sleep(random.between(200, 1_500))
-    const station = comesBack(world, client) ?? world.addStation(true)
-    world.say(`${station.id} is to be added`)
-    station.boot()
-    await insist(client, () => client.store.members.add(station.id, station.url, { timeout: 2_000 }))
-    await insist(client, () => client.store.members.promote(station.id, { timeout: 2_000 }))
-    world.say(`${station.id} is a voter`)
-    const gone = random.pick(present(world).filter((one) => one !== station))
+    const server = comesBack(world, client) ?? world.addServer(true)
+    world.say(`${server.id} is to be added`)
+    server.boot()
+    await insist(client, () => client.store.members.add(server.id, server.url, { timeout: 2_000 }))
+    await insist(client, () => client.store.members.promote(server.id, { timeout: 2_000 }))
+    world.say(`${server.id} is a voter`)
+    const gone = random.pick(present(world).filter((one) => one !== server))
     if (random.chance(0.6)) await remove(client, gone)
     if (gone.leftAlone) world.say(`${gone.id} was removed and left alone`)
   }
 }
 
-const present = ({ stations }: WholeWorld): readonly Station[] =>
-  stations.filter(({ retired, leftAlone }) => !retired && !leftAlone)
+const present = ({ servers }: WholeWorld): readonly MemberServer[] =>
+  servers.filter(({ retired, leftAlone }) => !retired && !leftAlone)
 
 /** Removed, never switched off, and now added again, over what it has. */
-function comesBack({ stations }: WholeWorld, { random }: Client): Station | undefined {
-  const left = stations.filter(({ leftAlone }) => leftAlone)
+function comesBack({ servers }: WholeWorld, { random }: Client): MemberServer | undefined {
+  const left = servers.filter(({ leftAlone }) => leftAlone)
   if (left.length === 0 || random.chance(0.5)) return undefined
-  const station = random.pick(left)
-  station.leftAlone = false
-  return station
+  const server = random.pick(left)
+  server.leftAlone = false
+  return server
 }
 
-async function remove(client: Client, station: Station): Promise<void> {
-  await insist(client, () => client.store.members.remove(station.id, { timeout: 2_000 }))
-  if (client.random.chance(0.6)) station.retire()
-  else station.leftAlone = true
+async function remove(client: Client, server: MemberServer): Promise<void> {
+  await insist(client, () => client.store.members.remove(server.id, { timeout: 2_000 }))
+  if (client.random.chance(0.6)) server.retire()
+  else server.leftAlone = true
 }
 
 /** M15: asked again after whatever came of it, it does nothing twice. */
@@ -48,7 +48,7 @@ async function insist(client: Client, run: () => Promise<void>): Promise<void> {
     try {
       return await run()
     } catch (error) {
-      client.desk.fault(error)
+      client.records.fault(error)
     }
     await client.sleep(50)
   }

@@ -2,17 +2,17 @@
 // judge.
 
 import type { Mirror } from '@latchkey/client'
-import { MirrorStory } from '../judge/mirrors.js'
-import type { Client } from './crew.js'
+import { MirrorHistory } from '../laws/mirrors.js'
+import type { Client } from './client.js'
 
 export async function mirrorWorker(client: Client, prefix: string): Promise<void> {
-  const { desk, store, life } = client
-  const story = new MirrorStory(`the mirror of ${prefix} of ${client.name}`, prefix, {
+  const { records, store, life } = client
+  const story = new MirrorHistory(`the mirror of ${prefix} of ${client.name}`, prefix, {
     died: () => life.dead,
     stranded: () => client.isStranded,
     untold: () => client.isUntold,
   })
-  desk.mirrors.push(story)
+  records.mirrors.push(story)
   for (;;) {
     try {
       const mirror = await store.mirror({ prefix }, { as: 'string', timeout: 5_000 })
@@ -20,7 +20,7 @@ export async function mirrorWorker(client: Client, prefix: string): Promise<void
         try {
           story.shows(mirror.revision, new Map(mirror as Iterable<[string, string]>))
         } catch (error) {
-          desk.ground.fail(error)
+          records.time.fail(error)
         }
       }
       mirror.on('change', show)
@@ -29,7 +29,7 @@ export async function mirrorWorker(client: Client, prefix: string): Promise<void
       await ended(mirror)
       throw mirror.error ?? new Error('a mirror ended without a reason')
     } catch (error) {
-      desk.fault(error)
+      records.fault(error)
       story.refused()
     }
     await client.sleep(50)

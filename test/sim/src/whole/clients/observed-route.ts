@@ -1,10 +1,10 @@
-// Rule: the route of an embedded store, with an ear on what it asks and what is answered, by its own member
+// Rule: the route of an embedded store, with an observer of what it asks and what is answered, by its own member
 // or through another one.
 
 import type { Dial, Route } from '@latchkey/client'
 import { decodeAnswer, errorOf, type LinkReply } from '@latchkey/protocol'
 
-export interface RouteEar {
+export interface RouteObserver {
   asked(): void
   /** Somebody has answered what only a leader can. */
   served(): void
@@ -12,7 +12,7 @@ export interface RouteEar {
 
 type EmbeddedRoute = Extract<Route, { dial: Dial }>
 
-export function observedRoute(route: Route, ear: RouteEar): Route {
+export function observedRoute(route: Route, ear: RouteObserver): Route {
   const { dial, others } = route as EmbeddedRoute
   const observed = observedDial(dial, ear)
   if (others === undefined) return { dial: observed }
@@ -22,7 +22,7 @@ export function observedRoute(route: Route, ear: RouteEar): Route {
   }
 }
 
-function observedDial(dial: Dial, ear: RouteEar): Dial {
+function observedDial(dial: Dial, ear: RouteObserver): Dial {
   return async (events, signal) => {
     const reply = (told: LinkReply) => {
       if (told.kind === 'answer' && isServed(told)) ear.served()

@@ -3,9 +3,9 @@
 // atomic step.
 
 import type { WriteOp } from '@latchkey/protocol'
-import { LawBroken } from '../../laws/broken.js'
-import type { KvOp } from '../judge/kv-op.js'
-import type { Client } from './crew.js'
+import { LawBroken } from '../../laws/verdict.js'
+import type { KeyCall } from '../laws/key-call.js'
+import type { Client } from './client.js'
 
 export const PAIR_PREFIX = 'pair/'
 export const PAIR_KEYS = [`${PAIR_PREFIX}0`, `${PAIR_PREFIX}1`]
@@ -25,10 +25,10 @@ export async function pairWorker(client: Client): Promise<void> {
 }
 
 async function anyStep(client: Client, limit: Limit): Promise<void> {
-  const { name, store, random, desk } = client
-  const word = desk.word()
+  const { name, store, random, records } = client
+  const word = records.word()
   const puts = PAIR_KEYS.map((key): WriteOp => ({ type: 'put', key, value: word }))
-  const write = (run: () => Promise<unknown>) => desk.record(name, NAME, 'put', { word }, run)
+  const write = (run: () => Promise<unknown>) => records.record(name, NAME, 'put', { word }, run)
   switch (random.between(0, 8)) {
     case 0:
       await write(() =>
@@ -44,10 +44,12 @@ async function anyStep(client: Client, limit: Limit): Promise<void> {
       )
       return
     case 2:
-      await desk.record(name, NAME, 'delete', {}, async () => half(await store.deleteAll(PAIR_KEYS, limit)))
+      await records.record(name, NAME, 'delete', {}, async () =>
+        half(await store.deleteAll(PAIR_KEYS, limit)),
+      )
       return
     case 3:
-      await desk.record(name, NAME, 'delete', {}, async () =>
+      await records.record(name, NAME, 'delete', {}, async () =>
         half(await store.deleteRange(PAIR_PREFIX, 'pair0', limit)),
       )
       return
@@ -78,7 +80,7 @@ async function compare(
   const seen = await see(client, limit)
   if (seen.end === Number.POSITIVE_INFINITY) return
   const expect = seen.result as string | undefined
-  await client.desk.record(client.name, NAME, 'cas', { word, expect }, () => run(expect))
+  await client.records.record(client.name, NAME, 'cas', { word, expect }, () => run(expect))
 }
 
 const half = (count: number): number => {
@@ -87,10 +89,10 @@ const half = (count: number): number => {
   return count / PAIR_KEYS.length
 }
 
-function see(client: Client, limit: Limit): Promise<KvOp> {
-  const { name, desk, random } = client
+function see(client: Client, limit: Limit): Promise<KeyCall> {
+  const { name, records, random } = client
   const read = random.pick([byKeys, byScan, byIteration])
-  return desk.record(name, NAME, 'get', {}, async () => whole(await read(client, limit)))
+  return records.record(name, NAME, 'get', {}, async () => whole(await read(client, limit)))
 }
 
 function whole([first, second]: readonly (string | undefined)[]): string | undefined {

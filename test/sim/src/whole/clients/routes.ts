@@ -5,45 +5,45 @@ import type { Logger } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
 import type { HostProcess } from '@latchkey/raft/memory'
 import type { ClientNetwork } from '../../../../../packages/latchkey/dist/test-cluster/client-network.js'
-import type { Station } from '../members/station.js'
-import type { House } from '../house.js'
-import type { Ground } from '../ground/ground.js'
-import type { Reach } from '../judge/reach.js'
+import type { MemberServer } from '../members/member-server.js'
+import type { ProductModules } from '../product-modules.js'
+import type { VirtualTime } from '../../world/virtual-time.js'
+import type { NewLeaderInTime } from '../laws/new-leader-in-time.js'
 import type { WholeOptions } from '../options.js'
 import { observedRoute } from './observed-route.js'
 
 /** What of the world they need. */
 interface Surroundings {
-  readonly house: House
+  readonly product: ProductModules
   readonly logger: Logger
   readonly options: WholeOptions
-  readonly ground: Ground
-  readonly reach: Reach
-  readonly dials: ClientNetwork
+  readonly time: VirtualTime
+  readonly reach: NewLeaderInTime
+  readonly clientNetwork: ClientNetwork
 }
 
 export function remoteRoute(world: Surroundings, life: HostProcess, seeds: readonly string[]): Route {
-  const members = new world.house.OneCluster({
+  const members = new world.product.OneCluster({
     clock: life.clock,
     logger: world.logger,
     seeds,
     expected: undefined,
-    dial: (url, identity) => world.dials.dialTo(life, url, identity),
+    dial: (url, identity) => world.clientNetwork.dialTo(life, url, identity),
   })
   return { seeds, dialTo: (url) => members.dialTo(url) }
 }
 
-export function embeddedRoute(world: Surroundings, life: HostProcess, station: Station): Route {
-  const route = world.house.localRoute({
-    current: () => (station.member?.replica.isAsking === true ? undefined : station.member),
+export function embeddedRoute(world: Surroundings, life: HostProcess, server: MemberServer): Route {
+  const route = world.product.localRoute({
+    current: () => (server.member?.replica.isAsking === true ? undefined : server.member),
     failure: () => undefined,
-    onGone: (run) => station.onGone(run),
-    onSettled: (run) => station.onOpened(run),
+    onGone: (run) => server.onGone(run),
+    onSettled: (run) => server.onOpened(run),
   })
   // Where faults leave the members as they are, an embedded store has to be served as far as there is a way.
   if (world.options.profile !== 'kv') return route
   return observedRoute(route, {
-    asked: () => world.reach.asked(life, world.ground.now),
+    asked: () => world.reach.asked(life, world.time.now),
     served: () => world.reach.heard(life),
   })
 }

@@ -1,17 +1,17 @@
 // Rule: who does what in a profile.
 
 import type { WholeProfile } from '../options.js'
-import type { WholeWorld } from '../world.js'
-import type { Client } from './crew.js'
+import type { WholeWorld } from '../whole-world.js'
+import type { Client } from './client.js'
 import { KEY_PREFIX, keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
 import { PAIR_PREFIX, pairWorker } from './pair-worker.js'
 import { mirrorWorker } from './mirror-worker.js'
 import { membersWorker } from './members-worker.js'
-import { livesWorker } from './lives-worker.js'
+import { expiryWorker } from './expiry-worker.js'
 import { operatorWorker } from './operator-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
-import { meetingWorker } from './meeting-worker.js'
-import { sharingWorker } from './sharing-worker.js'
+import { barrierWorker } from './barrier-worker.js'
+import { sharedLockWorker } from './shared-lock-worker.js'
 
 const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   kv: [],
@@ -22,16 +22,16 @@ const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   deadline: ['deadline', 'deadline'],
   waiters: ['waiting', 'waiting', 'deadline'],
   idle: ['renewing', 'deadline', 'waiting', 'reentrant'],
-  lives: [],
+  expiry: [],
   sharing: [],
-  meetings: [],
+  barriers: [],
 }
 
 const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
 
 export function employ(world: WholeWorld, client: Client): void {
-  const { desk } = client
-  const start = (worker: Promise<void>) => void worker.catch((error) => desk.ground.fail(error))
+  const { records } = client
+  const start = (worker: Promise<void>) => void worker.catch((error) => records.time.fail(error))
   const { profile } = world.options
   if (WITH_KEYS.has(profile)) {
     start(keysWorker(client))
@@ -44,10 +44,10 @@ export function employ(world: WholeWorld, client: Client): void {
     if (client.name === 'p0' || !client.name.startsWith('p'))
       for (const prefix of [KEY_PREFIX, PAIR_PREFIX]) start(mirrorWorker(client, prefix))
   }
-  if (profile === 'lives') start(livesWorker(client))
-  if (profile === 'sharing') for (let i = 0; i < 3; i++) start(sharingWorker(world, client))
-  if (profile === 'meetings') for (let i = 0; i < 3; i++) start(meetingWorker(world, client))
-  const isOperator = client.name === 'p0' && ['snapshots', 'power', 'lives'].includes(profile)
+  if (profile === 'expiry') start(expiryWorker(client))
+  if (profile === 'sharing') for (let i = 0; i < 3; i++) start(sharedLockWorker(world, client))
+  if (profile === 'barriers') for (let i = 0; i < 3; i++) start(barrierWorker(world, client))
+  const isOperator = client.name === 'p0' && ['snapshots', 'power', 'expiry'].includes(profile)
   if (isOperator) start(operatorWorker(world, client))
   if (profile === 'members' && client.name === 'p0') {
     world.operators.add(client)

@@ -1,0 +1,146 @@
+// Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and
+// what is committed.
+
+import type { Entry, HardState, LogPosition, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
+import type { RecoveredState } from './law-events.js'
+import { ObservedLog, type ReadMembership } from './observed-log.js'
+
+const NOTHING: HardState = { term: 0, vote: undefined }
+const NOBODY: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
+
+export class ObservedMember {
+  readonly id: MemberId
+  /** As the running process believes its log to be. */
+  readonly live: ObservedLog
+  /** As it would be found after a power loss now. */
+  readonly disk: ObservedLog
+  hard: HardState = NOTHING
+  durableHard: HardState = NOTHING
+  /** Asked for and not durable yet, oldest first. */
+  unsynced: PersistBatch[] = []
+  role = 'follower'
+  term = 0
+  /** As the member knows it; `handed`: given out to apply. */
+  commit = 0
+  handed = 0
+  applied = 0
+  installing = false
+  /** The durable snapshot's index: a start finds at least this, whatever the log says. */
+  snapshot = 0
+  /**
+   * A snapshot is in use and the log's record of it is not durable yet: what was written before does not
+   * count any more.
+   */
+  restarting = false
+
+  constructor(id: MemberId, decode: ReadMembership) {
+    this.id = id
+    this.live = new ObservedLog(NOBODY, decode)
+    this.disk = new ObservedLog(NOBODY, decode)
+  }
+}
+
+export class ObservedCluster {
+  readonly members = new Map<MemberId, ObservedMember>()
+  readonly #decode: ReadMembership
+  /** committed[i] is the entry that somebody said is committed at index i; the first to say so wins. */
+  readonly committed: Entry[] = []
+  commitTop = 0
+  /** (term, index): in that term the entries up to index were committed. Terms ascend. */
+  readonly commitMarks: { readonly term: number; index: number }[] = []
+
+  constructor(decode: ReadMembership) {
+    this.#decode = decode
+  }
+
+  member(id: MemberId): ObservedMember {
+    let record = this.members.get(id)
+    if (record === undefined) {
+      record = new ObservedMember(id, this.#decode)
+      this.members.set(id, record)
+    }
+    return record
+  }
+
+  /** Would that member find the entry (index, term), or a snapshot of it, after a power loss now? */
+  keeps(record: ObservedMember, index: number, term: number): boolean {
+    if (index <= record.snapshot) return index === 0 || this.committed[index]?.term === term
+    return this.holds(record.disk, index, term)
+  }
+
+  /** Does this log hold the entry (index, term)? What lies before its base is committed, so it is known. */
+  holds(log: ObservedLog, index: number, term: number): boolean {
+    if (index === 0) return term === 0
+    if (index < log.base.index) return this.committed[index]?.term === term
+    return log.termAt(index) === term
+  }
+
+  /** The highest index that was committed in a term before this one. */
+  committedBefore(term: number): number {
+    for (let i = this.commitMarks.length - 1; i >= 0; i--) {
+      const mark = this.commitMarks[i]
+      if (mark !== undefined && mark.term < term) return mark.index
+    }
+    return 0
+  }
+
+  boot(record: ObservedMember, found: RecoveredState): void {
+    for (const log of [record.live, record.disk]) log.restart(found.base, found.membership, found.entries)
+    record.hard = record.durableHard = { term: found.term, vote: found.vote }
+    record.unsynced = []
+    record.role = 'follower'
+    record.term = found.term
+    record.commit = found.applied
+    record.handed = found.applied
+    record.snapshot = found.applied
+    record.restarting = false
+    record.installing = false
+    record.applied = found.applied
+  }
+
+  persist(record: ObservedMember, batch: PersistBatch): void {
+    record.live.apply(batch)
+    if (batch.hardState !== undefined) record.hard = batch.hardState
+    record.unsynced.push(batch)
+  }
+
+  durable(record: ObservedMember, batch: PersistBatch): void {
+    if (batch.restartAfter !== undefined) record.restarting = false
+    if (!record.restarting) record.disk.apply(batch)
+    if (batch.hardState !== undefined) record.durableHard = batch.hardState
+    record.unsynced = record.unsynced.filter((other) => other.id > batch.id)
+  }
+
+  /** The snapshot is durable: a start from now on finds at least this. */
+  install(record: ObservedMember, position: LogPosition, membership: Membership): void {
+    if (!this.holds(record.live, position.index, position.term)) {
+      record.disk.restart(position, membership, [])
+      record.restarting = true
+    }
+    record.installing = false
+    record.applied = record.handed = record.snapshot = position.index
+    record.commit = Math.max(record.commit, position.index)
+  }
+
+  commit(record: ObservedMember, to: number): void {
+    if (to <= this.commitTop) return
+    for (let index = this.commitTop + 1; index <= to; index++) {
+      const entry = record.live.entry(index)
+      if (entry !== undefined) this.committed[index] = entry
+    }
+    this.commitTop = to
+    const last = this.commitMarks[this.commitMarks.length - 1]
+    if (last !== undefined && last.term >= record.term) last.index = to
+    else this.commitMarks.push({ term: record.term, index: to })
+  }
+}
+
+/** More than half. */
+export const isMajority = (ids: readonly MemberId[], has: (id: MemberId) => boolean): boolean =>
+  ids.filter(has).length * 2 > ids.length
+
+/** A majority of each half; a configuration that is not joint has one half. */
+export function isQuorum(membership: Membership, has: (id: MemberId) => boolean): boolean {
+  if (!isMajority(membership.voters, has)) return false
+  return membership.outgoing.length === 0 || isMajority(membership.outgoing, has)
+}

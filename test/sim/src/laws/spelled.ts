@@ -1,8 +1,0 @@
-// Rule: a configuration on one line.
-
-import type { Membership } from '@latchkey/raft/core'
-
-export const spelled = ({ voters, outgoing, learners, learnersNext }: Membership): string =>
-  `{${voters}${outgoing.length > 0 ? ` & ${outgoing}` : ''}${learners.length > 0 ? ` learners ${learners}` : ''}${
-    learnersNext.length > 0 ? ` next ${learnersNext}` : ''
-  }}`

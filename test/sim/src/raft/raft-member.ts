@@ -1,0 +1,362 @@
+// Driver: one member's machine: its clock and its disks, which outlive a crash, and the process that comes and
+// goes on them. The loop inside, its log and its start are those that ship.
+
+import type { Logger, Random } from '@latchkey/base'
+import type { MemberId, MembershipChange, Message, Raft } from '@latchkey/raft/core'
+import {
+  type DiskOp,
+  type Host,
+  type HostProcess,
+  MemoryDisk,
+  type MemoryNetwork,
+} from '@latchkey/raft/memory'
+import type { Outcome, ReadOutcome, Replica } from '@latchkey/raft/node'
+import { ASLEEP, type MemberView, viewOf } from './member-view.js'
+import type { RaftModules } from './raft-modules.js'
+import { observeLoop } from './observe-loop.js'
+import type { Options } from './options.js'
+import { decodeResult, encodeCommand, RegisterDisk, Registers, type Request } from './registers.js'
+import { LawBroken } from '../laws/verdict.js'
+import type { LawChecker } from '../laws/law-checker.js'
+
+/** A client's truth has three values. 'done' carries what the register held before; of a read, what it holds. */
+export type Answer =
+  | { readonly type: 'done'; readonly value: number; readonly swapped: boolean }
+  | { readonly type: 'refused'; readonly leader: MemberId | undefined }
+  | { readonly type: 'unknown' }
+
+export interface MemberPorts {
+  readonly modules: RaftModules
+  readonly options: Options
+  readonly host: Host
+  readonly network: MemoryNetwork
+  readonly laws: LawChecker
+  readonly random: Random
+  readonly logger: Logger
+  /** The ids of the first members; undefined: this member waits to be added. */
+  readonly founders: readonly MemberId[] | undefined
+  /** A scenario may keep a message back. */
+  sends(message: Message): boolean
+  answer(from: RaftMember, request: Request, answer: Answer): void
+  /** Runs a part of the laws; what it throws ends the run. */
+  judge(part: () => void): void
+  note(line: () => string): void
+  /** The process has ended, by a crash that it did not ask for or by a fault of its disk. */
+  crashed(member: RaftMember): void
+  failed(member: RaftMember, error: Error): void
+}
+
+/** When a crash can be asked for: before an operation, while it is under way, or once it is done and not told. */
+export interface CrashPoint {
+  readonly kind: 'write' | 'sync' | 'syncDir' | 'rename' | 'create' | 'remove' | 'registers'
+  readonly when: 'before' | 'during' | 'after'
+  /** How many such operations come first. */
+  after: number
+}
+
+export const urlOf = (id: MemberId): string => `ws://${id}`
+export const incarnationOf = (id: MemberId): string => `${id}-1`
+
+export class RaftMember {
+  readonly id: MemberId
+  readonly host: Host
+  readonly disk: MemoryDisk
+  readonly #ports: MemberPorts
+  readonly #registerDisk: RegisterDisk
+  #replica: Replica | undefined
+  #registers: Registers | undefined
+  #starts = 0
+  /** A slow disk takes that many times as long. */
+  slowness = 1
+  crashPoint: CrashPoint | undefined
+  /** How many operations of its disk come before the one that fails. */
+  #failsIn: number | undefined
+  /** An error of its disk is on its way: it may stop by itself. */
+  #sick = false
+  /** Its log was damaged where it had promised to be durable: it must not start any more. */
+  rotten = false
+  ruined = false
+
+  constructor(id: MemberId, ports: MemberPorts) {
+    this.id = id
+    this.host = ports.host
+    this.#ports = ports
+    const { random, options } = ports
+    const delays = random.fork('disk')
+    this.disk = new MemoryDisk({
+      isAlive: () => this.isUp,
+      sizes: { segmentBytes: options.member.segmentBytes, growBytes: 512 },
+      schedule: (op, run) => this.#schedule(op, run, delays),
+    })
+    this.#registerDisk = new RegisterDisk(random.fork('registers'), options.disk.registersMost, (when) => {
+      if (this.crashPoint?.when === when && this.#isCrashPoint('registers')) this.#crashAtPoint()
+    })
+  }
+
+  // ---- its disk
+
+  #schedule(op: DiskOp, run: () => void, random: Random): void {
+    const { life, timeline } = this.host
+    this.#mayFail(op)
+    const when = this.#isCrashPoint(op.kind) ? this.crashPoint?.when : undefined
+    if (when !== undefined) this.crashPoint = undefined
+    if (when === 'before') return this.#crashAtPoint()
+    timeline.later(this.#delay(op.kind, random), () => life?.deliver(run))
+    if (when === 'during') timeline.later(1, () => life === this.host.life && this.#crashAtPoint())
+    if (when === 'after') this.disk.stopAt(op.number, 'after', () => this.#crashAtPoint())
+  }
+
+  #isCrashPoint(kind: string): boolean {
+    const point = this.crashPoint
+    return point !== undefined && point.kind === kind && point.after-- <= 0
+  }
+
+  #crashAtPoint(): void {
+    this.crashPoint = undefined
+    this.crash(true)
+    this.#ports.crashed(this)
+  }
+
+  #delay(kind: string, random: Random): number {
+    if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
+    const u = random.float()
+    const { syncBase, syncTail, longest } = this.#ports.options.disk
+    return Math.floor(Math.min(longest, (syncBase + u * u * u * u * syncTail) * this.slowness))
+  }
+
+  /** One of the next operations on the disk of its log fails, whether it was done or not. */
+  sicken(within = 4): void {
+    if (this.isUp) this.#failsIn = this.#ports.random.between(0, within)
+  }
+
+  #mayFail({ kind, number }: DiskOp): void {
+    if (this.#failsIn === undefined || kind === 'open' || kind === 'close' || this.#failsIn-- > 0) return
+    const { random } = this.#ports
+    this.#failsIn = undefined
+    this.#sick = true
+    this.disk.failAt(number, { code: random.pick(['EIO', 'ENOSPC'] as const), kept: random.chance(0.5) })
+  }
+
+  /** Nothing that was to go wrong here goes wrong any more. */
+  heal(): void {
+    this.slowness = 1
+    this.crashPoint = undefined
+    this.#failsIn = undefined
+    this.host.stall = 0
+  }
+
+  // ---- its process
+
+  get isUp(): boolean {
+    return this.host.life !== undefined
+  }
+
+  boot(): void {
+    if (this.isUp || this.ruined) return
+    const life = this.host.start()
+    this.#open(life).then(
+      (replica) => this.#opened(life, replica),
+      (error: Error) => this.#failed(life, error),
+    )
+  }
+
+  #open(life: HostProcess): Promise<Replica> {
+    const { modules, options, network, random, logger, founders } = this.#ports
+    const { electionTimeout, heartbeat, everyEntries, maxInflight, maxAppendBytes } = options.member
+    this.#starts++
+    const registers = this.#makeRegisters(life)
+    this.#registers = registers
+    return modules.Replica.open(
+      {
+        id: this.id,
+        members: founders && Object.fromEntries(founders.map((id) => [id, urlOf(id)])),
+        join: founders === undefined,
+        electionTimeout,
+        heartbeat,
+        snapshot: { everyEntries, everyBytes: 4_000_000 },
+        maxInFlightBytes: 4_000_000,
+        limits: { maxInflight, maxAppendBytes },
+      },
+      {
+        fs: this.disk,
+        dir: 'log',
+        clock: life.clock,
+        random: random.fork(`core/${this.#starts}`),
+        defer: life.defer,
+        logger,
+        machine: registers,
+        observer: observeLoop(this.id, {
+          laws: this.#ports.laws,
+          checkInvariants: modules.checkInvariants,
+          judge: (part) => this.#judge(life, part),
+          note: this.#ports.note,
+          takenAt: (reading) => life.takenAt(reading),
+        }),
+        newId: () => incarnationOf(this.id),
+        transport: (owner) => {
+          const transport = network.open(this.id, owner, life)
+          const send = transport.send.bind(transport)
+          transport.send = (to, message) => {
+            if (this.#ports.sends(message)) send(to, message)
+          }
+          return transport
+        },
+      },
+    )
+  }
+
+  #makeRegisters(life: HostProcess): Registers {
+    const { laws, random, options } = this.#ports
+    return new Registers(this.#registerDisk, life, random.fork(`apply/${this.#starts}`), options.member, {
+      applied: (index, hash) => this.#judge(life, () => laws.applied(this.id, index, hash)),
+      installed: ({ position, membership }, hash) =>
+        this.#judge(life, () => laws.installed(this.id, position, membership, hash)),
+    })
+  }
+
+  #opened(life: HostProcess, replica: Replica): void {
+    if (life.dead) return
+    if (this.rotten)
+      return this.#ports.judge(() => {
+        throw new LawBroken('rot', `${this.id} starts with a log that is damaged where it was durable`)
+      })
+    const { node } = replica
+    const { log, configs, vote, term } = node.raft.state
+    this.#judge(life, () =>
+      this.#ports.laws.booted(this.id, {
+        term,
+        vote,
+        base: log.start,
+        membership: configs.at(log.start.index),
+        entries: node.raft.entries(log.firstIndex, log.lastIndex),
+        applied: node.applied.position.index,
+      }),
+    )
+    this.#replica = replica
+    node.on('failed', (error) => this.#failed(life, error))
+    if (node.failure !== undefined) this.#failed(life, node.failure)
+  }
+
+  /** A fault of the disk stops the member, and with it its process. Any other error is a finding. */
+  #failed(life: HostProcess, error: Error): void {
+    if (life.dead) return
+    this.#ports.note(() => `${this.id} stops itself: ${error.message}`)
+    const { code } = error as { code?: string }
+    const isRot = this.rotten && code === 'ERR_CORRUPT'
+    if (!isRot && !this.#sick) return this.#ports.failed(this, (error.cause as Error | undefined) ?? error)
+    if (isRot) this.ruined = true
+    this.host.timeline.later(0, () => {
+      if (life.dead) return
+      this.crash(!isRot)
+      if (!isRot) this.#ports.crashed(this)
+    })
+  }
+
+  /** The process dies; with `power` so does the machine, and what was not synced is lost. */
+  crash(power: boolean): void {
+    if (!this.isUp) return
+    this.#ports.note(() => `${this.id} dies (${power ? 'power' : 'kill'})`)
+    this.#replica = undefined
+    this.#registers = undefined
+    this.#sick = false
+    this.crashPoint = undefined
+    this.#failsIn = undefined
+    this.host.die()
+    this.host.dark = power
+    this.#ports.network.died(this.id, power && this.#ports.options.network.silentDeath)
+    if (power) this.disk.crash(this.#ports.random)
+    else this.disk.kill(this.#ports.random)
+    this.#registerDisk.crash()
+  }
+
+  // ---- what the laws see
+
+  #judge(life: HostProcess, part: () => void): void {
+    if (!life.dead) this.#ports.judge(part)
+  }
+
+  get #raft(): Raft | undefined {
+    return this.#replica?.node.raft
+  }
+
+  // ---- what clients, operators and faults do
+
+  /** Something reaches the process. */
+  reach(run: (replica: Replica) => void): void {
+    this.host.life?.deliver(() => this.#replica && run(this.#replica))
+  }
+
+  request(request: Request): void {
+    this.reach(({ node }) => {
+      if (request.kind === 'read') node.read((outcome) => this.#read(request, outcome))
+      else
+        node.submit(
+          encodeCommand(request),
+          (outcome) => this.#written(request, outcome),
+          !this.#ports.options.member.batching,
+        )
+    })
+  }
+
+  #read(request: Request, outcome: ReadOutcome): void {
+    const registers = this.#registers
+    if (registers === undefined) return
+    if (!outcome.ok) return this.#refuse(request)
+    const { index, time } = outcome
+    const { sentAt, floor, key } = request
+    this.#ports.judge(() => this.#ports.laws.served({ member: this.id, index, time, sentAt, floor }))
+    this.#ports.answer(this, request, { type: 'done', value: registers.read(key), swapped: true })
+  }
+
+  #written(request: Request, outcome: Outcome): void {
+    if (!this.isUp) return
+    if (outcome.type === 'unknown') return this.#ports.answer(this, request, { type: 'unknown' })
+    if (outcome.type === 'refused') return this.#refuse(request)
+    const { request: answered, index, term, seen, swapped } = decodeResult(outcome.answer.bytes)
+    this.#ports.judge(() => {
+      if (answered !== request.id) throw new Error(`entry ${index} answers another request`)
+      this.#ports.laws.acknowledged({ index, term, key: request.key })
+    })
+    this.#ports.answer(this, request, { type: 'done', value: seen, swapped })
+  }
+
+  #refuse(request: Request): void {
+    this.#ports.answer(this, request, { type: 'refused', leader: this.#raft?.leader })
+  }
+
+  change(change: MembershipChange): boolean {
+    if (this.host.life?.running !== true) return false
+    return this.#replica?.node.proposeChange(change).ok ?? false
+  }
+
+  transfer(to: MemberId): void {
+    this.reach(({ node }) => node.transfer(to))
+  }
+
+  compact(): void {
+    this.reach(({ node }) => node.compact(0, 0))
+  }
+
+  /** As if this message arrived now. */
+  receive(message: Message): void {
+    this.reach(({ node }) => node.receive(message, incarnationOf(message.from)))
+  }
+
+  get clusterId(): string {
+    return this.#replica?.clusterId ?? ''
+  }
+
+  // ---- how it stands
+
+  /** Undefined: it is down. */
+  get view(): MemberView | undefined {
+    if (!this.isUp) return undefined
+    if (this.#replica === undefined) return ASLEEP
+    const now = this.host.clock.read(this.host.timeline.now)
+    return viewOf(this.#replica, this.#registers?.hash ?? 0, now)
+  }
+
+  describe(): string {
+    return this.#raft?.describe() ?? (this.ruined ? 'ruined' : 'down')
+  }
+}

@@ -1,0 +1,83 @@
+// Rule: known bugs of latches and barriers.
+
+import type * as latches from '../../../../../packages/kv/dist/rules/latches.js'
+import type * as parties from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
+import { replaced } from '../../run/changed-packages.js'
+import { edit, type WholeBug } from './bug.js'
+
+const meeting = (name: string, id: string, seeds: number, ...changes: WholeBug['changes']): WholeBug => ({
+  name,
+  ids: [id],
+  changes,
+  profile: 'barriers',
+  seeds,
+})
+
+/** Few calls, so that a party waits for long, and its session may end meanwhile. */
+const seldom = (name: string, id: string, ...changes: WholeBug['changes']): WholeBug => ({
+  ...meeting(name, id, 100, ...changes),
+  scene: { think: 1_500, clients: 3, embedded: 0, sessionLife: 1_500, faults: 2, members: 3 },
+})
+
+export const barrierBugs: readonly WholeBug[] = [
+  meeting(
+    'a barrier opens one party early',
+    'K73',
+    20,
+    edit('kv/rules/barriers', 'if (others + 1 === parties)', 'if (others + 2 >= parties)'),
+  ),
+  meeting(
+    'all parties have one index',
+    'K73',
+    20,
+    edit(
+      'kv/rules/barriers',
+      "({ ...row, state: 'passed', index })",
+      "({ ...row, state: 'passed', index: 0 })",
+    ),
+  ),
+  meeting(
+    'a latch opens for the first who waits alone',
+    'K71',
+    50,
+    edit('kv/rules/end-many-waits', 'of rows.entries()', 'of rows.slice(0, 1).entries()'),
+  ),
+  meeting(
+    'a latch that is removed counts as open',
+    'K71',
+    100,
+    edit('kv/rules/latches', "({ ...row, state: 'removed' })", "({ ...row, state: 'passed' })"),
+  ),
+  meeting(
+    'a latch counts by two',
+    'K70',
+    20,
+    replaced<typeof latches, 'countDown'>(
+      'kv/rules/latches',
+      'countDown',
+      (real) =>
+        (tx, turn, [op, name, by]) =>
+          real(tx, turn, [op, name, 2 * by]),
+    ),
+  ),
+  meeting(
+    'after a reconnect nobody asks how a wait has ended',
+    'K70',
+    200,
+    edit('client/store/latch-and-barrier-wait', 'this.#mustAsk = true; this.#wake();', ''),
+  ),
+  seldom(
+    'a party of a session that is over is counted on',
+    'K72',
+    replaced<typeof parties, 'endParties'>('kv/rules/latch-and-barrier-waits', 'endParties', () => () => {}),
+  ),
+  seldom(
+    'the next generation has the number of the broken one',
+    'K71',
+    edit(
+      'kv/rules/barriers',
+      'tx.putBarrier({ ...barrier, over: barrier.over + 1 }); for',
+      'tx.putBarrier({ ...barrier, over: barrier.over }); for',
+    ),
+  ),
+]

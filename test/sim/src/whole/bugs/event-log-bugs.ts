@@ -1,0 +1,38 @@
+// Rule: known bugs of the event log.
+
+import { edit, type WholeBug } from './bug.js'
+
+/** Files that are soon full and soon empty, and a state that is written often. */
+const BUSY = { eventLogBytes: 300, events: 20, flushMillis: 5, members: 3, faults: 2 } as const
+
+export const eventLogBugs: readonly WholeBug[] = [
+  {
+    name: 'a batch of events counts before it is synced',
+    ids: ['D8'],
+    changes: [edit('kv/storage/event-log', 'if (sync) await file.sync();', '')],
+    profile: 'power',
+    seeds: 50,
+  },
+  {
+    name: 'the folder is not synced behind a new file of events',
+    ids: ['D7'],
+    changes: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
+    profile: 'power',
+    seeds: 50,
+    scene: BUSY,
+  },
+  {
+    name: 'a file of events goes before it is known durably that it may',
+    ids: ['S15'],
+    changes: [
+      edit(
+        'kv/storage/event-log',
+        'file.number < reach.first',
+        'file.number < (this.#files.find((one) => one.live > 0)?.number ?? this.#tail.number)',
+      ),
+    ],
+    profile: 'power',
+    seeds: 50,
+    scene: BUSY,
+  },
+]

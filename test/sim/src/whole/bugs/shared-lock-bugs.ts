@@ -1,0 +1,194 @@
+// Rule: known bugs of shared locks and of semaphores.
+
+import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
+import { replaced } from '../../run/changed-packages.js'
+import { edit, type WholeBug } from './bug.js'
+
+export const sharedLockBugs: readonly WholeBug[] = [
+  {
+    name: 'a reader goes past a writer that waits',
+    ids: ['K62'],
+    changes: [edit('lock/rules/acquire', 'firstNotPassed(tx, ask.key) === undefined && fits', 'fits')],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'a reader is let in beside a writer',
+    ids: ['K61'],
+    changes: [
+      edit('lock/rules/waiting-key-sets', 'if (inForce(tx.hold(key), tx.now)) return false;', ''),
+      edit(
+        'lock/rules/acquire',
+        'if (!isSame(exclusive, ask.id, ask.token)) return refuse(tx, session, ask, exclusive);',
+        'if (!isSame(exclusive, ask.id, ask.token) && ask.permits === 0) return refuse(tx, session, ask, exclusive); if (!isSame(exclusive, ask.id, ask.token)) return [take(tx, session, ask, CODE.FIRST_TIME), false];',
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'a writer is let in beside readers',
+    ids: ['K61'],
+    changes: [
+      edit(
+        'lock/rules/waiting-key-sets',
+        'if (permits === 0) return shared === undefined;',
+        'if (permits === 0) return true;',
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'permits are counted as requests',
+    ids: ['K63'],
+    changes: [
+      edit(
+        'lock/rules/waiting-key-sets',
+        '(shared?.permits ?? 0) + permits <= most',
+        '(shared?.permits ?? 0) < most',
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'only the first of several readers is granted',
+    ids: ['K62'],
+    changes: [edit('lock/rules/queue', 'if (next.permits === 0) return;', 'return;')],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'a waiter that leaves lets nobody in',
+    ids: ['K62'],
+    changes: [
+      edit('lock/rules/expiry', 'for (const key of changed) grantNext(tx, key, CODE.FIRST_TIME);', ''),
+      edit(
+        'lock/rules/queue',
+        'for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME);',
+        'remove(tx, waiter);',
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 200,
+  },
+  {
+    name: 'a permit whose lease is over does not come back',
+    ids: ['K63'],
+    changes: [edit('lock/rules/expiry', 'if (row.permits > 0) tx.deleteHold(row);', '')],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'a shared token is good for every write',
+    ids: ['K61'],
+    changes: [
+      replaced<typeof lockReads, 'isHeldWith'>(
+        'lock/rules/lock-reads',
+        'isHeldWith',
+        (real) => (view, key, token) => real(view, key, token, true),
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'a downgraded hold stays exclusive for those who wait',
+    ids: ['K62'],
+    changes: [
+      edit(
+        'lock/rules/hold-changes',
+        "tx.happened('renewed', shared); grantNext(tx, key, CODE.FIRST_TIME);",
+        "tx.happened('renewed', shared);",
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 200,
+  },
+  {
+    name: 'shared holds are not in the snapshot',
+    ids: ['K63', 'S7'],
+    changes: [
+      edit(
+        'kv/state/holds',
+        'for await (const row of rowsOf(store, SPACE.shared)) this.#load(decodeSharedHold(row));',
+        '',
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 300,
+  },
+  {
+    name: 'a token that was rotated away still writes',
+    ids: ['K64'],
+    changes: [
+      replaced<typeof lockReads, 'isHeldWith'>(
+        'lock/rules/lock-reads',
+        'isHeldWith',
+        (real) => (view, key, token, shared) => {
+          const row = view.hold(key)
+          const isOlder = row !== undefined && token >= row.firstToken && token <= row.token
+          return real(view, key, isOlder ? row.token : token, shared)
+        },
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 200,
+  },
+  {
+    name: 'a rotation gives the token that there was',
+    ids: ['K64'],
+    changes: [edit('lock/rules/hold-changes', 'token: tx.nextToken(row.fencingKey)', 'token: row.token')],
+    profile: 'sharing',
+    seeds: 200,
+  },
+  {
+    name: 'a set is granted when its first key is free',
+    ids: ['K80'],
+    changes: [edit('lock/rules/acquire-all', 'asks.find(', 'asks.slice(0, 1).find(')],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'half of a set that waits is granted',
+    ids: ['K80'],
+    changes: [edit('lock/rules/queue', 'const members = membersOf(tx, next);', 'const members = [next];')],
+    profile: 'sharing',
+    seeds: 100,
+  },
+  {
+    name: 'a set is passed by everybody',
+    ids: ['K81'],
+    changes: [edit('lock/rules/waiting-key-sets', '!waitsForEarlier(tx, waiter)', 'false')],
+    profile: 'sharing',
+    seeds: 200,
+  },
+  {
+    name: 'what a set has kept from others is given to nobody',
+    ids: ['K81'],
+    changes: [edit('lock/rules/queue', 'return firstNotPassed(tx, key);', 'return undefined;')],
+    profile: 'sharing',
+    seeds: 200,
+  },
+  {
+    name: 'a circle of flows is not seen',
+    ids: ['K83'],
+    changes: [edit('lock/rules/deadlock-detection', 'return stuck.has(start) ?', 'return false ?')],
+    profile: 'sharing',
+    seeds: 300,
+  },
+  {
+    name: 'a circle is told where a flow only waits',
+    ids: ['K82'],
+    changes: [
+      edit(
+        'lock/rules/deadlock-detection',
+        'if (within.includes(id)) return !isDirect;',
+        'if (within.length > 0) return true;',
+      ),
+    ],
+    profile: 'sharing',
+    seeds: 300,
+  },
+]

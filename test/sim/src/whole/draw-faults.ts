@@ -1,0 +1,82 @@
+// Rule: what goes wrong in a seed, as a list that can be shortened. Who is hit is told by number; -1 is the
+// leader of that moment.
+
+import { type Random, seededRandom } from '@latchkey/base'
+import type { WholeOptions, WholeProfile } from './options.js'
+
+export const FAULT_KINDS = [
+  'kill',
+  'power',
+  'powerAll',
+  'pause',
+  'suspend',
+  'isolate',
+  'cut',
+  'oneWay',
+  'reset',
+  'slowNet',
+  'slowDisk',
+  'sickDisk',
+  'wall',
+  'rate',
+  'transfer',
+  'compact',
+  'clientPause',
+  'clientSuspend',
+  'clientKill',
+  'clientCut',
+  'clientReset',
+] as const
+/** Drawn by no seed: directed scenes name them. */
+export type FaultKind =
+  | (typeof FAULT_KINDS)[number]
+  | 'forgottenVote'
+  | 'statesLost'
+  | 'foreignDirectory'
+  | 'foreignAmongOthers'
+
+/** Directed faults in which a member of another cluster runs in this world, with product modules of its own. */
+export const needsForeign = (faults: readonly WholeFault[] | undefined): boolean =>
+  faults?.some(({ kind }) => kind === 'foreignDirectory' || kind === 'foreignAmongOthers') === true
+
+export interface WholeFault {
+  /** Microseconds. */
+  readonly at: number
+  readonly kind: FaultKind
+  readonly who: number
+  readonly other: number
+  /** ms. */
+  readonly millis: number
+}
+
+const BIAS: Readonly<Partial<Record<WholeProfile, readonly FaultKind[]>>> = {
+  power: ['power', 'powerAll', 'powerAll', 'kill', 'sickDisk'],
+  snapshots: ['compact', 'kill', 'power', 'isolate', 'compact'],
+  deadline: ['rate', 'clientPause', 'pause', 'transfer', 'clientSuspend', 'slowNet'],
+  renewing: ['clientPause', 'pause', 'transfer', 'clientCut', 'slowNet'],
+  barriers: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset', 'clientPause'],
+  waiters: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset'],
+}
+
+export function drawFaults(options: WholeOptions): readonly WholeFault[] {
+  const random = seededRandom(`whole-faults/${options.seed}`)
+  const count = Math.floor((options.duration / 1000) * options.faults * (0.5 + random.float()))
+  const bias = BIAS[options.profile] ?? []
+  const kinds = FAULT_KINDS.filter(() => random.chance(0.6))
+  const pool = [...kinds, ...bias, 'pause' as const]
+  return Array.from({ length: count }, () => drawFault(options, random, random.pick(pool))).sort(
+    (a, b) => a.at - b.at,
+  )
+}
+
+function drawFault(options: WholeOptions, random: Random, kind: FaultKind): WholeFault {
+  const longest = Math.max(options.electionTimeout * 3, options.lease[1] * 2)
+  const u = random.float()
+  return {
+    at: random.between(200_000, options.duration * 1000),
+    kind,
+    who: random.chance(0.5) ? -1 : random.between(0, 100),
+    other: random.between(0, 100),
+    millis: Math.floor(5 + u * u * longest),
+  }
+}

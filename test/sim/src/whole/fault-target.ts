@@ -1,0 +1,14 @@
+// Types: what a fault meets, and how it is undone.
+
+import type { Host } from '@latchkey/raft/memory'
+import type { MemberServer } from './members/member-server.js'
+import type { WholeWorld } from './whole-world.js'
+
+export interface FaultTarget {
+  readonly world: WholeWorld
+  readonly who: MemberServer
+  readonly peer: MemberServer
+  readonly client: Host | undefined
+  readonly millis: number
+  undo(mend: () => void): void
+}

@@ -1,0 +1,95 @@
+// Rule: circles of flows, looked for in what the log did. It shares no code with the rule that it judges, and is
+// simpler: the one search finds every way that there could be, the other one only ways that are certain.
+//
+// Laws
+//   - Who is told of a circle waits, on some way, for a hold of its own flow (K82).
+//   - Nobody begins to wait for itself: within a hold of withLock, through locks that exclude each other (K83).
+
+import type { FlowArg } from '@latchkey/protocol'
+import { LawBroken } from '../../laws/verdict.js'
+
+export interface FlowHolder {
+  readonly id: string
+  readonly permits: number
+}
+export interface FlowWaiter extends FlowHolder {
+  readonly order: number
+  readonly set: readonly { readonly key: string; readonly permits: number }[] | undefined
+}
+/** A lock or semaphore, with the holds that are in force. */
+export interface FlowPlace {
+  readonly holders: readonly FlowHolder[]
+  readonly queue: readonly FlowWaiter[]
+  readonly isSemaphore: boolean
+}
+
+interface Wish {
+  readonly key: string
+  readonly permits: number
+  readonly order: number
+}
+
+const NONE: FlowArg = [null, []]
+
+export class Deadlocks {
+  readonly #places: (key: string) => FlowPlace
+  readonly #keys: () => Iterable<string>
+  /** By the id of the acquirer. */
+  readonly #flows = new Map<string, FlowArg>()
+
+  constructor(places: (key: string) => FlowPlace, keys: () => Iterable<string>) {
+    this.#places = places
+    this.#keys = keys
+  }
+
+  /** Before the request is in any queue. */
+  asked(id: string, by: FlowArg | undefined, wishes: readonly Wish[], told: boolean, waits: boolean): void {
+    if (by === undefined) return
+    this.#flows.set(id, by)
+    if (told && !this.#leadsBack(by, wishes, false))
+      throw new LawBroken('circles of flows', `${id} was told of a circle, and none is there`)
+    if (waits && wishes.length === 1 && this.#leadsBack([null, by[1]], wishes, true))
+      throw new LawBroken('circles of flows', `${id} waits for itself at ${wishes[0]?.key}`)
+  }
+
+  #leadsBack([name, within]: FlowArg, wishes: readonly Wish[], certain: boolean): boolean {
+    const open = [...wishes]
+    const seen = new Set<string>()
+    for (const wish of open) {
+      const { key, permits, order } = wish
+      const { holders, queue, isSemaphore } = this.#places(key)
+      if (certain && isSemaphore) continue
+      const isDirect = wishes.includes(wish)
+      for (const hold of holders) {
+        if (!isSemaphore && permits > 0 && hold.permits > 0) continue
+        const [flow] = this.#flows.get(hold.id) ?? NONE
+        const isNamed = !certain && flow !== null && flow === name
+        if (isNamed || (within.includes(hold.id) && !isDirect)) return true
+        open.push(...this.#waitersOf(hold.id, flow, certain, seen))
+      }
+      for (const ahead of queue) {
+        if (ahead.order >= order || (certain && ahead.set !== undefined)) continue
+        if (certain && permits > 0 && ahead.permits > 0) continue
+        open.push(...wishesOf(key, ahead, seen))
+      }
+    }
+    return false
+  }
+
+  /** Those that a hold waits for: of its flow, or asked for within it. */
+  #waitersOf(id: string, flow: string | null, certain: boolean, seen: Set<string>): Wish[] {
+    return [...this.#keys()].flatMap((key) =>
+      this.#places(key).queue.flatMap((waiter) => {
+        const [name, within] = this.#flows.get(waiter.id) ?? NONE
+        const isOfHold = within.includes(id) || (!certain && name !== null && name === flow)
+        return isOfHold && !(certain && waiter.set !== undefined) ? wishesOf(key, waiter, seen) : []
+      }),
+    )
+  }
+}
+
+function wishesOf(key: string, { id, permits, order, set }: FlowWaiter, seen: Set<string>): Wish[] {
+  if (seen.has(id)) return []
+  seen.add(id)
+  return (set ?? [{ key, permits }]).map((one) => ({ ...one, order }))
+}

@@ -1,0 +1,123 @@
+// Rule: laws of keys with a life. What each key was promised is written down from the commands of the log,
+// apart from the code that is judged; after each piece of the log the keys of one member are looked at.
+//
+// Laws
+//   - Never early: a key is there until cluster time has passed its due, and one that is bound to a session
+//     as long as that is open.
+//   - In time: it is gone a second of cluster time later.
+//   - The last put decides: one without a life is there until somebody deletes it.
+
+import { binary, utf8 } from '@latchkey/base'
+import { BatchReader } from '@latchkey/kv'
+import {
+  type Command,
+  decodeCommand,
+  isBadCommand,
+  LIFE_OF_SESSION,
+  OP,
+  STEP,
+  unpack,
+} from '@latchkey/protocol'
+import type { Entry } from '@latchkey/raft/core'
+import type { Applied } from '@latchkey/raft/node'
+import { LawBroken } from '../../laws/verdict.js'
+
+export const EXPIRY_PREFIX = 'life/'
+/** ms of cluster time. */
+const LATE = 1_000
+
+type Life = { readonly due: number } | { readonly session: number; overSince?: number } | 'for ever'
+
+/** What one member has behind the last entry. */
+export interface SeenKeys {
+  isThere(key: Uint8Array): boolean
+  isOpen(session: number): boolean
+}
+
+export class KeyExpiry {
+  readonly #keys = new Map<string, Life>()
+  #index = 0
+  #time = 0
+  /** Keys that were seen to have gone. */
+  gone = 0
+
+  /** An entry that nobody had applied before. */
+  applied({ index, time, data, kind }: Entry, { answers }: Applied): void {
+    this.#index = index
+    this.#time = time
+    if (kind !== 'commands' || answers === undefined) return
+    const reader = new BatchReader(data)
+    for (const answer of answers) {
+      if (!reader.next()) return
+      // A kept answer: nothing was done.
+      if (answer.fromTable) continue
+      const [code, result] = unpack(answer.bytes) as [number, unknown]
+      const command = decodeCommand(reader.body)
+      if (code === 0 && !isBadCommand(command)) this.#done(command, reader.session, result)
+    }
+  }
+
+  #done(command: Command, session: number, result: unknown): void {
+    switch (command[0]) {
+      case OP.put:
+        return this.#put(command[2], command[4], session)
+      case OP.putAll:
+        for (const [key, , life] of command[2]) this.#put(key, life, session)
+        return
+      case OP.batch:
+        for (const step of command[2]) if (step[0] === STEP.put) this.#put(step[1], step[3], session)
+        return
+      case OP.deleteAll:
+        for (const key of command[2]) this.#keys.delete(binary(key))
+        return
+      case OP.touch: {
+        if (result === true) return this.#put(command[2], command[3], session)
+        return this.#gone(binary(command[2]), 'a touch did not find it')
+      }
+      default:
+    }
+  }
+
+  #put(bytes: Uint8Array, life: number | undefined, session: number): void {
+    const key = binary(bytes)
+    if (!key.startsWith(EXPIRY_PREFIX)) return
+    if (life === undefined) this.#keys.set(key, 'for ever')
+    else this.#keys.set(key, life === LIFE_OF_SESSION ? { session } : { due: this.#time + life })
+  }
+
+  /** Of the member whose last applied entry that is. */
+  look(index: number, seen: SeenKeys): void {
+    if (index !== this.#index) return
+    for (const [key, life] of this.#keys) {
+      if (typeof life !== 'string' && 'session' in life && !seen.isOpen(life.session))
+        life.overSince ??= this.#time
+      if (!seen.isThere(utf8(key))) this.#gone(key, 'it is not there')
+      else if (this.#time > overAt(life) + LATE)
+        throw new LawBroken(
+          'keys go in time',
+          `${key} is there at ${this.#time}, its life was over at ${overAt(life)}`,
+        )
+    }
+  }
+
+  #gone(key: string, how: string): void {
+    const life = this.#keys.get(key)
+    if (life === undefined) return
+    if (
+      this.#time <= overAt(life) &&
+      !(typeof life !== 'string' && 'session' in life && life.overSince !== undefined)
+    )
+      throw new LawBroken(
+        'no key goes early',
+        `${key} at ${this.#time}: ${how}; its life: ${JSON.stringify(life)}`,
+      )
+    this.#keys.delete(key)
+    this.gone++
+  }
+}
+
+/** The cluster time at which it is over, as far as that is known. */
+function overAt(life: Life): number {
+  if (life === 'for ever') return Number.POSITIVE_INFINITY
+  return 'due' in life ? life.due : (life.overSince ?? Number.POSITIVE_INFINITY)
+}

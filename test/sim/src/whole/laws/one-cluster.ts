@@ -1,0 +1,32 @@
+// Rule: a client of one cluster is served by no member of another (M22, C30). The cluster of the world is the
+// first that answers.
+
+import { decodeAnswer, isError, type LinkReply } from '@latchkey/protocol'
+import { LawBroken } from '../../laws/verdict.js'
+
+export class OneClusterLaw {
+  #clusterId: string | undefined
+  /**
+   * Of each member, as it was told last: one that has ended since then has none any more, and its answers are
+   * on their way.
+   */
+  readonly #known = new WeakMap<object, string>()
+
+  answered(
+    client: string,
+    member: { readonly id: string; readonly clusterId: string },
+    reply: LinkReply,
+  ): void {
+    if (member.clusterId !== '') this.#known.set(member, member.clusterId)
+    const clusterId = this.#known.get(member)
+    if (reply.kind !== 'answer' || clusterId === undefined) return
+    const answer = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
+    if (isError(answer)) return
+    this.#clusterId ??= clusterId
+    if (clusterId !== this.#clusterId)
+      throw new LawBroken(
+        'one cluster',
+        `${client} was served by ${member.id} of cluster ${clusterId}, and not of ${this.#clusterId}`,
+      )
+  }
+}

@@ -1,0 +1,152 @@
+// Rule: law of liveness: a connected client whose renewals are answered keeps its hold. What each answer of a
+// renewal proves is written down here, apart from the code that is judged; a hold that is lost although they
+// prove that it is in force breaks the law.
+
+import { elapsed, type Instant, text } from '@latchkey/base'
+import {
+  decodeAnswer,
+  decodeCommand,
+  isBadCommand,
+  type LinkReply,
+  type LinkRequest,
+  OP,
+  OWNER_CODES,
+  type RenewalArg,
+  type RenewResult,
+  renewedOwners,
+} from '@latchkey/protocol'
+import type { HostProcess } from '@latchkey/raft/memory'
+import { LawBroken } from '../../laws/verdict.js'
+
+const KEPT = OWNER_CODES.indexOf('KEEP_LEASE')
+/** ms: rounding, and timers. */
+const SLACK = 5
+/**
+ * ms by which the three clocks of a machine may differ before it was suspended or set: then a hold may be
+ * lost for that.
+ */
+const AGREE = 20
+
+interface Asked {
+  readonly call: string
+  readonly list: readonly RenewalArg[]
+  /** Of the call's first attempt. */
+  readonly sentAt: Instant
+}
+
+interface Process {
+  readonly firsts: Map<string, Instant>
+  readonly open: Map<number, Asked>
+  /** Calls that were answered. */
+  readonly answered: Set<string>
+  readonly proofs: { readonly time: number; readonly sentAt: Instant }[]
+}
+
+interface Watched {
+  readonly name: string
+  readonly life: HostProcess
+  readonly held: () => boolean
+  /** Proven by renewals that were answered while it was held; 0: none was. */
+  deadline: number
+}
+
+export class RenewedHolds {
+  readonly #rate: number
+  readonly #processes = new Map<HostProcess, Process>()
+  /** By key and token. */
+  readonly #watched = new Map<string, Watched>()
+  /** Holds that were judged. */
+  judged = 0
+
+  constructor(drift: number) {
+    this.#rate = (1 + drift) / (1 - drift)
+  }
+
+  /** A hold that is renewed; of a client that is connected over links. */
+  began(name: string, life: HostProcess, key: string, token: number, held: () => boolean): void {
+    this.#watched.set(`${key}/${token}`, { name, life, held, deadline: 0 })
+  }
+
+  /** Before its holder lets it go. */
+  leaves(key: string, token: number): void {
+    this.#watched.delete(`${key}/${token}`)
+  }
+
+  asked(life: HostProcess, request: LinkRequest): void {
+    if (request.kind !== 'command' || request.number === 0) return
+    const command = decodeCommand(request.body)
+    if (isBadCommand(command) || command[0] !== OP.renew) return
+    const process = this.#processOf(life)
+    const call = `${request.session}/${request.number}`
+    const sentAt = process.firsts.get(call) ?? life.clock.instant()
+    process.firsts.set(call, sentAt)
+    process.open.set(request.id, { call, list: command[1], sentAt })
+  }
+
+  #processOf(life: HostProcess): Process {
+    const known = this.#processes.get(life)
+    if (known !== undefined) return known
+    const made: Process = { firsts: new Map(), open: new Map(), answered: new Set(), proofs: [] }
+    this.#processes.set(life, made)
+    return made
+  }
+
+  /** Before the client itself hears of it. */
+  answered(life: HostProcess, reply: LinkReply): void {
+    if (reply.kind !== 'answer' || reply.never) return
+    const process = this.#processes.get(life)
+    const asked = process?.open.get(reply.id)
+    if (process === undefined || asked === undefined) return
+    process.open.delete(reply.id)
+    // A hold that is over by what its process knew until now is judged by that: this answer came too late for
+    // it.
+    this.look()
+    const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
+    if (code !== 0 || process.answered.has(asked.call)) return
+    process.answered.add(asked.call)
+    const now = life.clock.instant()
+    renewedOwners(asked.list, result as RenewResult).forEach((owner, i) => {
+      const [key, , token, lease] = asked.list[i] as RenewalArg
+      const id = `${text(key)}/${token}`
+      const one = this.#watched.get(id)
+      if (one?.life !== life) return
+      // A member said no, or nobody waits for this answer any more: another one has to prove it.
+      if (owner[6] !== KEPT) this.#watched.delete(id)
+      else if (one.held() && elapsed(asked.sentAt, now) < lease)
+        one.deadline = Math.max(one.deadline, owner[1])
+    })
+    if (reply.time > 0) process.proofs.push({ time: reply.time, sentAt: asked.sentAt })
+  }
+
+  /** After every event. */
+  look(): void {
+    for (const [id, one] of this.#watched) {
+      if (one.life.dead) this.#watched.delete(id)
+      else if (one.life.running && !one.held()) {
+        this.#watched.delete(id)
+        this.#judge(id, one)
+      }
+    }
+  }
+
+  #judge(id: string, { name, life, deadline }: Watched): void {
+    if (deadline === 0) return
+    this.judged++
+    const now = life.clock.instant()
+    let upper = Number.POSITIVE_INFINITY
+    // A client keeps the lowest proof of when it heard it; later, where the clocks differ, another may be lower.
+    let differ = 0
+    for (const { time, sentAt } of this.#processOf(life).proofs) {
+      const past = elapsed(sentAt, now)
+      differ = Math.max(differ, past - (now.hr - sentAt.hr))
+      if (differ > AGREE) return
+      upper = Math.min(upper, time + past * this.#rate)
+    }
+    const left = deadline - upper
+    if (left > SLACK + differ)
+      throw new LawBroken(
+        'renewed holds',
+        `${name} lost ${id} with ${Math.floor(left)} ms left by the answers that came`,
+      )
+  }
+}

@@ -1,0 +1,272 @@
+// Rule: what the log did with locks that are shared and with semaphores, entry by entry. It shares no code
+// with the rules that it judges.
+//
+// Laws
+//   - Beside an exclusive hold there is no other, and the permits of a semaphore that are out are never more
+//     than it had when they were given (K61, K63).
+//   - Who waits is granted in the order of arrival, and nobody gets it past those who wait (K62).
+//   - When an entry is over, no queue waits whose first waiter fits beside the holds (K62).
+//   - A set of locks is granted in one entry, and leaves all of its queues in one (K80). It may be passed only
+//     while somebody who came before it keeps it from one of its keys; sets pass nobody (K81).
+//   - A guarded write happens only under a hold in force with its current token, and under a shared one only
+//     if its guard says so (K64).
+
+import { CODE, type LockEvent } from '@latchkey/lock'
+import type { FlowArg, OwnerResult } from '@latchkey/protocol'
+import { LawBroken } from '../../laws/verdict.js'
+import { Deadlocks } from './deadlocks.js'
+
+interface Holder {
+  readonly id: string
+  /** The order of requests and grants, over all keys. */
+  readonly order: number
+  /** The current one: a rotation gives another. */
+  token: number
+  /** 0: exclusive. */
+  permits: number
+  deadline: number
+}
+
+interface Waiting {
+  readonly id: string
+  readonly permits: number
+  readonly order: number
+  /** All that it wants together; undefined: this one key. */
+  readonly set: readonly Wanted[] | undefined
+}
+interface Wanted {
+  readonly key: string
+  readonly permits: number
+}
+
+interface Story {
+  holders: Holder[]
+  queue: Waiting[]
+  /** How many permits there are; of a lock without end. */
+  most: number
+}
+
+/** Names of locks that are shared; keys of semaphores and elections begin with a byte that is no text. */
+export const SHARED_PREFIX = 'shared/'
+export const isSharedKey = (key: string): boolean => key.startsWith(SHARED_PREFIX) || key.startsWith('\ufffd')
+
+export type Answered = 'circle' | 'queued' | 'other'
+type Applied = Exclude<LockEvent, { kind: 'answer' | 'promise' }>
+
+export class SharedLocks {
+  readonly #stories = new Map<string, Story>()
+  /** Keys that the entry which is being told has changed. */
+  readonly #changed = new Set<string>()
+  #order = 0
+  #now = 0
+  readonly #flows = new Deadlocks(
+    (key) => {
+      const { holders, queue, most } = this.#of(key)
+      const inForce = holders.filter(({ deadline }) => this.#now <= deadline)
+      return { holders: inForce, queue, isSemaphore: most !== Number.POSITIVE_INFINITY }
+    },
+    () => this.#stories.keys(),
+  )
+  /** How many keys of each set were granted in this entry, and how many it wants. */
+  readonly #granted = new Map<string, { count: number; readonly of: number }>()
+
+  #of(key: string): Story {
+    const known = this.#stories.get(key)
+    if (known !== undefined) return known
+    const made = { holders: [], queue: [], most: Number.POSITIVE_INFINITY }
+    this.#stories.set(key, made)
+    return made
+  }
+
+  /** Before `asked` and `askedAll`: the flow of that request, and whether it was told of a circle. */
+  askedBy(id: string, by: FlowArg | undefined, wants: readonly Wanted[], now: number, is: Answered): void {
+    this.#now = now
+    const waitsAlready = wants.some(({ key }) => this.#of(key).queue.some((one) => one.id === id))
+    if (waitsAlready) return
+    const order = this.#order + 1
+    const wishes = wants.map((want) => ({ ...want, order }))
+    this.#flows.asked(id, by, wishes, is === 'circle', is === 'queued')
+  }
+
+  /** Before the event of its answer. */
+  asked(key: string, permits: number, of: number, owner: OwnerResult, id: string, queued: boolean): void {
+    const story = this.#of(key)
+    if (of > 0 && story.most === Number.POSITIVE_INFINITY) story.most = of
+    const order = ++this.#order
+    if (queued && !story.queue.some((one) => one.id === id))
+      story.queue.push({ id, permits, order, set: undefined })
+    if (!isNew(owner)) return
+    this.#mayPass(key, { id, permits, order, set: undefined }, owner[7])
+    this.#take(key, story, permits, owner)
+  }
+
+  /** A set of locks. `owners` are those of its new holds; none: it waits. */
+  askedAll(id: string, wants: readonly Wanted[], owners: readonly OwnerResult[]): void {
+    const order = ++this.#order
+    const asked = wants.map(({ permits }): Waiting => ({ id, permits, order, set: wants }))
+    wants.forEach(({ key }, i) => {
+      const story = this.#of(key)
+      const one = asked[i] as Waiting
+      const owner = owners[i]
+      if (owner !== undefined) this.#mayPass(key, one, owner[7])
+      else if (!story.queue.some((other) => other.id === id)) story.queue.push(one)
+    })
+    wants.forEach(({ key, permits }, i) => {
+      const owner = owners[i]
+      if (owner !== undefined) this.#take(key, this.#of(key), permits, owner)
+    })
+  }
+
+  /** Nobody gets it past those who wait, but for sets that somebody earlier keeps from another key. */
+  #mayPass(key: string, one: Waiting, now: number): void {
+    const passed = this.#passed(key, one, now)
+    if (passed !== undefined)
+      throw new LawBroken('shared locks', `${one.id} got ${key} past ${passed}, who waits`)
+  }
+
+  /** Who waits before it and may not be passed. */
+  #passed(key: string, one: Waiting, now: number): string | undefined {
+    const ahead = this.#of(key).queue.filter(({ order }) => order < one.order)
+    if (one.set !== undefined) return ahead[0]?.id
+    return ahead.find((other, i) => i >= 4 || other.set === undefined || !this.#waitsForEarlier(other, now))
+      ?.id
+  }
+
+  #waitsForEarlier({ set = [], order }: Waiting, now: number): boolean {
+    return set.some(({ key, permits }) => {
+      const story = this.#of(key)
+      pass(story, now)
+      const inTheWay = story.holders.filter((holder) => permits === 0 || holder.permits === 0)
+      return inTheWay.some((one) => one.order < order) || story.queue.some((one) => one.order < order)
+    })
+  }
+
+  resized(key: string, of: number): void {
+    this.#of(key).most = of
+    this.#changed.add(key)
+  }
+
+  downgraded(key: string, id: string): void {
+    for (const holder of this.#of(key).holders) if (holder.id === id) holder.permits = 1
+    this.#changed.add(key)
+  }
+
+  /** The token of that hold is another one from now on; guards with an older one are refused (K64). */
+  rotated(key: string, id: string, token: number): void {
+    for (const holder of this.#of(key).holders) {
+      if (holder.id !== id) continue
+      if (token <= holder.token)
+        throw new LawBroken('growing tokens', `token ${holder.token} of ${key} became ${token}`)
+      holder.token = token
+    }
+  }
+
+  told(event: Applied): void {
+    const story = this.#of(event.key)
+    this.#changed.add(event.key)
+    switch (event.kind) {
+      case 'ask':
+      case 'renew':
+        return prolong(story, event.owner)
+      case 'grant': {
+        const [id, , , , , , , now] = event.owner
+        const one = story.queue.find((waiting) => waiting.id === id)
+        if (one === undefined)
+          throw new LawBroken('shared locks', `${id} was granted ${event.key}, and did not wait`)
+        this.#mayPass(event.key, one, now)
+        story.queue = story.queue.filter((waiting) => waiting !== one)
+        this.#grantedOf(one)
+        return this.#take(event.key, story, one.permits, event.owner)
+      }
+      case 'left':
+        story.queue = story.queue.filter(({ id }) => id !== event.id)
+        return
+      case 'release':
+        if (event.owner[6] === CODE.RELEASED) this.#end(story, event.owner[3])
+        return
+      case 'forced':
+      case 'untouched':
+        return this.#end(story, event.token)
+    }
+  }
+
+  #grantedOf({ id, set }: Waiting): void {
+    if (set === undefined) return
+    const known = this.#granted.get(id) ?? { count: 0, of: set.length }
+    known.count++
+    this.#granted.set(id, known)
+  }
+
+  /** A set is granted, and waits, at all of its keys or at none. */
+  #wholeSets(): void {
+    for (const [id, { count, of }] of this.#granted)
+      if (count !== of) throw new LawBroken('sets of locks', `${id} was granted ${count} of ${of} keys`)
+    this.#granted.clear()
+    for (const [key, { queue }] of this.#stories)
+      for (const { id, set = [] } of queue)
+        if (set.some((other) => !this.#of(other.key).queue.some((one) => one.id === id)))
+          throw new LawBroken('sets of locks', `${id} waits for ${key}, and not for all keys of its set`)
+  }
+
+  #end(story: Story, token: number): void {
+    story.holders = story.holders.filter((holder) => holder.token !== token)
+  }
+
+  #take(key: string, story: Story, permits: number, [id, deadline, , token, , , , now]: OwnerResult): void {
+    pass(story, now)
+    if (!fits(story, permits)) {
+      const held = story.holders.map((one) => `${one.id} ${one.permits} until ${one.deadline}`)
+      throw new LawBroken(
+        'shared locks',
+        `${id} got ${permits} of ${key} at ${now} beside ${held.join(', ')}`,
+      )
+    }
+    story.holders.push({ id, token, permits, deadline, order: ++this.#order })
+  }
+
+  entryOver(time: number): void {
+    for (const [key, story] of this.#stories) {
+      const before = story.holders.length
+      pass(story, time)
+      if (before === story.holders.length && !this.#changed.has(key)) continue
+      const idle = story.queue.find((one) => this.#isServable(key, one, time))
+      if (idle !== undefined)
+        throw new LawBroken('shared locks', `${idle.id} waits for ${key}, though it fits`)
+    }
+    this.#changed.clear()
+    this.#wholeSets()
+  }
+
+  #isServable(key: string, one: Waiting, now: number): boolean {
+    const wants = one.set ?? [{ key, permits: one.permits }]
+    return wants.every((want) => {
+      const story = this.#of(want.key)
+      pass(story, now)
+      return fits(story, want.permits) && this.#passed(want.key, one, now) === undefined
+    })
+  }
+
+  guarded(key: string, token: number, shared: boolean, time: number): void {
+    const holder = this.#of(key).holders.find((one) => one.token === token && time <= one.deadline)
+    if (holder === undefined || (holder.permits > 0 && !shared))
+      throw new LawBroken('fenced writes', `a write with token ${token} of ${key} at ${time}`)
+  }
+}
+
+const isNew = (owner: OwnerResult): boolean => owner[6] === CODE.FIRST_TIME || owner[6] === CODE.NEW_ACQUIRE
+
+/** A hold is over at the first entry behind its deadline. */
+function pass(story: Story, time: number): void {
+  story.holders = story.holders.filter(({ deadline }) => time <= deadline)
+}
+
+function fits({ holders, most }: Story, permits: number): boolean {
+  if (permits === 0) return holders.length === 0
+  if (holders.some((holder) => holder.permits === 0)) return false
+  return holders.reduce((sum, holder) => sum + holder.permits, permits) <= most
+}
+
+function prolong({ holders }: Story, owner: OwnerResult): void {
+  if (owner[6] !== CODE.KEEP_LEASE && owner[6] !== CODE.REENTRANT) return
+  for (const holder of holders) if (holder.token === owner[3]) holder.deadline = owner[1]
+}

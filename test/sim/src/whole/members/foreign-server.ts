@@ -1,0 +1,32 @@
+// Driver: a member of another cluster, with the id of a member of this one. Its code is a copy of the product
+// of its own, which no law observes: what it writes into its own log is no part of this world.
+
+import { MemoryNetwork } from '@latchkey/raft/memory'
+import type { ProductModules } from '../product-modules.js'
+import type { WholeWorld } from '../whole-world.js'
+import { MemberServer, serverOptions } from './member-server.js'
+
+export function foreignServer(
+  world: WholeWorld,
+  id: string,
+  product: ProductModules,
+  failed: (error: Error) => void,
+): MemberServer {
+  const { time, cuts, random, networkOptions, options, logger } = world
+  // Its cluster is founded on a network of its own, before it stands at this world's address.
+  const apart = new MemoryNetwork(time, cuts, random.fork('apart'), networkOptions, () => false)
+  return new MemberServer(id, serverOptions(options, undefined), {
+    product,
+    host: world.addHost(`foreign ${id}`),
+    get memberNetwork() {
+      return world.foreign === undefined ? apart : world.memberNetwork
+    },
+    random: random.fork(`foreign-${id}`),
+    logger,
+    newId: () => world.newId(),
+    machine: () => {},
+    opened: () => {},
+    role: () => {},
+    failed: (_, error) => failed(error),
+  })
+}

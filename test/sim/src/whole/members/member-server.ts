@@ -1,0 +1,310 @@
+// Driver: one member's server: its machine and its disks, and the process that starts and dies on them. The
+// code inside is the product's.
+
+import type { Logger, Random } from '@latchkey/base'
+import type { KvMachine, KvLimits } from '@latchkey/kv'
+import type { Member } from '../../../../../packages/latchkey/dist/member/member.js'
+import type { LinkReply } from '@latchkey/protocol'
+import type { Host, HostProcess, MemoryDisk, MemoryNetwork } from '@latchkey/raft/memory'
+import type { ProductModules } from '../product-modules.js'
+import type { WholeOptions } from '../options.js'
+import { RowsWithEventLogHome } from './rows-with-event-log.js'
+import { SlowRowHome } from './slow-rows.js'
+
+export interface ServerOptions {
+  /** Undefined: a cluster of one. */
+  readonly members: Readonly<Record<string, string>> | undefined
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
+  readonly segmentBytes: number
+  readonly growBytes: number
+  /** A file of the event log is closed when it has so much. */
+  readonly eventLogBytes: number
+  readonly limits: Partial<KvLimits>
+  /** Microseconds of a sync: at least, and as a long tail. */
+  readonly syncBase: number
+  readonly syncTail: number
+  readonly rowsMost: number
+}
+
+export function serverOptions(
+  options: WholeOptions,
+  members: Readonly<Record<string, string>> | undefined,
+): ServerOptions {
+  const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = options
+  const { syncBase, syncTail, rowsMost, growBytes, eventLogBytes, events } = options
+  return {
+    members,
+    electionTimeout,
+    heartbeat,
+    snapshot: { everyEntries, everyBytes: 4_000_000 },
+    segmentBytes,
+    growBytes,
+    eventLogBytes,
+    limits: { flushMillis, flushBytes, events },
+    syncBase,
+    syncTail,
+    rowsMost,
+  }
+}
+
+export interface ServerPorts {
+  readonly product: ProductModules
+  readonly host: Host
+  readonly memberNetwork: MemoryNetwork
+  readonly random: Random
+  readonly logger: Logger
+  newId(): string
+  /** A machine of a new process, for whoever looks at what it applies. */
+  machine(server: MemberServer, machine: KvMachine): void
+  opened(server: MemberServer, life: HostProcess): void
+  /** At its opening, and at each change of its role, term or leader. */
+  role(server: MemberServer, life: HostProcess, raft: Member['replica']['node']['raft']): void
+  /** It stopped by itself. */
+  failed(server: MemberServer, error: Error): void
+}
+
+/** Microseconds of the slowest sync that a disk comes to the end of. */
+const SLOWEST = 5_000_000
+/** One that takes longer holds up whoever waits for a commit. */
+const SLOW_SYNC = 100_000
+
+export class MemberServer {
+  readonly id: string
+  readonly host: Host
+  readonly disk: MemoryDisk
+  member: Member | undefined
+  readonly #options: ServerOptions
+  readonly #ports: ServerPorts
+  readonly #home: RowsWithEventLogHome
+  readonly #joins: boolean
+  #gone = new Set<(silent: boolean) => void>()
+  readonly #whenOpened = new Set<() => void>()
+  /** A slow disk takes that many times as long. */
+  slowness = 1
+  /** When the last of its slow syncs ends, microseconds: also behind the end of what made its disk slow. */
+  slowUntil = 0
+  retired = false
+  /** The members that it is given at its next start. */
+  given: Readonly<Record<string, string>> | undefined
+  /** Removed from the cluster, and not switched off. */
+  leftAlone = false
+  crashes = 0
+  /** An error of its disk is on its way: it may stop by itself. */
+  #sick = false
+
+  constructor(id: string, options: ServerOptions, ports: ServerPorts, joins = false) {
+    this.id = id
+    this.host = ports.host
+    this.#options = options
+    this.#ports = ports
+    this.#joins = joins
+    this.given = options.members
+    const { product, random } = ports
+    const delays = random.fork('disk')
+    this.disk = new product.MemoryDisk({
+      schedule: (op, run) => {
+        const { life } = this.host
+        this.host.timeline.later(this.#delay(op.kind, delays), () => life?.deliver(run))
+      },
+    })
+    const slow = new SlowRowHome(product, ports.host, random.fork('rows'), options.rowsMost)
+    this.#home = new RowsWithEventLogHome(product, slow, this.disk, options.eventLogBytes)
+    // Small segments, so that a short log is cut too.
+    Object.defineProperty(this.disk, 'sizes', {
+      value: { segmentBytes: options.segmentBytes, growBytes: options.growBytes },
+    })
+  }
+
+  #delay(kind: string, random: Random): number {
+    if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
+    const u = random.float()
+    const { syncBase, syncTail } = this.#options
+    const delay = Math.floor(Math.min(SLOWEST, (syncBase + u * u * u * u * syncTail) * this.slowness))
+    if (delay > SLOW_SYNC) this.slowUntil = Math.max(this.slowUntil, this.host.timeline.now + delay)
+    return delay
+  }
+
+  get url(): string {
+    return `ws://${this.id}`
+  }
+
+  get isUp(): boolean {
+    return this.member !== undefined
+  }
+
+  /**
+   * As the door does: who is no member, or still asks strangers which cluster they are of, sends its clients
+   * elsewhere.
+   */
+  get serves(): boolean {
+    return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
+  }
+
+  get clusterId(): string {
+    return this.member?.replica.clusterId ?? ''
+  }
+
+  clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
+    return (this.member as Member).clientConnection(tell, this.#ports.product.ANONYMOUS, 'websocket')
+  }
+
+  onGone(run: (silent: boolean) => void): () => void {
+    this.#gone.add(run)
+    return () => this.#gone.delete(run)
+  }
+
+  onOpened(run: () => void): () => void {
+    this.#whenOpened.add(run)
+    return () => this.#whenOpened.delete(run)
+  }
+
+  boot(): void {
+    if (this.host.life !== undefined || this.retired) return
+    const life = this.host.start()
+    this.#open(life).then(
+      (member) => this.#opened(life, member),
+      (error: Error) => this.#failed(life, error),
+    )
+  }
+
+  /**
+   * A sick disk stops the member, and with it its process; whoever watches over it starts it again. Anything
+   * else is a finding.
+   */
+  #failed(life: HostProcess, error: Error): void {
+    if (life.dead) return
+    if (!this.#sick) return this.#ports.failed(this, error)
+    const { timeline: time } = this.host
+    time.later(0, () => {
+      if (!life.dead) this.crash(false)
+    })
+    time.later(this.#ports.random.between(50_000, 1_000_000), () => this.boot())
+  }
+
+  /** One of the next steps on its disk fails, of the log or of the rows, whether it was done or not. */
+  sicken(): void {
+    if (this.host.life === undefined) return
+    const { random } = this.#ports
+    this.#sick = true
+    if (random.chance(0.4)) return this.#home.failNext()
+    const code = random.pick(['EIO', 'ENOSPC'] as const)
+    this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
+  }
+
+  /** As by an operator who has it built anew, whoever else has a state just now. */
+  loseState(): void {
+    void this.#rebuild()
+  }
+
+  #opened(life: HostProcess, member: Member): void {
+    if (life.dead) return
+    this.#serves(life, member)
+    this.#ports.opened(this, life)
+  }
+
+  #serves(life: HostProcess, member: Member): void {
+    this.member = member
+    const { node } = member.replica
+    const told = () => this.#ports.role(this, life, node.raft)
+    node.on('role', told)
+    told()
+    member.on('failed', (error) => this.#failed(life, error))
+    // It may have stopped before anybody listened.
+    const { failure } = node
+    if (failure !== undefined) return this.#failed(life, failure)
+    this.#tellOpened()
+  }
+
+  #tellOpened(): void {
+    if (this.member !== undefined) for (const run of [...this.#whenOpened]) run()
+  }
+
+  #open(life: HostProcess): Promise<Member> {
+    const { product, memberNetwork, random, logger, newId } = this.#ports
+    const { electionTimeout, heartbeat, snapshot, limits } = this.#options
+    const { clock, defer } = life
+    return product.Member.open(
+      {
+        id: this.id,
+        members: this.given,
+        join: this.#joins,
+        electionTimeout,
+        heartbeat,
+        snapshot,
+        maxInFlightBytes: 4_000_000,
+      },
+      {
+        fs: this.disk,
+        dir: 'log',
+        version: 'simulated',
+        clock,
+        random: random.fork(`core-${++this.crashes}`),
+        defer,
+        logger,
+        newId,
+        asked: () => this.#tellOpened(),
+        transport: (owner) => memberNetwork.open(this.id, owner, life),
+        rebuild: () => defer(() => void this.#rebuild()),
+        machine: (hooks) => {
+          const machine = new product.KvMachine({
+            home: this.#home,
+            clock,
+            logger,
+            limits,
+            nextTurn: defer,
+            later: defer,
+            ...hooks,
+          })
+          this.#ports.machine(this, machine)
+          return machine
+        },
+      },
+    )
+  }
+
+  async #rebuild(): Promise<void> {
+    const { life } = this.host
+    const member = this.member
+    if (life === undefined || member === undefined) return
+    this.member = undefined
+    this.#tellGone(false)
+    try {
+      await member.close()
+      if (life.dead) return
+      await this.#home.discard()
+      const anew = await this.#open(life)
+      if (!life.dead) this.#serves(life, anew)
+    } catch (error) {
+      this.#failed(life, error as Error)
+    }
+  }
+
+  /** The process dies; with `power` so does the machine, and what was not synced is lost. */
+  crash(power: boolean): void {
+    if (this.host.life === undefined) return
+    this.member = undefined
+    this.#sick = false
+    this.host.die()
+    this.#whenOpened.clear()
+    this.host.dark = power
+    this.#tellGone(power)
+    this.#ports.memberNetwork.died(this.id, power)
+    if (power) this.disk.crash(this.#ports.random)
+    else this.disk.kill(this.#ports.random)
+    this.#home.crash()
+  }
+
+  /** Removed from the cluster, and switched off. */
+  retire(): void {
+    this.retired = true
+    this.crash(false)
+  }
+
+  #tellGone(silent: boolean): void {
+    const gone = this.#gone
+    this.#gone = new Set()
+    for (const run of gone) run(silent)
+  }
+}

@@ -1,0 +1,130 @@
+// Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all
+// (slow-home.ts), the events in production's event log on the disk of the log, with all its faults. What
+// production's home does with folders is done here with numbers: a store's event log is in the folder of its
+// number, and the number is a row of LevelDB's part.
+
+import type { RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
+import type { MemoryDisk } from '@latchkey/raft/memory'
+import type { ProductModules } from '../product-modules.js'
+import type { SlowRowHome } from './slow-rows.js'
+
+type EventLog = Awaited<ReturnType<ProductModules['EventLog']['create']>>
+
+const FOLDER = /^rows-([1-9][0-9]*)\//
+/** The store's number; keys that start with a zero byte are a driver's own. */
+const NUMBER_KEY = Uint8Array.of(0, 0x6e)
+
+const folderOf = (number: number): string => `rows-${number}`
+
+export class RowsWithEventLogHome implements RowHome {
+  readonly #product: ProductModules
+  readonly #slow: SlowRowHome
+  readonly #disk: MemoryDisk
+  readonly #files: ReturnType<ProductModules['eventLogOnDisk']>
+  /** The store that was opened or committed last; 0: none in this life of the process. */
+  #live = 0
+
+  constructor(product: ProductModules, slow: SlowRowHome, disk: MemoryDisk, fileBytes: number) {
+    this.#product = product
+    this.#slow = slow
+    this.#disk = disk
+    this.#files = product.eventLogOnDisk(disk, fileBytes)
+  }
+
+  crash(): void {
+    this.#live = 0
+    this.#slow.crash()
+  }
+
+  failNext(): void {
+    this.#slow.failNext()
+  }
+
+  async open(): Promise<RowStore | undefined> {
+    const { EventLog, RowsWithEventLog, REACH_KEY, decodeReach } = this.#product
+    const level = await this.#slow.open()
+    const first = this.#live === 0
+    const number = level?.get(NUMBER_KEY)?.[0] ?? 0
+    if (first) await this.#removeAll((one) => one !== number)
+    if (level === undefined) return undefined
+    this.#live = number
+    const reach = decodeReach(level.get(REACH_KEY) as Uint8Array)
+    const eventLog = await EventLog.open(folderOf(number), reach, this.#files)
+    return new RowsWithEventLog(withoutOwnKeys(level), eventLog)
+  }
+
+  async build(): Promise<RowBuilder> {
+    await this.#removeAll((one) => one > this.#live)
+    const number = this.#live + 1
+    const inner = await this.#slow.build()
+    const eventLog = await this.#product.EventLog.create(folderOf(number), this.#files)
+    return {
+      write: (batch) => this.#write(inner, eventLog, batch),
+      commit: () => this.#commit(inner, eventLog, number),
+      abort: async () => {
+        await inner.abort()
+        await eventLog.close()
+      },
+    }
+  }
+
+  /** As production's builder does: not synced one by one. */
+  async #write(inner: RowBuilder, eventLog: EventLog, batch: readonly RowChange[]): Promise<void> {
+    const { withEventLog, others } = this.#product.split(batch)
+    await inner.write(others)
+    if (withEventLog.length > 0) await eventLog.append(withEventLog, false)
+    await eventLog.settle()
+  }
+
+  /** Every file is on the disk before the store counts. */
+  async #commit(inner: RowBuilder, eventLog: EventLog, number: number): Promise<void> {
+    const { reach } = eventLog
+    await inner.write([this.#product.encodeReach(reach), { key: NUMBER_KEY, value: Uint8Array.of(number) }])
+    await eventLog.close()
+    const folder = folderOf(number)
+    for (const name of await this.#files.list(folder)) {
+      const file = await this.#files.open(`${folder}/${name}`, 'existing')
+      await file.sync()
+      await file.close()
+    }
+    await this.#files.sync(folder)
+    await inner.commit()
+    this.#live = number
+  }
+
+  async sweep(): Promise<void> {
+    await this.#slow.sweep()
+    await this.#removeAll((one) => one < this.#live)
+  }
+
+  async discard(): Promise<void> {
+    await this.#slow.discard()
+    await this.#removeAll(() => true)
+    this.#live = 0
+  }
+
+  async #removeAll(is: (number: number) => boolean): Promise<void> {
+    for (const path of this.#disk.paths()) {
+      const number = Number(FOLDER.exec(path)?.[1] ?? 0)
+      if (number > 0 && is(number)) await this.#files.remove(path)
+    }
+  }
+}
+
+/** Who reads from the first key on does not mean the driver's own. */
+function withoutOwnKeys(level: RowStore): RowStore {
+  return {
+    get: (key) => level.get(key),
+    write: (batch) => level.write(batch),
+    compact: () => level.compact(),
+    close: () => level.close(),
+    view: () => {
+      const view = level.view()
+      return {
+        page: (range, rows, bytes) =>
+          view.page({ ...range, start: range.start ?? Uint8Array.of(1) }, rows, bytes),
+        close: () => view.close(),
+      }
+    },
+  }
+}

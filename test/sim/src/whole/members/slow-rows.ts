@@ -1,0 +1,95 @@
+// Driver: rows on a disk that takes its time. A batch is issued at once and durable later; a crash in between
+// leaves it whole or not at all, by chance; and so does a write that fails.
+
+import type { Random } from '@latchkey/base'
+import type { SimulatedRowHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
+import type { Host } from '@latchkey/raft/memory'
+import type { ProductModules } from '../product-modules.js'
+
+export class SlowRowHome implements RowHome {
+  readonly #inner: SimulatedRowHome
+  readonly #host: Host
+  readonly #random: Random
+  /** Microseconds a batch takes at most. */
+  readonly #most: number
+  #underWay: (() => void) | undefined
+  #fails = false
+
+  constructor(product: ProductModules, host: Host, random: Random, most: number) {
+    this.#inner = new product.SimulatedRowHome(new product.RowsDisk())
+    this.#host = host
+    this.#random = random
+    this.#most = most
+  }
+
+  /** The process, and all that it held open, is gone. */
+  crash(): void {
+    this.#fails = false
+    const issue = this.#underWay
+    this.#underWay = undefined
+    const kept = issue !== undefined && this.#random.chance(0.5)
+    if (kept) issue()
+    this.#inner.crash(kept ? 'kept' : 'lost')
+  }
+
+  /** The next write is an error of the disk. */
+  failNext(): void {
+    this.#fails = true
+  }
+
+  async #orFail(write: () => Promise<void>): Promise<void> {
+    const fails = this.#fails
+    this.#fails = false
+    if (!fails || this.#random.chance(0.5)) await write()
+    if (fails) throw new Error('EIO: the disk failed')
+  }
+
+  async open(): Promise<RowStore | undefined> {
+    const store = await this.#inner.open()
+    return store === undefined ? undefined : this.#slowed(store)
+  }
+
+  async build(): Promise<RowBuilder> {
+    const builder = await this.#inner.build()
+    return {
+      write: async (batch) => {
+        await this.#while()
+        await this.#orFail(() => builder.write(batch))
+      },
+      commit: async () => {
+        await this.#while()
+        await this.#orFail(() => builder.commit())
+      },
+      abort: () => builder.abort(),
+    }
+  }
+
+  sweep(): Promise<void> {
+    return this.#inner.sweep()
+  }
+
+  discard(): Promise<void> {
+    return this.#inner.discard()
+  }
+
+  #slowed(store: RowStore): RowStore {
+    return {
+      get: (key) => store.get(key),
+      view: () => store.view(),
+      compact: () => store.compact(),
+      close: () => store.close(),
+      write: async (batch: readonly RowChange[]) => {
+        this.#underWay = () => void store.write(batch)
+        await this.#while()
+        this.#underWay = undefined
+        await this.#orFail(() => store.write(batch))
+      },
+    }
+  }
+
+  /** Never ends for a process that died meanwhile. */
+  #while(): Promise<void> {
+    const { life } = this.#host
+    return new Promise((resolve) => life?.later(this.#random.between(50, this.#most), resolve))
+  }
+}

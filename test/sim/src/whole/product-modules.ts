@@ -1,0 +1,133 @@
+// Driver: loads a copy of the compiled packages, as they are or with changes. Each copy has modules of its
+// own, so that a run with a known bug leaves nothing behind.
+
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { ClientStore } from '@latchkey/client'
+import type { OneCluster } from '../../../../packages/client/dist/wrong-cluster-check.js'
+import type { BatchReader, KvMachine, SimulatedRowDisk as RowsDisk, SimulatedRowHome } from '@latchkey/kv'
+import type { Watchdog } from '@latchkey/lock'
+import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
+import type { MemoryDisk } from '@latchkey/raft/memory'
+import type { Wal } from '@latchkey/raft/wal'
+import type { EventLog } from '../../../../packages/kv/dist/storage/event-log.js'
+import type {
+  REACH_KEY,
+  decodeReach,
+  encodeReach,
+} from '../../../../packages/kv/dist/storage/event-log-format.js'
+import type { RowsWithEventLog, split } from '../../../../packages/kv/dist/storage/level-with-event-log.js'
+import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-transaction.js'
+import type { eventLogOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
+import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
+import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
+import type { localRoute } from '../../../../packages/latchkey/dist/open/local-link.js'
+import type { toMessage } from '../../../../packages/raft/dist/net/message-decoder.js'
+import type { messageItem } from '../../../../packages/raft/dist/net/message-encoder.js'
+import { applyChanges, type Change, isCode, PACKAGES as SOURCES } from '../run/changed-packages.js'
+
+export interface ProductModules {
+  readonly Member: typeof Member
+  readonly ANONYMOUS: typeof ANONYMOUS
+  readonly localRoute: typeof localRoute
+  readonly KvMachine: typeof KvMachine
+  readonly SimulatedRowHome: typeof SimulatedRowHome
+  readonly RowsDisk: typeof RowsDisk
+  readonly EventLog: typeof EventLog
+  readonly RowsWithEventLog: typeof RowsWithEventLog
+  readonly split: typeof split
+  readonly REACH_KEY: typeof REACH_KEY
+  readonly decodeReach: typeof decodeReach
+  readonly encodeReach: typeof encodeReach
+  readonly eventLogOnDisk: typeof eventLogOnDisk
+  readonly StateLockTransaction: typeof StateLockTransaction
+  readonly BatchReader: typeof BatchReader
+  readonly MemoryDisk: typeof MemoryDisk
+  readonly Wal: typeof Wal
+  readonly messageItem: typeof messageItem
+  readonly toMessage: typeof toMessage
+  readonly ClientStore: typeof ClientStore
+  readonly OneCluster: typeof OneCluster
+  readonly Watchdog: typeof Watchdog
+  readonly encodeRequests: typeof encodeRequests
+  readonly decodeRequests: typeof decodeRequests
+  readonly encodeReplies: typeof encodeReplies
+  readonly decodeReplies: typeof decodeReplies
+}
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+const PACKAGES = ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'latchkey']
+/** What they need from elsewhere. */
+const OTHERS = ['msgpackr', 'ws', 'classic-level', 'memory-level', 'abstract-level']
+
+const MODULES: Readonly<Record<string, readonly string[]>> = {
+  'latchkey/dist/member/member.js': ['Member'],
+  'latchkey/dist/member/rights.js': ['ANONYMOUS'],
+  'latchkey/dist/open/local-link.js': ['localRoute'],
+  'kv/dist/key-value-state-machine.js': ['KvMachine'],
+  'kv/dist/storage/event-log.js': ['EventLog'],
+  'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
+  'kv/dist/storage/level-with-event-log.js': ['RowsWithEventLog', 'split'],
+  'kv/dist/testing/event-log-on-disk.js': ['eventLogOnDisk'],
+  'kv/dist/rules/lock-transaction.js': ['StateLockTransaction'],
+  'kv/dist/commands/entry-records.js': ['BatchReader'],
+  'raft/dist/memory/simulated-disk.js': ['MemoryDisk'],
+  'raft/dist/wal/wal.js': ['Wal'],
+  'raft/dist/net/message-encoder.js': ['messageItem'],
+  'raft/dist/net/message-decoder.js': ['toMessage'],
+  'client/dist/store/create-store.js': ['ClientStore'],
+  'client/dist/wrong-cluster-check.js': ['OneCluster'],
+  'lock/dist/holding/watchdog.js': ['Watchdog'],
+  'protocol/dist/client-frames.js': ['encodeRequests', 'decodeRequests', 'encodeReplies', 'decodeReplies'],
+}
+
+export interface LoadedProduct {
+  readonly product: ProductModules
+  /** Takes its files away again. */
+  readonly remove: () => void
+}
+
+export async function loadProduct(changes: readonly Change[] = []): Promise<LoadedProduct> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-house-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    copyInto(folder)
+    applyChanges(placeOf(folder, ''), changes)
+    return { product: await modulesOf(folder), remove }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+const placeOf = (folder: string, file: string) => join(folder, 'node_modules', '@latchkey', file)
+
+function copyInto(folder: string): void {
+  for (const name of PACKAGES) {
+    for (const part of ['package.json', 'dist']) {
+      const target = placeOf(folder, join(name, part))
+      mkdirSync(dirname(target), { recursive: true })
+      cpSync(join(SOURCES, name, part), target, { recursive: true, filter: isCode })
+    }
+  }
+  for (const name of OTHERS)
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'dir')
+}
+
+async function modulesOf(folder: string): Promise<ProductModules> {
+  const product: Record<string, unknown> = {}
+  const load = async (file: string) =>
+    (await import(/* @vite-ignore */ pathToFileURL(placeOf(folder, file)).href)) as Record<string, unknown>
+  for (const [file, names] of Object.entries(MODULES)) {
+    const exports = await load(file)
+    for (const name of names) product[name] = exports[name]
+  }
+  const rows = await load('kv/dist/storage/simulated-row-store.js')
+  return {
+    ...product,
+    SimulatedRowHome: rows.SimulatedRowHome,
+    RowsDisk: rows.SimulatedRowDisk,
+  } as unknown as ProductModules
+}
