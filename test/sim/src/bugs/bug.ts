@@ -1,7 +1,7 @@
 // Rule: a known bug: what to change in the compiled core, and within how many seeds the simulator must
 // notice.
 
-import type { Change, Patch } from '../run/changed-packages.js'
+import type { Change } from '../run/changed-packages.js'
 import type { Profile } from '../raft/options.js'
 
 export interface Bug {
@@ -21,9 +21,3 @@ export interface Bug {
   /** Directed scenarios that must catch it, by one of their ids. */
   readonly scenario?: string
 }
-
-export const patch = (file: string, find: string, replace: string): Patch => ({
-  file: `raft/dist/core/${file}.js`,
-  find,
-  replace,
-})

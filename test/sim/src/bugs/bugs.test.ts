@@ -5,10 +5,12 @@ import { Raft } from '@latchkey/raft/core'
 import { expect, test } from 'vitest'
 import { scenarios } from '../scenarios/all.js'
 import { idsOf } from '../scenarios/scenario.js'
+import type * as quorum from '../../../../packages/raft/dist/core/quorum.js'
 import type * as raft from '../../../../packages/raft/dist/core/raft.js'
 import { checkChange, replaced } from '../run/changed-packages.js'
 import { changedModules } from '../raft/raft-modules.js'
 import { bugs } from './all.js'
+import { inQuorum } from './core-exports.js'
 import { hunt, isCaught } from './runner.js'
 
 const QUICK = [
@@ -79,6 +81,22 @@ test('a line is changed and a method is replaced in one module, and only in that
     const { Raft: Changed } = modules as unknown as { readonly Raft: typeof Raft }
     expect(Changed.prototype.describe.call({})).toBe('replaced: a changed line')
     expect(Raft.prototype.describe).not.toBe(Changed.prototype.describe)
+  } finally {
+    remove()
+  }
+})
+
+test('two exports of one module are replaced in one copy', async () => {
+  const { modules, remove } = await changedModules([
+    inQuorum('isQuorum', () => () => true),
+    inQuorum('quorumValue', (real) => (halves, valueOf) => 100 + real(halves, valueOf)),
+    inQuorum('quorumValue', (real) => (halves, valueOf) => 10 * real(halves, valueOf)),
+  ])
+  try {
+    const changed = modules as unknown as Pick<typeof quorum, 'isQuorum' | 'quorumValue'>
+    const halves = { voters: ['a'], outgoing: [] }
+    expect(changed.isQuorum(halves, () => false)).toBe(true)
+    expect(changed.quorumValue(halves, () => 1)).toBe(1010)
   } finally {
     remove()
   }

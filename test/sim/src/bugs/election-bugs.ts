@@ -1,18 +1,19 @@
 // Rule: known bugs of elections.
 
-import type * as log from '../../../../packages/raft/dist/core/log-in-memory.js'
-import { replaced } from '../run/changed-packages.js'
-import { type Bug, patch } from './bug.js'
+import { becomeFollower } from '../../../../packages/raft/dist/core/role-changes.js'
+import { during } from '../run/changed-packages.js'
+import type { Bug } from './bug.js'
+import { inElection, inLeader, inLog, inMessageDispatch, inQuorum, inRoleChanges } from './core-exports.js'
 
 export const electionBugs: readonly Bug[] = [
   {
     name: 'vote reply before sync',
     ids: ['E1'],
     changes: [
-      patch(
-        'election',
-        'resetElectionTimer(state); state.disk.promiseHardState(reply);',
-        'resetElectionTimer(state); state.send(reply);',
+      inElection(
+        'onVote',
+        (real) => (state, m) =>
+          during(state.disk, { promiseHardState: (reply) => state.send(reply) }, () => real(state, m)),
       ),
     ],
     seeds: 20,
@@ -22,10 +23,10 @@ export const electionBugs: readonly Bug[] = [
     name: 'vote request before own sync',
     ids: ['E4'],
     changes: [
-      patch(
-        'election',
-        'for (const to of otherVoters(state)) { state.disk.promiseHardState({',
-        'for (const to of otherVoters(state)) { state.send({',
+      inElection(
+        'onPreVoteReply',
+        (real) => (state, m) =>
+          during(state.disk, { promiseHardState: (request) => state.send(request) }, () => real(state, m)),
       ),
     ],
     seeds: 20,
@@ -34,12 +35,10 @@ export const electionBugs: readonly Bug[] = [
     name: 'votes twice in a term',
     ids: ['E3'],
     changes: [
-      patch('election', 'const granted = state.mayVote && free &&', 'const granted = state.mayVote &&'),
-      patch(
-        'election',
-        'if (state.vote === undefined) { state.vote = m.from;',
-        'if (true) { state.vote = m.from;',
-      ),
+      inElection('onVote', (real) => (state, m) => {
+        state.vote = undefined
+        during(state, { leader: undefined, role: 'follower' }, () => real(state, m))
+      }),
     ],
     seeds: 200,
   },
@@ -48,7 +47,11 @@ export const electionBugs: readonly Bug[] = [
     breaks: 'liveness',
     ids: ['E1'],
     changes: [
-      patch('roles', 'state.vote = undefined; state.disk.noteHardState();', 'state.vote = undefined;'),
+      inRoleChanges(
+        'becomeFollower',
+        (real) => (state, term, leader) =>
+          during(state.disk, { noteHardState: () => {} }, () => real(state, term, leader)),
+      ),
     ],
     seeds: 100,
   },
@@ -56,8 +59,7 @@ export const electionBugs: readonly Bug[] = [
     name: 'vote ignores the length of the log',
     ids: ['E5'],
     changes: [
-      replaced<typeof log, 'Log'>(
-        'raft/core/log-in-memory',
+      inLog(
         'Log',
         (Real) =>
           class extends Real {
@@ -73,8 +75,7 @@ export const electionBugs: readonly Bug[] = [
     name: 'vote compares the length before the term',
     ids: ['E5'],
     changes: [
-      replaced<typeof log, 'Log'>(
-        'raft/core/log-in-memory',
+      inLog(
         'Log',
         (Real) =>
           class extends Real {
@@ -89,18 +90,26 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'majority off by one for even sizes',
     ids: ['E6'],
-    changes: [patch('quorum', '(size >>> 1) + 1', '(size + 1) >>> 1')],
+    changes: [
+      inQuorum('tally', () => ({ voters, outgoing }, votes) => {
+        const half = (ids: readonly string[], vote: (id: string) => boolean) =>
+          ids.filter(vote).length >= (ids.length + 1) >>> 1
+        const both = (vote: (id: string) => boolean) =>
+          half(voters, vote) && (outgoing.length === 0 || half(outgoing, vote))
+        if (both((id) => votes.get(id) === true)) return 'won'
+        return both((id) => votes.get(id) !== false) ? 'open' : 'lost'
+      }),
+    ],
     seeds: 200,
   },
   {
     name: 'a pre-vote bumps the term',
     ids: ['E12'],
     changes: [
-      patch(
-        'election',
-        'export function onPreVote(state, m) {',
-        'export function onPreVote(state, m) { if (m.term > state.term) becomeFollower(state, m.term, undefined);',
-      ),
+      inElection('onPreVote', (real) => (state, m) => {
+        if (m.term > state.term) becomeFollower(state, m.term, undefined)
+        real(state, m)
+      }),
     ],
     seeds: 0,
     scenario: 'E12',
@@ -108,28 +117,50 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'no stickiness to a living leader',
     ids: ['E10', 'E13'],
-    changes: [patch('election', "if (state.role === 'leader') return true;", 'return false;')],
+    changes: [
+      inElection('isSticky', () => () => false),
+      inElection(
+        'onPreVote',
+        (real) => (state, m) => during(state, { role: 'follower', leader: undefined }, () => real(state, m)),
+      ),
+    ],
     seeds: 0,
     scenario: 'E10',
   },
   {
     name: 'no check-quorum',
     ids: ['E11'],
-    changes: [patch('leader', 'state.clock >= state.timers.calmAt && !hearsQuorum(state, leading)', 'false')],
+    changes: [
+      inLeader(
+        'leaderTick',
+        (real) => (state, leading) =>
+          during(state.timers, { calmAt: Number.POSITIVE_INFINITY }, () => real(state, leading)),
+      ),
+    ],
     seeds: 0,
     scenario: 'E11',
   },
   {
     name: 'election timeouts are all the same',
     ids: ['E20'],
-    changes: [patch('roles', '+ state.random.between(0, electionTimeout)', '+ 0')],
+    changes: [
+      inRoleChanges(
+        'resetElectionTimer',
+        (real) => (state) => during(state.random, { between: () => 0 }, () => real(state)),
+      ),
+    ],
     seeds: 0,
     scenario: 'E20',
   },
   {
     name: 'the leader of a higher term is followed without taking its term',
     ids: ['E22'],
-    changes: [patch('dispatch', 'if (m.term > state.term) becomeFollower(state, m.term, m.from);', '')],
+    changes: [
+      inMessageDispatch('receive', (real) => (state, m) => {
+        const isOfLeader = m.type === 'append' || m.type === 'heartbeat' || m.type === 'snapshot'
+        real(state, isOfLeader && m.term > state.term ? { ...m, term: state.term } : m)
+      }),
+    ],
     seeds: 200,
   },
 ]

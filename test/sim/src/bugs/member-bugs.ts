@@ -1,33 +1,53 @@
 // Rule: known bugs of configurations and snapshots.
 
-import type * as quorum from '../../../../packages/raft/dist/core/quorum.js'
-import { replaced } from '../run/changed-packages.js'
-import { type Bug, patch } from './bug.js'
+import { isJoint, type Membership } from '@latchkey/raft/core'
+import { leftJoint } from '../../../../packages/raft/dist/core/membership-change.js'
+import { trackMembers } from '../../../../packages/raft/dist/core/replication.js'
+import type { State } from '../../../../packages/raft/dist/core/state.js'
+import { type Change, during } from '../run/changed-packages.js'
+import type { Bug } from './bug.js'
+import {
+  inCollectEffects,
+  inMembership,
+  inMembershipChange,
+  inQuorum,
+  inReceiveSnapshot,
+  inReplication,
+} from './core-exports.js'
+
+/** Configurations that a leader has appended, and that do not count yet. */
+const uncommitted = new WeakMap<State, { readonly index: number; readonly membership: Membership }>()
+
+/** The commit index is counted among these, instead of among the voters. */
+const countedIn = (voters: (state: State) => readonly string[]): Change =>
+  inReplication(
+    'moveCommit',
+    (real) => (state, leading) =>
+      during(state.configs, { current: { ...state.membership, voters: voters(state) } }, () =>
+        real(state, leading),
+      ),
+  )
 
 export const memberBugs: readonly Bug[] = [
   {
     name: 'a configuration counts from its commit, not from its append',
     ids: ['M2'],
     changes: [
-      patch(
-        'replication',
-        'state.configs.append(index, membership); trackMembers(state); leading.dirty = true;',
-        '',
-      ),
-      patch(
-        'replication',
-        'leading.uncommittedBytes -= state.log.entry(i).data.length; state.commit = index;',
-        `leading.uncommittedBytes -= state.log.entry(i).data.length;
-         for (let i = state.commit + 1; i <= index; i++) {
-           const entry = state.log.entry(i)
-           if (entry.kind !== 'members') continue
-           const [, voters, outgoing, learners, learnersNext, peers] = JSON.parse(Buffer.from(entry.data).toString())
-           state.configs.append(i, { voters, outgoing, learners, learnersNext, peers: Object.fromEntries(peers.map(([id, url, incarnation]) => [id, { url, incarnation }])) })
-           trackMembers(state)
-           leading.dirty = true
-         }
-         state.commit = index;`,
-      ),
+      inReplication('appendOwn', (real) => (state, kind, data, membership) => {
+        const index = real(state, kind, data)
+        if (membership !== undefined) uncommitted.set(state, { index, membership })
+        return index
+      }),
+      inReplication('moveCommit', (real) => (state, leading) => {
+        const moved = real(state, leading)
+        const next = uncommitted.get(state)
+        if (next === undefined || next.index > state.commit) return moved
+        uncommitted.delete(state)
+        state.configs.append(next.index, next.membership)
+        trackMembers(state)
+        leading.dirty = true
+        return moved
+      }),
     ],
     profile: 'membership',
     seeds: 300,
@@ -36,7 +56,10 @@ export const memberBugs: readonly Bug[] = [
     name: 'a second change while one is pending',
     ids: ['M3'],
     changes: [
-      patch('membership-change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
+      inMembershipChange('planChange', (real) => (state, leading, change) => {
+        const commit = state.commit < leading.firstIndex ? state.commit : Number.MAX_SAFE_INTEGER
+        return during(state, { commit }, () => real(state, leading, change))
+      }),
     ],
     profile: 'membership',
     seeds: 300,
@@ -46,8 +69,11 @@ export const memberBugs: readonly Bug[] = [
     name: 'a change before an entry of the own term is committed',
     ids: ['M1'],
     changes: [
-      patch('membership-change', 'if (state.commit < leading.firstIndex) {', 'if (false) {'),
-      patch('membership-change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
+      inMembershipChange(
+        'planChange',
+        (real) => (state, leading, change) =>
+          during(state, { commit: Number.MAX_SAFE_INTEGER }, () => real(state, leading, change)),
+      ),
     ],
     profile: 'membership',
     seeds: 300,
@@ -56,13 +82,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a learner is counted',
     ids: ['M9'],
-    changes: [
-      patch(
-        'replication',
-        'quorumValue(state.membership, leading.matchOf)',
-        'quorumValue({ voters: [...state.membership.voters, ...state.membership.learners], outgoing: state.membership.outgoing }, leading.matchOf)',
-      ),
-    ],
+    changes: [countedIn(({ membership: { voters, learners } }) => [...voters, ...learners])],
     profile: 'membership',
     seeds: 300,
     scenario: 'M9',
@@ -71,8 +91,7 @@ export const memberBugs: readonly Bug[] = [
     name: 'joint: a majority of the union is enough',
     ids: ['M4'],
     changes: [
-      replaced<typeof quorum, 'quorumValue'>(
-        'raft/core/quorum',
+      inQuorum(
         'quorumValue',
         (real) =>
           ({ voters, outgoing }, valueOf) =>
@@ -87,7 +106,15 @@ export const memberBugs: readonly Bug[] = [
     name: 'joint: never left',
     breaks: 'liveness',
     ids: ['M5'],
-    changes: [patch('leader', 'if (!isJoint(state.membership)) return;', 'return;')],
+    changes: [
+      inReplication(
+        'appendOwn',
+        (real) => (state, kind, data, membership) =>
+          kind === 'members' && isJoint(state.membership)
+            ? state.log.lastIndex
+            : real(state, kind, data, membership),
+      ),
+    ],
     profile: 'membership',
     seeds: 200,
     scenario: 'M5',
@@ -95,34 +122,46 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a removed leader counts itself',
     ids: ['M11'],
-    changes: [
-      patch(
-        'replication',
-        'quorumValue(state.membership, leading.matchOf)',
-        'quorumValue({ voters: [...new Set([...state.membership.voters, state.id])], outgoing: state.membership.outgoing }, leading.matchOf)',
-      ),
-    ],
+    changes: [countedIn(({ id, membership: { voters } }) => [...new Set([...voters, id])])],
     profile: 'membership',
     seeds: 1_000,
   },
   {
     name: 'many voters change at once without a joint configuration',
     ids: ['M4'],
-    changes: [patch('membership-change', 'if (come.length + gone.length <= 1)', 'if (true)')],
+    changes: [
+      inMembershipChange('planChange', (real) => (state, leading, change) => {
+        const plan = real(state, leading, change)
+        return 'voters' in plan && isJoint(plan) ? leftJoint(plan) : plan
+      }),
+    ],
     profile: 'membership',
     seeds: 200,
   },
   {
     name: 'a truncation does not bring the configuration before back',
     ids: ['M2'],
-    changes: [patch('follower', 'state.configs.truncate(from);', '')],
+    changes: [
+      inMembership(
+        'Configurations',
+        (Real) =>
+          class extends Real {
+            override truncate() {}
+          },
+      ),
+    ],
     profile: 'membership',
     seeds: 1_000,
   },
   {
     name: 'a stale snapshot is taken',
     ids: ['S1'],
-    changes: [patch('snapshot-in', '!state.rebuilding && isHere(state, position)', 'false')],
+    changes: [
+      inReceiveSnapshot(
+        'onSnapshot',
+        (real) => (state, m) => during(state, { rebuilding: true }, () => real(state, m)),
+      ),
+    ],
     profile: 'snapshots',
     seeds: 300,
   },
@@ -130,10 +169,14 @@ export const memberBugs: readonly Bug[] = [
     name: 'the configuration of a snapshot is lost',
     ids: ['M14'],
     changes: [
-      patch(
-        'snapshot-in',
-        'state.configs.restart(position.index, membership);',
-        'state.configs.restart(position.index, state.configs.current);',
+      inMembership(
+        'Configurations',
+        (Real) =>
+          class extends Real {
+            override restart(index: number) {
+              super.restart(index, this.current)
+            }
+          },
       ),
     ],
     profile: 'membership',
@@ -143,7 +186,11 @@ export const memberBugs: readonly Bug[] = [
     name: 'pieces of a snapshot are taken in any order',
     ids: ['S4'],
     changes: [
-      patch('snapshot-in', 'staging.installing || m.offset !== staging.offset', 'staging.installing'),
+      inReceiveSnapshot('onSnapshot', (real) => (state, m) => {
+        const { staging } = state
+        if (staging?.installing === false && m.offset > 0) staging.offset = m.offset
+        real(state, m)
+      }),
     ],
     profile: 'snapshots',
     seeds: 500,
@@ -151,7 +198,15 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'entries are handed out while a snapshot is being installed',
     ids: ['S3'],
-    changes: [patch('end-of-call', 'state.rebuilding || state.staging?.installing', 'state.rebuilding')],
+    changes: [
+      inCollectEffects(
+        'finish',
+        (real) => (state, synced) =>
+          state.staging === undefined
+            ? real(state, synced)
+            : during(state.staging, { installing: false }, () => real(state, synced)),
+      ),
+    ],
     profile: 'snapshots',
     seeds: 500,
   },

@@ -1,14 +1,34 @@
 // Rule: known bugs of reads and of cluster time.
 
-import type * as clusterTime from '../../../../packages/raft/dist/core/cluster-time.js'
-import { replaced } from '../run/changed-packages.js'
-import { type Bug, patch } from './bug.js'
+import type { Leading, State } from '../../../../packages/raft/dist/core/state.js'
+import { during } from '../run/changed-packages.js'
+import type { Bug } from './bug.js'
+import { inClusterTime, inLeader, inReadIndex, inReplication } from './core-exports.js'
+
+/** True time of each leader's last tick. */
+const lastTick = new WeakMap<State, number>()
+
+/** Called where the member leads. */
+const leadingOf = ({ leading }: State): Leading => leading as Leading
+
+/** The time of a read is that of the last entry. */
+export const TIME_OF_LAST_ENTRY = inReadIndex('pumpReads', (real) => (state) => {
+  const leading = leadingOf(state)
+  const { time } = state.log.last
+  leading.readsWaiting = leading.readsWaiting.map((request) => ({ ...request, time }))
+  real(state)
+})
 
 export const readBugs: readonly Bug[] = [
   {
     name: 'ReadIndex without a commit of the own term',
     ids: ['R1'],
-    changes: [patch('read-index', 'if (state.commit < leading.firstIndex) return;', '')],
+    changes: [
+      inReadIndex(
+        'pumpReads',
+        (real) => (state) => during(leadingOf(state), { firstIndex: 0 }, () => real(state)),
+      ),
+    ],
     profile: 'reads',
     seeds: 500,
     scenario: 'R1',
@@ -17,11 +37,11 @@ export const readBugs: readonly Bug[] = [
     name: 'the leader reads locally',
     ids: ['R2'],
     changes: [
-      patch(
-        'read-index',
-        'if (state.leading !== undefined) return addRead(state, state.leading, state.id, context);',
-        'if (state.leading !== undefined) return answerSelf(state, context, state.commit, state.leading.clock.read(state.now));',
-      ),
+      inReadIndex('read', (real) => (state, context) => {
+        const { leading, commit: index } = state
+        if (leading === undefined) return real(state, context)
+        state.out.push({ type: 'read', context, index, time: leading.clock.read(state.now) })
+      }),
     ],
     profile: 'reads',
     seeds: 300,
@@ -30,7 +50,15 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'ReadIndex: the number of a round is used again',
     ids: ['R3'],
-    changes: [patch('read-index', 'round: ++leading.round', 'round: leading.round')],
+    changes: [
+      inReadIndex('pumpReads', (real) => (state) => {
+        const leading = leadingOf(state)
+        const { round } = leading
+        leading.round--
+        real(state)
+        leading.round = round
+      }),
+    ],
     profile: 'reads',
     seeds: 2_000,
     scenario: 'R3',
@@ -39,22 +67,13 @@ export const readBugs: readonly Bug[] = [
     name: 'ReadIndex: a read joins the round that is under way',
     ids: ['R5'],
     changes: [
-      patch(
-        'read-index',
-        'leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS',
-        'leading.readsWaiting.length === 0',
-      ),
-      patch(
-        'read-index',
-        'if (state.commit < leading.firstIndex) return;',
-        `if (state.commit < leading.firstIndex) return;
-         const last = leading.rounds.at(-1)
-         if (last !== undefined) {
-           last.requests.push(...leading.readsWaiting)
-           leading.readsWaiting = []
-           return
-         }`,
-      ),
+      inReadIndex('pumpReads', (real) => (state) => {
+        const leading = leadingOf(state)
+        const last = leading.rounds.at(-1)
+        if (last === undefined) return real(state)
+        Object.assign(last, { requests: [...last.requests, ...leading.readsWaiting] })
+        leading.readsWaiting = []
+      }),
     ],
     profile: 'reads',
     seeds: 2_000,
@@ -63,7 +82,13 @@ export const readBugs: readonly Bug[] = [
     name: 'a read is answered with what it was asked at, not with what is applied',
     ids: ['R4'],
     changes: [
-      patch('read-index', 'index: state.commit, requests', 'index: Math.max(0, state.commit - 1), requests'),
+      inReadIndex('pumpReads', (real) => (state) => {
+        if (state.commit < leadingOf(state).firstIndex) return
+        const firstIndex = leadingOf(state).firstIndex - 1
+        during(leadingOf(state), { firstIndex }, () =>
+          during(state, { commit: state.commit - 1 }, () => real(state)),
+        )
+      }),
     ],
     profile: 'reads',
     seeds: 100,
@@ -72,15 +97,14 @@ export const readBugs: readonly Bug[] = [
     name: 'stamp from a clock reading of the last tick',
     ids: ['K41'],
     changes: [
-      patch(
-        'leader',
-        'leading.clock.read(state.now);',
-        'leading.cached = state.now; leading.clock.read(state.now);',
-      ),
-      patch(
-        'replication',
-        'time: leading.clock.read(state.now), kind',
-        'time: leading.clock.read(leading.cached ?? state.now), kind',
+      inLeader('leaderTick', (real) => (state, leading) => {
+        lastTick.set(state, state.now)
+        real(state, leading)
+      }),
+      inReplication(
+        'appendOwn',
+        (real) => (state, kind, data, membership) =>
+          during(state, { now: lastTick.get(state) ?? state.now }, () => real(state, kind, data, membership)),
       ),
     ],
     seeds: 100,
@@ -89,8 +113,7 @@ export const readBugs: readonly Bug[] = [
     name: 'cluster time starts from the own clock',
     ids: ['K1', 'K3'],
     changes: [
-      replaced<typeof clusterTime, 'ClusterClock'>(
-        'raft/core/cluster-time',
+      inClusterTime(
         'ClusterClock',
         (Real) =>
           class extends Real {
@@ -106,10 +129,14 @@ export const readBugs: readonly Bug[] = [
     name: 'a new leader adds time for the gap before it',
     ids: ['K18'],
     changes: [
-      patch(
-        'roles',
-        'new ClusterClock(log.last.time,',
-        'new ClusterClock(log.last.time + 2 * options.electionTimeout,',
+      inClusterTime(
+        'ClusterClock',
+        (Real) =>
+          class extends Real {
+            constructor(last: number, now: number, clamp: number) {
+              super(last + 2 * clamp, now, clamp)
+            }
+          },
       ),
     ],
     seeds: 100,
@@ -117,7 +144,25 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'cluster time follows a clock that goes back',
     ids: ['K2'],
-    changes: [patch('cluster-time', 'if (elapsed > 0) {', 'if (true) {')],
+    changes: [
+      inClusterTime(
+        'ClusterClock',
+        (Real) =>
+          class extends Real {
+            #ahead = 0
+            #last: number
+            constructor(last: number, now: number, clamp: number) {
+              super(last, now, clamp)
+              this.#last = now
+            }
+            override read(now: number) {
+              if (now < this.#last) this.#ahead += this.#last - now
+              this.#last = now
+              return super.read(now + this.#ahead) - Math.floor(this.#ahead)
+            }
+          },
+      ),
+    ],
     profile: 'clocks',
     seeds: 300,
   },
@@ -125,8 +170,7 @@ export const readBugs: readonly Bug[] = [
     name: 'cluster time without the clamp',
     ids: ['K3'],
     changes: [
-      replaced<typeof clusterTime, 'ClusterClock'>(
-        'raft/core/cluster-time',
+      inClusterTime(
         'ClusterClock',
         (Real) =>
           class extends Real {
@@ -142,9 +186,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'the time of a read is that of the last entry',
     ids: ['K4'],
-    changes: [
-      patch('read-index', 'const time = leading.clock.read(state.now);', 'const time = state.log.last.time;'),
-    ],
+    changes: [TIME_OF_LAST_ENTRY],
     profile: 'reads',
     seeds: 100,
   },

@@ -1,18 +1,26 @@
 // Rule: known bugs of the log, its commit index and its acknowledgements.
 
-import type * as disk from '../../../../packages/raft/dist/core/durable-before-send.js'
-import { replaced } from '../run/changed-packages.js'
-import { type Bug, patch } from './bug.js'
+import type { State } from '../../../../packages/raft/dist/core/state.js'
+import { during } from '../run/changed-packages.js'
+import type { Bug } from './bug.js'
+import {
+  inCollectEffects,
+  inDurableBeforeSend,
+  inFollower,
+  inProgress,
+  inReplication,
+  inRoleChanges,
+} from './core-exports.js'
 
 export const replicationBugs: readonly Bug[] = [
   {
     name: 'ack before sync',
     ids: ['L5', 'L6'],
     changes: [
-      patch(
-        'follower',
-        'const match = Math.min(state.matched, state.disk.durable); if (match < state.matched && !synced)',
-        'const match = state.matched; if (match < state.matched && !synced)',
+      inFollower(
+        'acknowledge',
+        (real) => (state, synced) =>
+          during(state.disk, { durable: Number.MAX_SAFE_INTEGER }, () => real(state, synced)),
       ),
     ],
     seeds: 10,
@@ -21,10 +29,9 @@ export const replicationBugs: readonly Bug[] = [
     name: 'Figure 8: an entry of an old term is committed by counting',
     ids: ['L1'],
     changes: [
-      patch(
-        'replication',
-        'if (index <= state.commit || index < leading.firstIndex) return false;',
-        'if (index <= state.commit) return false;',
+      inReplication(
+        'moveCommit',
+        (real) => (state, leading) => during(leading, { firstIndex: 0 }, () => real(state, leading)),
       ),
     ],
     seeds: 500,
@@ -34,8 +41,7 @@ export const replicationBugs: readonly Bug[] = [
     name: 'ack ABA: a truncation leaves the durable end where it was',
     ids: ['L5'],
     changes: [
-      replaced<typeof disk, 'Disk'>(
-        'raft/core/durable-before-send',
+      inDurableBeforeSend(
         'Disk',
         (Real) =>
           class extends Real {
@@ -54,11 +60,14 @@ export const replicationBugs: readonly Bug[] = [
     name: 'commit beyond what agrees',
     ids: ['L2'],
     changes: [
-      patch(
-        'follower',
-        'Math.min(leaderCommit, state.matched)',
-        'Math.min(leaderCommit, state.log.lastIndex)',
-      ),
+      inFollower('onHeartbeat', (real) => (state, m) => {
+        real(state, m)
+        commitAll(state, m.commit)
+      }),
+      inFollower('onAppend', (real) => (state, m) => {
+        real(state, m)
+        commitAll(state, m.commit)
+      }),
     ],
     seeds: 200,
     scenario: 'L2',
@@ -67,11 +76,16 @@ export const replicationBugs: readonly Bug[] = [
     name: 'truncates on every append',
     ids: ['L3'],
     changes: [
-      patch(
-        'follower',
-        'if (here === undefined || here === entry.term) continue;',
-        'if (here === undefined || entry.index <= state.commit) continue;',
-      ),
+      inFollower('onAppend', (real) => (state, m) => {
+        const from = m.entries[0]?.index ?? 0
+        const fits = state.role !== 'leader' && state.log.termAt(m.prevIndex) === m.prevTerm
+        if (fits && from > state.commit && from <= state.log.lastIndex) {
+          state.log.truncate(from)
+          state.disk.noteTruncate(from)
+          state.configs.truncate(from)
+        }
+        real(state, m)
+      }),
     ],
     seeds: 100,
     scenario: 'L3',
@@ -80,14 +94,30 @@ export const replicationBugs: readonly Bug[] = [
     name: 'the leader counts itself before its own sync',
     ids: ['L6'],
     changes: [
-      patch('roles', 'id === state.id ? state.disk.durable :', 'id === state.id ? state.log.lastIndex :'),
+      inRoleChanges('becomeLeader', (real) => (state) => {
+        real(state)
+        const { leading } = state
+        if (leading === undefined) return
+        const { matchOf } = leading
+        Object.assign(leading, {
+          matchOf: (id: string) => (id === state.id ? state.log.lastIndex : matchOf(id)),
+        })
+      }),
     ],
     seeds: 20,
   },
   {
     name: 'an entry is applied before the own disk has it',
     ids: ['L6', 'A5'],
-    changes: [patch('end-of-call', 'Math.min(state.commit, state.disk.durable)', 'state.commit')],
+    changes: [
+      inCollectEffects('finish', (real) => (state, synced) => {
+        const effects = real(state, synced)
+        const [from, to] = [state.handedOut + 1, state.commit]
+        if (to < from || state.rebuilding || state.staging?.installing === true) return effects
+        state.handedOut = to
+        return [...effects, { type: 'commit', from, to }]
+      }),
+    ],
     seeds: 50,
   },
   {
@@ -95,11 +125,11 @@ export const replicationBugs: readonly Bug[] = [
     breaks: 'liveness',
     ids: ['L11'],
     changes: [
-      patch(
-        'replication',
-        "if (peer.state === 'probe') peer.probing = false;",
-        "if (peer.state === 'probe') return;",
-      ),
+      inReplication('onHeartbeatReply', (real) => (state, peer, m) => {
+        const { probing } = peer
+        real(state, peer, m)
+        if (peer.state === 'probe') peer.probing = probing
+      }),
     ],
     seeds: 200,
   },
@@ -107,18 +137,28 @@ export const replicationBugs: readonly Bug[] = [
     name: 'the window of appends under way is never freed',
     breaks: 'liveness',
     ids: ['L11'],
-    changes: [patch('progress', 'this.#count > 0 && this.#lasts[this.#head] <= match', 'false')],
+    changes: [
+      inProgress(
+        'Progress',
+        (Real) =>
+          class extends Real {
+            constructor(id: string, next: number, clock: number, windowSize: number) {
+              super(id, next, clock, windowSize)
+              this.window.freeTo = () => {}
+            }
+          },
+      ),
+    ],
     seeds: 200,
   },
   {
     name: 'a follower that lacks the previous entry takes the rest',
     ids: ['L13'],
     changes: [
-      patch(
-        'follower',
-        'if (index > state.commit) return here === term;',
-        'if (index > state.commit && here !== undefined) return true;',
-      ),
+      inFollower('onAppend', (real) => (state, m) => {
+        const here = state.log.termAt(m.prevIndex)
+        real(state, m.prevIndex > state.commit && here !== undefined ? { ...m, prevTerm: here } : m)
+      }),
     ],
     seeds: 200,
   },
@@ -127,12 +167,15 @@ export const replicationBugs: readonly Bug[] = [
     breaks: 'liveness',
     ids: ['L8'],
     changes: [
-      patch(
-        'replication',
-        'peer.toProbe(Math.min(m.rejected, common + 1));',
-        'peer.toProbe(Math.min(m.rejected + 1, common + 2));',
-      ),
+      inReplication('onAppendReply', (real) => (state, peer, m) => {
+        const { toProbe } = peer
+        during(peer, { toProbe: (next) => toProbe.call(peer, next + 1) }, () => real(state, peer, m))
+      }),
     ],
     seeds: 300,
   },
 ]
+
+function commitAll(state: State, leaderCommit: number): void {
+  state.commit = Math.max(state.commit, Math.min(leaderCommit, state.log.lastIndex))
+}

@@ -38,6 +38,38 @@ export function replaced<Module, Name extends keyof Module & string>(
   return { file: fileAt(at), name, put: (real) => put(real as Module[Name]) }
 }
 
+/** Replaces exports of one module. */
+export const exportsOf =
+  <Module>(at: string) =>
+  <Name extends keyof Module & string>(name: Name, put: (real: Module[Name]) => Module[Name]): Replacement =>
+    replaced<Module, Name>(at, name, put)
+
+/** Runs it while these properties of that object have these values. */
+export function during<Target extends object, Result>(
+  target: Target,
+  values: { readonly [Name in keyof Target]?: Target[Name] },
+  run: () => Result,
+): Result {
+  const names = Object.keys(values) as (keyof Target)[]
+  const before = names.map((name) => Object.getOwnPropertyDescriptor(target, name))
+  for (const name of names)
+    Object.defineProperty(target, name, {
+      value: values[name],
+      writable: true,
+      configurable: true,
+      enumerable: true,
+    })
+  try {
+    return run()
+  } finally {
+    names.forEach((name, i) => {
+      const old = before[i]
+      if (old === undefined) Reflect.deleteProperty(target, name)
+      else Object.defineProperty(target, name, old)
+    })
+  }
+}
+
 export class PatchMisfit extends Error {
   override readonly name = 'PatchMisfit'
 }
@@ -55,9 +87,12 @@ export function applyChanges(root: string, changes: readonly Change[]): void {
   const replacements = changes.filter((change) => 'name' in change)
   for (const change of changes)
     if ('find' in change) writeFileSync(join(root, change.file), changed(root, change))
-  for (const change of replacements) {
-    const path = join(root, change.file)
-    const text = changed(root, change)
+  for (const file of new Set(replacements.map((change) => change.file))) {
+    const path = join(root, file)
+    const text = withReplacements(
+      readFileSync(path, 'utf8'),
+      replacements.filter((change) => change.file === file),
+    )
     renameSync(path, besides(path))
     writeFileSync(path, text)
   }
@@ -68,7 +103,7 @@ export const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.t
 
 function changed(root: string, change: Change): string {
   const source = readFileSync(join(root, change.file), 'utf8')
-  return 'name' in change ? withReplacement(source, change) : patched(source, change)
+  return 'name' in change ? withReplacements(source, [change]) : patched(source, change)
 }
 
 function patched(source: string, { file, find, replace }: Patch): string {
@@ -90,15 +125,20 @@ const besides = (path: string): string => path.replace(/\.js$/, '.real.js')
 const puts: Replacement['put'][] = []
 Object.defineProperty(globalThis, 'simulatedReplacements', { value: puts })
 
-/** The text of a module that exports what the real one does, apart from that name. */
-function withReplacement(source: string, { file, name, put }: Replacement): string {
-  if (!new RegExp(`^export (class|const|function\\*?|async function) ${name}\\b`, 'm').test(source))
-    throw new PatchMisfit(`does not fit any more: ${file} exports no ${name}`)
-  const at = puts.indexOf(put) < 0 ? puts.push(put) - 1 : puts.indexOf(put)
-  const real = besides(file.slice(file.lastIndexOf('/') + 1))
+/** The text of a module that exports what the real one does, apart from the names that are replaced. */
+function withReplacements(source: string, replacements: readonly Replacement[]): string {
+  const exported = new Map<string, string>()
+  for (const { file, name, put } of replacements) {
+    if (!new RegExp(`^export (class|const|function\\*?|async function) ${name}\\b`, 'm').test(source))
+      throw new PatchMisfit(`does not fit any more: ${file} exports no ${name}`)
+    const at = puts.indexOf(put) < 0 ? puts.push(put) - 1 : puts.indexOf(put)
+    exported.set(name, `globalThis.simulatedReplacements[${at}](${exported.get(name) ?? `real.${name}`})`)
+  }
+  const path = (replacements[0] as Replacement).file
+  const real = besides(path.slice(path.lastIndexOf('/') + 1))
   return [
     `export * from './${real}'`,
-    `import { ${name} as real } from './${real}'`,
-    `export const ${name} = globalThis.simulatedReplacements[${at}](real)`,
+    `import * as real from './${real}'`,
+    ...[...exported].map(([name, value]) => `export const ${name} = ${value}`),
   ].join('\n')
 }

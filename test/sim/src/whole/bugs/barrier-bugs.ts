@@ -2,10 +2,13 @@
 
 import type * as latches from '../../../../../packages/kv/dist/rules/latches.js'
 import type * as parties from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
-import { replaced } from '../../run/changed-packages.js'
+import type * as endManyWaits from '../../../../../packages/kv/dist/rules/end-many-waits.js'
+import { exportsOf, replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
-const meeting = (name: string, id: string, seeds: number, ...changes: WholeBug['changes']): WholeBug => ({
+const inEndManyWaits = exportsOf<typeof endManyWaits>('kv/rules/end-many-waits')
+
+const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBug['changes']): WholeBug => ({
   name,
   ids: [id],
   changes,
@@ -15,40 +18,43 @@ const meeting = (name: string, id: string, seeds: number, ...changes: WholeBug['
 
 /** Few calls, so that a party waits for long, and its session may end meanwhile. */
 const seldom = (name: string, id: string, ...changes: WholeBug['changes']): WholeBug => ({
-  ...meeting(name, id, 100, ...changes),
+  ...barrierBug(name, id, 100, ...changes),
   scene: { think: 1_500, clients: 3, embedded: 0, sessionLife: 1_500, faults: 2, members: 3 },
 })
 
 export const barrierBugs: readonly WholeBug[] = [
-  meeting(
+  barrierBug(
     'a barrier opens one party early',
     'K73',
     20,
     edit('kv/rules/barriers', 'if (others + 1 === parties)', 'if (others + 2 >= parties)'),
   ),
-  meeting(
+  barrierBug(
     'all parties have one index',
     'K73',
     20,
-    edit(
-      'kv/rules/barriers',
-      "({ ...row, state: 'passed', index })",
-      "({ ...row, state: 'passed', index: 0 })",
-    ),
+    inEndManyWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows, (row) => to(row, 0))),
   ),
-  meeting(
+  barrierBug(
     'a latch opens for the first who waits alone',
     'K71',
     50,
-    edit('kv/rules/end-many-waits', 'of rows.entries()', 'of rows.slice(0, 1).entries()'),
+    inEndManyWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows.slice(0, 1), to)),
   ),
-  meeting(
+  barrierBug(
     'a latch that is removed counts as open',
     'K71',
     100,
-    edit('kv/rules/latches', "({ ...row, state: 'removed' })", "({ ...row, state: 'passed' })"),
+    inEndManyWaits(
+      'endAll',
+      (real) => (turn, tx, rows, to) =>
+        real(turn, tx, rows, (row, index) => {
+          const ended = to(row, index)
+          return ended.state === 'removed' ? { ...ended, state: 'passed' } : ended
+        }),
+    ),
   ),
-  meeting(
+  barrierBug(
     'a latch counts by two',
     'K70',
     20,
@@ -60,7 +66,7 @@ export const barrierBugs: readonly WholeBug[] = [
           real(tx, turn, [op, name, 2 * by]),
     ),
   ),
-  meeting(
+  barrierBug(
     'after a reconnect nobody asks how a wait has ended',
     'K70',
     200,

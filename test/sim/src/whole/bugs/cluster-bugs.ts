@@ -1,8 +1,8 @@
 // Rule: known bugs by which a member of another cluster serves the clients of this one, or one that was removed
 // does not hear of it.
 
-import type * as oneCluster from '../../../../../packages/raft/dist/node/wrong-cluster-check.js'
-import { replaced } from '../../run/changed-packages.js'
+import type * as wrongCluster from '../../../../../packages/raft/dist/node/wrong-cluster-check.js'
+import { type Change, replaced } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
 import { edit, type WholeBug } from './bug.js'
 
@@ -10,21 +10,22 @@ const SCENE = { members: 3, embedded: 0, clients: 2, electionTimeout: 300, heart
 const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
   { at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 },
 ]
-const SERVES_AT_ONCE = replaced<typeof oneCluster, 'OneCluster'>(
-  'raft/node/wrong-cluster-check',
-  'OneCluster',
-  (Real) =>
-    class extends Real {
-      override get isAsking() {
-        return false
-      }
-    },
-)
-const STAYS = edit(
-  'raft/node/wrong-cluster-check',
-  'if (others.length > 0) return this.#ports.stop(this.#error(own, others));',
-  '',
-)
+
+/** A member that does not wait for strangers, or does not mind what they say. */
+const oneCluster = (careless: { readonly waits: boolean; readonly stops: boolean }): Change =>
+  replaced<typeof wrongCluster, 'OneCluster'>(
+    'raft/node/wrong-cluster-check',
+    'OneCluster',
+    (Real) =>
+      class extends Real {
+        constructor(ports: ConstructorParameters<typeof Real>[0]) {
+          super(careless.stops ? ports : { ...ports, stop: () => {} })
+        }
+        override get isAsking() {
+          return careless.waits && super.isAsking
+        }
+      },
+  )
 
 /** The leader is killed for 60 ms, again and again: sometimes just when it has taken the removal of a member. */
 const LEADERS_KILLED = Array.from({ length: 24 }, (_, i) => ({
@@ -39,7 +40,7 @@ export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a member serves before the strangers that it was given have answered',
     ids: ['M22'],
-    changes: [SERVES_AT_ONCE],
+    changes: [oneCluster({ waits: false, stops: true })],
     profile: 'kv',
     seeds: 20,
     scene: SCENE,
@@ -48,7 +49,7 @@ export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a member does not mind that strangers are of another cluster',
     ids: ['M22'],
-    changes: [STAYS],
+    changes: [oneCluster({ waits: true, stops: false })],
     profile: 'kv',
     seeds: 5,
     scene: SCENE,
@@ -58,8 +59,7 @@ export const clusterBugs: readonly WholeBug[] = [
     name: 'a client asks the other addresses, and does not mind what they say',
     ids: ['C30'],
     changes: [
-      SERVES_AT_ONCE,
-      STAYS,
+      oneCluster({ waits: false, stops: false }),
       edit(
         'client/wrong-cluster-check',
         'if (foreign.length > 0) throw this.#fail(this.#two(clusterId));',

@@ -5,7 +5,12 @@ import type * as clock from '../../../../../packages/base/dist/clock.js'
 import type * as counters from '../../../../../packages/kv/dist/state/fencing-counters.js'
 import type * as bound from '../../../../../packages/lock/dist/holding/cluster-time-bound.js'
 import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
+import { holdOf } from '../../../../../packages/lock/dist/rules/lock-reads.js'
+import type * as queue from '../../../../../packages/lock/dist/rules/queue.js'
+import type * as release from '../../../../../packages/lock/dist/rules/release.js'
 import type * as clusterTime from '../../../../../packages/raft/dist/core/cluster-time.js'
+import type * as node from '../../../../../packages/raft/dist/node/node.js'
+import { TIME_OF_LAST_ENTRY } from '../../bugs/read-bugs.js'
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
@@ -50,13 +55,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the bound is taken from the last applied entry',
     ids: ['K4'],
-    changes: [
-      edit(
-        'raft/core/read-index',
-        'const time = leading.clock.read(state.now);',
-        'const time = state.log.last.time;',
-      ),
-    ],
+    changes: [TIME_OF_LAST_ENTRY],
     profile: 'deadline',
     seeds: 300,
     scene: LATE,
@@ -136,7 +135,22 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'the clock of the leader is the wall clock',
     ids: ['K1', 'K3'],
     changes: [
-      edit('raft/node/node', 'return this.#ports.clock.now();', 'return this.#ports.clock.instant().wall;'),
+      replaced<typeof node, 'RaftNode'>(
+        'raft/node/node',
+        'RaftNode',
+        (Real) =>
+          class extends Real {
+            constructor(...[options, ports, boot]: ConstructorParameters<typeof Real>) {
+              const { clock } = ports
+              const wall = {
+                now: () => clock.instant().wall,
+                instant: () => clock.instant(),
+                after: clock.after.bind(clock),
+              }
+              super(options, { ...ports, clock: wall }, boot)
+            }
+          },
+      ),
     ],
     profile: 'deadline',
     seeds: 200,
@@ -234,7 +248,12 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a release wakes nobody',
     ids: ['K16'],
-    changes: [edit('lock/rules/queue', 'grantNext(tx, row.key, CODE.FIRST_TIME);', '')],
+    changes: [
+      replaced<typeof queue, 'freeAndGrant'>('lock/rules/queue', 'freeAndGrant', () => (tx, row) => {
+        tx.deleteHold(row)
+        tx.happened('released', row)
+      }),
+    ],
     profile: 'waiters',
     seeds: 100,
   },
@@ -288,7 +307,16 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a release asks for nothing but the key',
     ids: ['K9', 'K10'],
-    changes: [edit('lock/rules/release', 'if (!isSame(row, id, token)) return notOwner(row, tx.now);', '')],
+    changes: [
+      replaced<typeof release, 'release'>(
+        'lock/rules/release',
+        'release',
+        (real) => (tx, key, id, token, all) => {
+          const row = holdOf(tx, key, id) ?? tx.hold(key) ?? tx.shared(key)?.first
+          return row === undefined ? real(tx, key, id, token, all) : real(tx, key, row.id, row.token, all)
+        },
+      ),
+    ],
     profile: 'renewing',
     seeds: 200,
     scene: { faults: 2 },

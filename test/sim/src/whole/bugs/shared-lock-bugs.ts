@@ -1,8 +1,14 @@
 // Rule: known bugs of shared locks and of semaphores.
 
+import type * as deadlocks from '../../../../../packages/lock/dist/rules/deadlock-detection.js'
+import type * as holdChanges from '../../../../../packages/lock/dist/rules/hold-changes.js'
 import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
-import { replaced } from '../../run/changed-packages.js'
+import type * as waitingKeySets from '../../../../../packages/lock/dist/rules/waiting-key-sets.js'
+import { inForce } from '../../../../../packages/lock/dist/rules/lock-answers.js'
+import { during, exportsOf, replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
+
+const inWaitingKeySets = exportsOf<typeof waitingKeySets>('lock/rules/waiting-key-sets')
 
 export const sharedLockBugs: readonly WholeBug[] = [
   {
@@ -30,10 +36,10 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'a writer is let in beside readers',
     ids: ['K61'],
     changes: [
-      edit(
-        'lock/rules/waiting-key-sets',
-        'if (permits === 0) return shared === undefined;',
-        'if (permits === 0) return true;',
+      inWaitingKeySets(
+        'fits',
+        (real) => (tx, key, permits) =>
+          permits === 0 ? !inForce(tx.hold(key), tx.now) : real(tx, key, permits),
       ),
     ],
     profile: 'sharing',
@@ -42,13 +48,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'permits are counted as requests',
     ids: ['K63'],
-    changes: [
-      edit(
-        'lock/rules/waiting-key-sets',
-        '(shared?.permits ?? 0) + permits <= most',
-        '(shared?.permits ?? 0) < most',
-      ),
-    ],
+    changes: [inWaitingKeySets('fits', (real) => (tx, key, permits) => real(tx, key, Math.min(permits, 1)))],
     profile: 'sharing',
     seeds: 100,
   },
@@ -139,7 +139,14 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'a rotation gives the token that there was',
     ids: ['K64'],
-    changes: [edit('lock/rules/hold-changes', 'token: tx.nextToken(row.fencingKey)', 'token: row.token')],
+    changes: [
+      replaced<typeof holdChanges, 'rotate'>(
+        'lock/rules/hold-changes',
+        'rotate',
+        (real) => (tx, key, id, token) =>
+          during(tx, { nextToken: () => token }, () => real(tx, key, id, token)),
+      ),
+    ],
     profile: 'sharing',
     seeds: 200,
   },
@@ -153,7 +160,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'half of a set that waits is granted',
     ids: ['K80'],
-    changes: [edit('lock/rules/queue', 'const members = membersOf(tx, next);', 'const members = [next];')],
+    changes: [inWaitingKeySets('membersOf', () => (_, one) => [one])],
     profile: 'sharing',
     seeds: 100,
   },
@@ -174,7 +181,13 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'a circle of flows is not seen',
     ids: ['K83'],
-    changes: [edit('lock/rules/deadlock-detection', 'return stuck.has(start) ?', 'return false ?')],
+    changes: [
+      replaced<typeof deadlocks, 'circleOf'>(
+        'lock/rules/deadlock-detection',
+        'circleOf',
+        () => () => undefined,
+      ),
+    ],
     profile: 'sharing',
     seeds: 300,
   },

@@ -1,10 +1,38 @@
 // Rule: known bugs of retries, of apply, and of what is on disk.
 
+import type { PersistBatch } from '@latchkey/raft/core'
 import type * as metaRow from '../../../../../packages/kv/dist/state/meta-row.js'
-import { replaced } from '../../run/changed-packages.js'
+import type * as sendSnapshot from '../../../../../packages/raft/dist/core/send-snapshot.js'
+import type * as reads from '../../../../../packages/raft/dist/node/linearizable-reads.js'
+import type * as logWriter from '../../../../../packages/raft/dist/node/log-writer.js'
+import { type Change, during, replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
 const SLOW_DISK = { syncBase: 3_000, syncTail: 200_000, faults: 2 } as const
+
+/** Batches of that kind count as durable before they are synced; `isIdle`: no other one is being written. */
+const SAYS_DURABLE_AT_ONCE = (isEarly: (batch: PersistBatch, isIdle: boolean) => boolean): Change =>
+  replaced<typeof logWriter, 'LogWriter'>(
+    'raft/node/log-writer',
+    'LogWriter',
+    (Real) =>
+      class extends Real {
+        constructor(...[log, durable, failed, meter]: ConstructorParameters<typeof Real>) {
+          let writing = 0
+          const append: typeof log.append = (batch, done) => {
+            const early = isEarly(batch, writing === 0)
+            writing++
+            if (early) queueMicrotask(() => done())
+            log.append(batch, (error) => {
+              writing--
+              if (!early) done(error)
+              else if (error !== undefined) failed(error)
+            })
+          }
+          super({ append, compact: (index) => log.compact(index) }, durable, failed, meter)
+        }
+      },
+  )
 
 export const storeBugs: readonly WholeBug[] = [
   {
@@ -19,14 +47,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a member speaks before its log is synced',
     ids: ['L6', 'D8'],
-    changes: [
-      edit(
-        'raft/node/log-writer',
-        'this.#log.append(batch, (error) => {',
-        'queueMicrotask(() => this.#durable(batch.id)); this.#log.append(batch, (error) => {',
-      ),
-      edit('raft/node/log-writer', 'began); this.#durable(batch.id);', 'began);'),
-    ],
+    changes: [SAYS_DURABLE_AT_ONCE(() => true)],
     profile: 'power',
     seeds: 200,
     scene: SLOW_DISK,
@@ -35,16 +56,9 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'a vote is not durable before it is given',
     ids: ['E1'],
     changes: [
-      edit(
-        'raft/node/log-writer',
-        'this.#log.append(batch, (error) => {',
-        `if (batch.entries.length === 0 && batch.restartAfter === undefined && batch.truncateFrom === undefined && this.#writing === 1) {
-           queueMicrotask(() => this.#durable(batch.id));
-           this.#writing--;
-           this.#log.append(batch, (error) => error !== undefined && this.#failed(error));
-           return;
-         }
-         this.#log.append(batch, (error) => {`,
+      SAYS_DURABLE_AT_ONCE(
+        ({ entries, restartAfter, truncateFrom }, isIdle) =>
+          isIdle && entries.length === 0 && restartAfter === undefined && truncateFrom === undefined,
       ),
     ],
     profile: 'power',
@@ -159,12 +173,16 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'a read is served before its index is applied',
     ids: ['R4'],
     changes: [
-      edit(
+      replaced<typeof reads, 'Reads'>(
         'raft/node/linearizable-reads',
-        'this.#confirmed.filter((one) => one.index <= applied)',
-        'this.#confirmed',
+        'Reads',
+        (Real) =>
+          class extends Real {
+            override serve() {
+              super.serve(Number.MAX_SAFE_INTEGER)
+            }
+          },
       ),
-      edit('raft/node/linearizable-reads', 'this.#confirmed.filter((one) => one.index > applied)', '[]'),
     ],
     profile: 'kv',
     seeds: 200,
@@ -186,7 +204,13 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a leader without a state looks for one to send, for ever',
     ids: ['D12', 'S8'],
-    changes: [edit('raft/core/send-snapshot', 'if (state.rebuilding) return;', '')],
+    changes: [
+      replaced<typeof sendSnapshot, 'pumpSnapshot'>(
+        'raft/core/send-snapshot',
+        'pumpSnapshot',
+        (real) => (state, peer) => during(state, { rebuilding: false }, () => real(state, peer)),
+      ),
+    ],
     profile: 'kv',
     seeds: 20,
     scene: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },
