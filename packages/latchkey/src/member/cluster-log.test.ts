@@ -94,6 +94,8 @@ test('leaders, members and a majority that is lost and back: each is one line, a
   await until(() => quorum.length === 1)
   expect(quorum).toEqual([{ lost: true }])
   expect(said('a', 'no majority of the members is reached')).toBe(1)
+  // A leader steps down only after it has heard nobody for an election timeout.
+  while ((await stores.a.status()).leader !== undefined) await sleep(10)
   await expect(stores.a.ready({ timeout: 500 })).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',
     missing: ['b', 'c'],
