@@ -1,12 +1,13 @@
-// Driver: writes a streamed answer, until it is whole, fails, or the caller has gone.
+// Driver: writes a streamed answer until the answer is complete, the answer fails, or the caller disconnects.
 //
 // Laws
-// - The next piece is requested only when the caller has read so much that its connection takes more. Without
-//   this law: the history of a whole day waits in memory for one slow reader.
-// - An endless answer is written to at least every HEARTBEAT_MS, so that proxies keep it open and a caller
-//   that has gone without a word is noticed. A caller that has read nothing for two heartbeats is ended.
-// - An answer that fails in the middle is not ended in the regular way: the caller must not take what it has
-//   for the whole.
+// - The next piece is requested only after the caller has read so much that its connection accepts more
+//   bytes. Without this law: the history of a whole day waits in memory for one slow reader.
+// - An endless answer gets some bytes at least every HEARTBEAT_MS. So proxies keep the answer open, and a
+//   failed write reveals a caller that has disappeared. A caller that has read nothing for two heartbeats is
+//   disconnected.
+// - An answer that fails in the middle is cut off, without the regular end of an HTTP answer. Without this
+//   law: the caller takes a part of the answer for the whole.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, onAbort, type Timer } from '@latchkey/base'
@@ -17,9 +18,9 @@ const HEARTBEAT = ': heartbeat\n\n'
 
 interface StreamPorts {
   readonly clock: Clock
-  /** The caller has gone, or the member stops: the pieces end by it too. */
+  /** Aborts when the caller has disconnected or the member stops. The source of the pieces then ends too. */
   readonly signal: AbortSignal
-  /** Called after each write. */
+  /** The stream calls this function after each write. */
   wrote(response: ServerResponse): void
 }
 
@@ -29,7 +30,7 @@ export async function writeStream(
   ports: StreamPorts,
 ): Promise<void> {
   const heartbeat = isEndless ? new Heartbeat(ports.clock, response) : undefined
-  // A caller that does not read is not waited for any longer.
+  // A caller that does not read is disconnected at once, because the end of the answer would never be sent.
   const offAbort = onAbort(ports.signal, () => {
     if (response.writableNeedDrain || !isEndless) response.destroy()
   })

@@ -1,4 +1,4 @@
-// Driver: reads one request body: the whole body within its limit, or an error with the reason.
+// Driver: reads one request body completely, within its limit, or fails with the reason.
 
 import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -7,14 +7,15 @@ import { TooSlow } from './errors.js'
 import type { Bodies } from './http-ports.js'
 
 /**
- * A body that is too large is read to its end, within bounds: a caller that is still sending does not read
- * the answer.
+ * The member reads up to this many bytes of a body that is too large. A caller reads the refusal only after
+ * it has sent its whole body.
  */
 const MOST_DISCARDED = 16 * 1024 * 1024
 
 /**
- * ERR_TOO_LARGE beyond `most` bytes, ERR_BUSY if it must end to free memory for others; the rest of the body
- * is then read and dropped.
+ * Resolves to the body. Rejects with ERR_TOO_LARGE if the body has more than `most` bytes, and with ERR_BUSY
+ * if the member needs the memory for other bodies. After a rejection, the rest of the body is read and
+ * discarded.
  */
 export function readBody(request: IncomingMessage, most: number, bodies: Bodies): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {

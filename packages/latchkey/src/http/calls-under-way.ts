@@ -1,11 +1,10 @@
-// Driver: counts the calls for one hold that are under way at this member, because the first
-// that gives up must
-// not take the place in the queue from the others.
+// Driver: counts the HTTP calls of one hold that this member is serving at the same time. The first call that
+// gives up must not leave the queue while another call still waits for the same hold.
 
 export class CallsUnderWay {
   readonly #counts = new Map<string, number>()
 
-  /** `run` is given a function that says whether another call under this name is under way too. */
+  /** `run` gets a function that tells whether another call with the same name is in progress too. */
   async with<T>(name: string, run: (isShared: () => boolean) => Promise<T>): Promise<T> {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     try {

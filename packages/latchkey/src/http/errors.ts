@@ -1,4 +1,4 @@
-// Rule: the HTTP status and body of each error.
+// Rule: the HTTP status and the JSON body of each error.
 
 import { type ErrorCode, LatchkeyError, shownKey } from '@latchkey/protocol'
 import type { Reply } from './http-ports.js'
@@ -31,10 +31,10 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_UNDECODABLE: 500,
 }
 
-/** The value of Retry-After, in seconds. */
+/** The value of the header Retry-After, in seconds. */
 const RETRY_AFTER = '1'
 
-/** The shape of every answer that is not a success. */
+/** Makes the answer of every call that fails. */
 export function problem(
   status: number,
   code: string,
@@ -45,7 +45,7 @@ export function problem(
   return { status, headers, body: { code, message, retryable, outcome, ...fields } }
 }
 
-/** The fields of docs/errors.md under their own names, as far as the error has them. */
+/** Returns the fields of the error under the names in docs/errors.md, as far as the error has them. */
 function fieldsOf(error: LatchkeyError): object {
   const { key, holder, owner, token, waitedMillis, leader, missing, revision, clusters } = error
   const { present, circle } = error
@@ -58,7 +58,10 @@ function fieldsOf(error: LatchkeyError): object {
   }
 }
 
-/** Text stays text; a key that is none is sent in base64, in a field of another name, as a context is. */
+/**
+ * Returns a key for JSON. A key in UTF-8 is sent as text. Other bytes are sent in base64, under the name
+ * `keyBase64`.
+ */
 export function keyJson(key: string | Uint8Array, field = 'key'): object {
   const shown = typeof key === 'string' ? key : shownKey(key)
   return typeof shown === 'string'
@@ -74,7 +77,7 @@ const withContextJson = <T extends { readonly context?: string | Uint8Array | un
 const defined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** The caller stopped sending its body. */
+/** The caller did not send the rest of its body in time. */
 export class TooSlow extends Error {
   constructor() {
     super('The request did not come whole in time.')

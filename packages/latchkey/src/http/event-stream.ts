@@ -1,24 +1,25 @@
-// Door: answers as server-sent events (text/event-stream).
+// Door: sends answers as server-sent events (text/event-stream).
 //
 // Laws
-// - Only the last event of a revision carries its id, and "all up to this revision" is what an id means. A
-//   caller that comes back with the last id gets every later revision whole. Without this law: a caller loses
-//   its connection between two keys of one putAll, comes back after that revision, and never hears of the
-//   second key.
-// - An error in the middle is an event of its own ("error", with the code and what to do), and the last one.
-// - A wrong or forbidden request is answered by its status before the first event.
+// - Only the last event of a revision carries an id, because an id means: the caller has every event up to
+//   this revision. A caller that reconnects with its last id gets every later revision completely. Without
+//   this law: a caller loses its connection between two keys of one putAll, reconnects with the id of that
+//   revision, and never receives the change of the second key.
+// - An error in the middle is sent as an event with the name "error", its code and an advice. It is the last
+//   event.
+// - A wrong or forbidden request gets its HTTP status before the first event.
 
 import type { Call, Reply } from './http-ports.js'
 import { errorReply } from './errors.js'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // Proxies must pass each event on at once.
+  // This header asks a proxy to forward each event at once.
   'x-accel-buffering': 'no',
 }
 
 export interface SentEvent {
-  /** Everything up to this revision has been sent with this event. */
+  /** With this event, the caller has every event up to this revision. */
   readonly id?: number | undefined
   readonly event?: string
   readonly data?: object
@@ -29,7 +30,7 @@ export const eventText = ({ id, event, data }: SentEvent): string =>
     data === undefined ? '' : `data: ${JSON.stringify(data)}\n`
   }\n`
 
-/** `opening`: what is sent at once, so that the caller knows that the watch is on. */
+/** `opening` is sent at once, so that the caller knows that the watch has begun. */
 export const eventStream = (
   { signal }: Pick<Call, 'signal'>,
   events: AsyncIterator<SentEvent>,
@@ -61,7 +62,7 @@ async function* textsOf(
   }
 }
 
-/** Each item as soon as it is there, with whether another one is there already. */
+/** Yields each item as soon as the item arrives, and tells whether the next item has arrived too. */
 export async function* withNext<T>(
   items: AsyncIterator<T>,
 ): AsyncGenerator<readonly [item: T, next: T | undefined], undefined> {
@@ -71,7 +72,8 @@ export async function* withNext<T>(
       const { done, value } = await coming
       if (done === true) return undefined
       coming = items.next()
-      // A rejection is met at the next turn of the loop, unless the caller stops before.
+      // The next turn of the loop handles a rejection. If the caller stops before, this handler keeps the
+      // rejection from ending the process.
       coming.catch(() => {})
       const next = await Promise.race([coming, NOT_YET]).catch(() => undefined)
       yield [value, next === undefined || next.done === true ? undefined : next.value]

@@ -1,4 +1,4 @@
-// Rule: which function serves which route of the table.
+// Rule: connects each route of the table with the function that serves the route.
 
 import { KIND } from '@latchkey/protocol'
 import type { Call, Reply } from './http-ports.js'
@@ -31,10 +31,10 @@ import { endSession, identity, listSessions } from './session-routes.js'
 import { batch, txn } from './transactions.js'
 import { watchKeys } from './watches.js'
 
-/** `key`: the part of the path in braces. */
+/** `key` is the part of the path that the route's path shows in braces. */
 export type Handler = (call: Call, key: Uint8Array) => Promise<Reply>
 
-/** The routes that the member answers for itself are not here. */
+/** Returns all handlers except those of `OwnRoute`, which the member's HTTP server answers itself. */
 export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnRoute>, Handler>> {
   return {
     status,
@@ -94,5 +94,5 @@ export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnR
   }
 }
 
-/** Routes of the process itself: probes, figures and the page. */
+/** The routes of the process itself: its probes, its metrics and its web page. */
 export type OwnRoute = 'livez' | 'readyz' | 'metrics' | 'page' | 'pageFile'

@@ -1,4 +1,4 @@
-// Types: what the HTTP routes need from the member.
+// Types: the functions and settings of the member that the HTTP routes need.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -11,7 +11,10 @@ import type { Identity } from '../member/rights.js'
 import type { Unfinished } from '../member/unfinished-messages-limit.js'
 import type { Route } from './route-table.js'
 
-/** Every route acts through this interface, so that no route can forget to check the caller's rights. */
+/**
+ * Every route calls the store through this interface. The interface checks the caller's rights, so no route
+ * can forget the check.
+ */
 export interface Acting
   extends Pick<
     KeyValueCalls,
@@ -35,92 +38,113 @@ export interface Acting
   readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove' | 'query'>
   readonly barriers: Pick<Barriers, 'enter' | 'query'>
   readonly semaphores: Pick<Semaphores<As>, 'resize'>
-  /** Locks under an id that the caller chooses, as a program in another language holds them. */
+  /**
+   * Acquires locks under an id that the caller chooses. A program in another language holds its locks in this
+   * way.
+   */
   readonly lockPort: LockPort
-  /** Reads in pieces. */
+  /** Reads large results in pieces. */
   readonly engine: Engine
 }
 
-/** Counts the bytes of bodies that have been read in part. */
+/** Counts the bytes of request bodies that have arrived only in part. */
 export type Bodies = Pick<Unfinished, 'heard' | 'left'>
 
 export interface PageFile {
   readonly type: string
   readonly bytes: Uint8Array
-  /** The same, compressed. */
+  /** The same file, compressed. */
   readonly gzip: Uint8Array
 }
 
 export interface HttpPorts {
   readonly clock: Clock
-  /** The store of a caller with limited rights, or of the member itself: the store checks those rights. */
+  /** Returns the store that acts with the caller's rights. The store checks these rights. */
   actAs(who: Identity): Acting
-  /** True when ready() would resolve. */
+  /** True if ready() would resolve at once. */
   isReady(): boolean
-  /** The reason why the member is not ready, if it is not only that there is no leader. */
+  /** Why the member is not ready. Undefined if the only reason is that the cluster has no leader. */
   whyNotReady?(): string | undefined
-  /** The member is ready, and reports this all the same. */
+  /** A warning that a ready member reports at /readyz. */
   warning?(): string | undefined
   /**
-   * The identity of a caller by its connection and token, or why it has none. If no tokens are configured
-   * every caller may do everything.
+   * Returns the caller's identity by its connection and its token, or the error that says why the caller has
+   * none. If no tokens are configured, every caller may do everything.
    */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** Origins of browser pages that may call; none unless listed. */
+  /** The browser origins whose pages may call this port. No other page may call it. */
   readonly origins: ReadonlySet<string>
-  /** A file of the page for people; '': the page itself. undefined: there is none of that name. */
+  /**
+   * Returns a file of the member's web page. The name '' stands for the page itself. Undefined: no file has
+   * this name.
+   */
   pageFile?(name: string): PageFile | undefined
-  /** Host names under which this port may be called, besides addresses and localhost; undefined: any. */
+  /**
+   * The host names under which callers may address this port, besides IP addresses and localhost. Undefined:
+   * any host name.
+   */
   readonly hosts: ReadonlySet<string> | undefined
-  /** Takes one of the member's places for clients until the call is answered; false: none is free. */
+  /**
+   * Counts the caller among the member's clients until the call is answered. Returns false if the limit is
+   * reached.
+   */
   hasPlace(request: IncomingMessage): boolean
-  /** Bodies that have been read in part. */
+  /** The request bodies that have arrived only in part. */
   readonly bodies: Bodies
-  /** An answer was written that the caller may not read soon. */
+  /** An answer was written, and the caller may read it slowly. */
   wrote(response: ServerResponse): void
-  /** A call was refused before it was run; `kind` is one of few. */
+  /**
+   * A call was refused before it ran. `kind` is one of a few fixed words, so that it can be a label of a
+   * metric.
+   */
   refused(kind: string, reason: string): void
-  /** Left out: traces are not followed. */
+  /** If it is left out, requests are not traced. */
   readonly tracer?: RequestTracer | undefined
   metrics(): Promise<{ readonly type: string; readonly text: string }>
-  /** A call failed because of a bug: it is answered with 500, and the error must be logged. */
+  /** A call failed because of a bug. The caller gets status 500, and this function must log the error. */
   failed(error: unknown): void
-  /** One call was answered. */
+  /** A call was answered after `millis`. The metrics count it. */
   observe(route: string, status: number, millis: number): void
 }
 
-/** What a route returns. */
+/** The answer of a route. */
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** An object is sent as JSON. */
+  /** The body of the answer. An object is sent as JSON. */
   readonly body?: Uint8Array | string | object | undefined
-  /** In place of `body`: pieces, each requested when the caller has read enough of the ones before. */
+  /**
+   * An answer in pieces, in place of `body`. Each piece is requested when the caller has read enough of the
+   * pieces before.
+   */
   readonly stream?: Stream | undefined
 }
 
 export interface Stream {
   readonly pieces: AsyncIterator<string | Uint8Array>
-  /** The answer may take as long as the caller stays: it is kept alive, and a stop does not wait for it. */
+  /**
+   * True if the answer ends only when the caller disconnects. The server then sends heartbeats, and a stop
+   * does not wait for the answer's end.
+   */
   readonly isEndless: boolean
 }
 
-/** A request whose path, rights and headers have been checked. */
+/** A request after the checks of its path, its rights and its headers. */
 export interface Call {
-  /** Acts with the caller's rights. */
+  /** The store that acts with the caller's rights. */
   readonly by: Acting
-  /** The name of the caller in logs and counts. */
+  /** The name of the caller in logs and metrics. */
   readonly caller: string
-  /** undefined: the route needs no token. */
+  /** The caller's identity. Undefined if the route needs no token. */
   readonly who: Identity | undefined
   readonly route: Route
   readonly method: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly query: URLSearchParams
-  /** The query as it came: a key in it may be no text. */
+  /** The query string exactly as it arrived. A key in the query may be bytes that are not UTF-8. */
   readonly rawQuery: string
-  /** Aborted when the caller has disconnected. */
+  /** Aborts when the caller has disconnected. */
   readonly signal: AbortSignal
-  /** The whole body; ERR_TOO_LARGE beyond `most` bytes. */
+  /** Resolves to the whole body, or rejects with ERR_TOO_LARGE if the body has more than `most` bytes. */
   body(most: number): Promise<Uint8Array>
 }

@@ -1,9 +1,11 @@
-// Door: a request's body as a JSON object. Its names are those that the table of routes has.
+// Door: reads a request body as a JSON object. A field that the table of routes does not contain is refused.
 
 import { knownNames, refuseUnknown } from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
 
-/** Room for a context of 4 KiB in which every character is escaped, and for the other fields. */
+/**
+ * The limit has room for a context of 4 KiB in which every character is escaped, and for the other fields.
+ */
 const MOST_BYTES = 64 * 1024
 
 export async function objectOf(call: Call, most = MOST_BYTES): Promise<Record<string, unknown>> {

@@ -1,4 +1,5 @@
-// Door: /v1/kv/{key}. The body of a PUT is the raw value; an ETag is the modRevision.
+// Door: the routes of one key, /v1/kv/{key}. The body of a PUT is the raw value. The ETag of a key is its
+// modRevision.
 
 import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/protocol'
 import { problem } from './errors.js'
@@ -27,7 +28,10 @@ export async function getKey(call: Call, key: Uint8Array): Promise<Reply> {
   return { status: 200, headers, body: entry.value }
 }
 
-/** If-None-Match of a read: `*`, or ETags separated by commas; a proxy may have made them weak. */
+/**
+ * Tells whether If-None-Match of a read contains the revision. The header is `*`, or ETags separated by
+ * commas. A proxy may have put `W/` before an ETag.
+ */
 const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
 
@@ -52,7 +56,9 @@ export async function deleteKey(call: Call, key: Uint8Array): Promise<Reply> {
   return results[0] === 0 ? absent() : { status: 204 }
 }
 
-/** The body is `{ "by": 5 }`, or there is none, which is by 1. */
+/**
+ * Increments the key. The body is, for example, `{ "by": 5 }`. Without a body, the key is incremented by 1.
+ */
 export async function increment(call: Call, key: Uint8Array): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   if (conditionOf(call) !== undefined)
@@ -68,7 +74,7 @@ async function incremented(call: Call, key: Uint8Array, by: number, options: Wri
   return { value: results[0] as number, revision }
 }
 
-/** Another life for a key that is there; its value and its revision stay. */
+/** Gives an existing key a new time to live. The value and the revision of the key do not change. */
 export async function touchKey(call: Call, key: Uint8Array): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const { ttl } = await objectOf(call)
@@ -81,13 +87,13 @@ const refused = () =>
 
 interface Wanted {
   readonly is: '=' | '>'
-  /** null: an ETag that no value has had. */
+  /** `null` stands for an ETag that no value can have, so the condition is never met. */
   readonly modRevision: number | null
 }
 
 const NEVER = { succeeded: false, revision: 0, results: [] } as const
 
-/** `wanted` undefined: whatever is there. */
+/** Makes the write. If `wanted` is undefined, the write has no condition. */
 async function change(
   call: Call,
   key: Uint8Array,
@@ -105,7 +111,10 @@ async function change(
   )
 }
 
-/** If-Match: "7" · If-Match: * (the key exists) · If-None-Match: * (the key does not exist). */
+/**
+ * Reads the condition of a write. If-Match: "7" names a revision. If-Match: * means that the key must exist.
+ * If-None-Match: * means that the key must not exist.
+ */
 function conditionOf(call: Call): Wanted | undefined {
   const match = oneHeader(call, 'if-match')
   const none = oneHeader(call, 'if-none-match')

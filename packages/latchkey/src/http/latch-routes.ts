@@ -1,5 +1,5 @@
-// Door: latches and barriers: their lists, POST /v1/latches/{name}:create, :countDown and :wait, and DELETE;
-// POST /v1/barriers/{name}:enter.
+// Door: the routes of latches and barriers. Latches have a list, POST /v1/latches/{name}:create, :countDown
+// and :wait, and DELETE. Barriers have a list and POST /v1/barriers/{name}:enter.
 
 import { compareBytes } from '@latchkey/base'
 import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
@@ -15,7 +15,7 @@ export async function listLatches(call: Call): Promise<Reply> {
   return { status: 200, body: { latches: rows.map(named), next } }
 }
 
-/** The ones that somebody waits at. */
+/** Lists the barriers at which a caller waits. */
 export async function listBarriers(call: Call): Promise<Reply> {
   const all = await call.by.barriers.query(bytesOption(call, 'prefix') ?? '', listed(call))
   const { rows, next } = pageOf(call, all)
@@ -51,7 +51,7 @@ export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
   return { status: 200, body: { left } }
 }
 
-/** Ends also when the caller has gone. */
+/** Waits until the latch is open, the timeout ends, or the caller disconnects. */
 export async function waitForLatch(call: Call, name: Uint8Array): Promise<Reply> {
   const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)
   await call.by.latches.wait(name, { timeout, signal })
@@ -63,7 +63,10 @@ export async function removeLatch(call: Call, name: Uint8Array): Promise<Reply> 
   return problem(404, 'NOT_FOUND', 'There is no latch of that name.')
 }
 
-/** A party that hangs up leaves, and so do all that wait here when this member ends. */
+/**
+ * Waits at the barrier. A caller that disconnects leaves the barrier. If this member ends, all its callers
+ * leave too.
+ */
 export async function enterBarrier(call: Call, name: Uint8Array): Promise<Reply> {
   const { parties } = await objectOf(call)
   const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)

@@ -1,6 +1,6 @@
-// Driver: remembers the lease with which each hold was acquired here, so that a renewal need not repeat it.
-// The oldest entries are forgotten beyond a limit. A renewal of a hold that was acquired at another member
-// takes the default lease.
+// Driver: remembers the lease with which each hold was acquired at this member, so that a renewal need not
+// repeat the lease. Beyond a limit, the oldest leases are forgotten. The renewal of a forgotten hold, or of a
+// hold from another member, uses the default lease.
 
 import { binary } from '@latchkey/base'
 
@@ -28,5 +28,8 @@ export class Leases {
   }
 }
 
-/** The length keeps the pairs 'a', 'bc' and 'ab', 'c' apart. */
+/**
+ * Returns one name for a key and an id. The length of the key distinguishes, for example, 'a' with 'bc' from
+ * 'ab' with 'c'.
+ */
 export const holdName = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`

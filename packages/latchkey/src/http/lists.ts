@@ -1,7 +1,8 @@
-// Door: lists and reads of several keys: GET /v1/kv and POST /v1/kv:getMany.
+// Door: the routes that read several keys: GET /v1/kv and POST /v1/kv:getMany.
 //
-// Law: `next` is null only if the page is whole. A member ends a page early because of its bytes, so the
-// number of rows says nothing: the member says whether there is more.
+// Law: `next` is null only on the last page. A member also ends a page early when the page has too many
+// bytes. So the number of rows does not show the last page, and the member's own answer about more rows must
+// be used.
 
 import { compareBytes, elementAt } from '@latchkey/base'
 import { pagesOf } from '@latchkey/client'
@@ -38,7 +39,9 @@ export async function listKeys(call: Call): Promise<Reply> {
   }
 }
 
-/** `after` and `gte` may stand together: the greater one counts. */
+/**
+ * Reads the range from the query. If both `after` and `gte` are given, the greater of the two keys counts.
+ */
 function rangeOf(call: Call): Range {
   const [prefix, gte, lt] = ['prefix', 'gte', 'lt'].map((name) => bytesOption(call, name))
   const after = afterOption(call)
@@ -46,7 +49,7 @@ function rangeOf(call: Call): Range {
   return { prefix, lt, ...(isAfter ? { gt: after } : { gte }) }
 }
 
-/** Room for the most keys at a usual length. */
+/** The limit has room for the largest number of keys at their usual length. */
 const MOST_BYTES = 1024 * 1024
 
 export async function getMany(call: Call): Promise<Reply> {
@@ -75,7 +78,7 @@ function keyOfList(given: unknown, name: string): string | Uint8Array {
   throw new TypeError(`${name} must be a text or { "keyBase64": … }; got ${show(given)}`)
 }
 
-/** Values of 15 MiB are not turned into JSON in one turn. */
+/** Makes the JSON of one value at a time. To turn 15 MiB into JSON in one step would block the event loop. */
 async function* entriesOf(
   keys: readonly (string | Uint8Array)[],
   values: readonly (Uint8Array | undefined)[],

@@ -1,4 +1,4 @@
-// Door: the JSON bodies of requests about locks.
+// Door: reads the JSON bodies of requests about one lock.
 
 import { flowNameArg, modeArg, permitsArg } from '@latchkey/lock'
 import {
@@ -20,19 +20,19 @@ type Fields = Record<string, unknown>
 export interface AcquireBody {
   readonly id: string
   readonly lease: number
-  /** null: one attempt, without waiting. */
+  /** How long to wait for the lock, in ms. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** undefined: an exclusive hold. */
+  /** Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /** undefined: none is named. */
+  /** Undefined if the caller names no flow. */
   readonly flow: FlowArg | undefined
 }
 
 export interface HoldBody {
   readonly id: string
   readonly token: number
-  /** Only for a renewal that asks for another lease than the acquire did. */
+  /** Present only if the renewal asks for another lease than the acquisition did. */
   readonly lease: number | undefined
 }
 
@@ -57,7 +57,10 @@ export async function campaignBody(call: Call): Promise<AcquireBody> {
   return { ...askOf(call, given), context, share: undefined }
 }
 
-/** The id may be the Idempotency-Key: both name one attempt, however often it is sent. */
+/**
+ * Reads the body of an acquisition. The header Idempotency-Key may replace the field `id`. All requests with
+ * the same id belong to one attempt.
+ */
 export function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...given }: Fields) {
   const { lease = DEFAULT_LEASE, wait } = given
   const flow = flowNameArg(given.flow)
@@ -84,7 +87,7 @@ export async function proclaimBody(call: Call): Promise<HoldBody & { readonly co
   return { id: idOf(id), token: tokenOf(fencingToken), lease: undefined, context: saidOf(value) }
 }
 
-/** undefined: every present hold. */
+/** Reads the token of the hold to end. Undefined means every present hold. */
 export async function forceBody(call: Call): Promise<number | undefined> {
   const { fencingToken } = await objectOf(call)
   return fencingToken === undefined ? undefined : tokenOf(fencingToken)
@@ -95,7 +98,7 @@ export function tokenOf(token: unknown): number {
   throw new TypeError(`fencingToken must be the number that acquire answered; got ${show(token)}`)
 }
 
-/** What a leader says. */
+/** Reads the value that the leader of an election publishes. */
 function saidOf(value: unknown): Uint8Array {
   const bytes = valueOf(value, 'value')
   if (bytes.length > CAPS.contextBytes)

@@ -1,7 +1,7 @@
-// Door: lists of locks and permits, the history of a lock, and watches of locks and elections.
+// Door: the lists of locks and permits, the history of a lock, and the watches of locks and elections.
 //
-// Law: a watch is begun before the read that refuses a caller without the right. Without this law: what
-// happens between the read and the begin of the watch is never told.
+// Law: a watch begins before the read that refuses a caller without the right. Without this law: a change
+// between the read and the begin of the watch is never sent to the caller.
 
 import { compareBytes, EMPTY, prefixEnd } from '@latchkey/base'
 import type { LockWatchEvent } from '@latchkey/lock'
@@ -74,7 +74,10 @@ interface LockPage {
   readonly next: string | null
 }
 
-/** A lock with several holders is never cut in two: a page may have more rows than its limit. */
+/**
+ * Reads one page. The holders of one lock always stay on the same page, so a page may have more rows than its
+ * limit.
+ */
 async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
   const queue = flagOption(call, 'queue', true)
   const limit = limitOption(call)
@@ -93,7 +96,7 @@ async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
 const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): boolean =>
   a !== undefined && b !== undefined && compareBytes(a[0], b[0]) === 0
 
-/** null: all locks. */
+/** `null` stands for all locks. */
 const prefixOf = (kind: Kind, prefix: Key = EMPTY): Key | null =>
   prefix.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, prefix)
 
@@ -102,7 +105,8 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
   const limit = limitOption(call)
   const all = toLockHistory(await call.by.lockPort.read(read, limits(call)))
   const rows = all.slice(Math.max(0, all.length - limit))
-  // Of a list that was cut it says less, so that it stays true.
+  // The list may have been cut. `sinceMillis` then only reaches back to the oldest row of the list, for which
+  // the list is complete.
   const sinceMillis = rows.length < all.length ? (rows[0]?.agoMillis ?? 0) : all.sinceMillis
   const history = rows.map(({ context, ...row }) => ({ ...row, ...contextJson(context ?? null) }))
   return { status: 200, body: { sinceMillis, history } }
@@ -110,7 +114,10 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
 
 // ---- watches
 
-/** Every key of a lock is below the keys of semaphores and elections, except those that begin with 0xff. */
+/**
+ * All keys of locks are less than this key, except keys that begin with 0xff. The keys of semaphores and
+ * elections are greater.
+ */
 const END_OF_LOCKS = Uint8Array.of(0xff, KIND.semaphore)
 
 export function watchLocks(call: Call): Promise<Reply> {
@@ -162,7 +169,8 @@ export async function observe(call: Call, name: Key): Promise<Reply> {
     const value = told === 'vacant' ? null : saidJson(context, form)
     return { data: { type: told, ...(told !== 'vacant' && { id }), value, fencingToken, revision } }
   })
-  // The first event says what is, so that it comes at once, or the refusal does.
+  // The first event describes the present state, so it comes at once. If the caller is refused, the error
+  // comes instead.
   const { done, value } = await events.next()
   return eventStream(call, events, done === true ? undefined : value)
 }

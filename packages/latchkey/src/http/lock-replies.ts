@@ -1,11 +1,11 @@
-// Rule: the answers about a hold that was not granted, or is over.
+// Rule: the answers about a hold that was not granted, or that has ended.
 
 import { type LockPort, toOwner } from '@latchkey/lock'
 import { LatchkeyError, nameOfLockKey, type OwnerResult, shownKey } from '@latchkey/protocol'
 import type { Reply } from './http-ports.js'
 import { codeOf, ownerJson } from './owner-json.js'
 
-/** The Owner, with the fields that every refusal has. */
+/** Returns the Owner of the lock, together with the fields that every refusal has. */
 export function ownerReply(
   status: number,
   owner: OwnerResult,
@@ -26,8 +26,9 @@ export function ownerReply(
 }
 
 /**
- * The caller must be able to tell a lock that another holds from a cluster without a leader: the Owner is
- * what was so when the wait began.
+ * Throws ERR_NO_LEADER if the cluster has no leader. The Owner is then only the state at the begin of the
+ * wait. Without this error, the caller cannot distinguish a lock with another holder from a cluster without a
+ * leader.
  */
 export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis: number): void {
   const leaderless = port.noLeader()
@@ -42,8 +43,8 @@ export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis:
 }
 
 /**
- * ERR_NOT_OWNER if another holds the lock, or this id does under a later token; ERR_LOCK_LOST if no hold is
- * in force.
+ * Returns ERR_LOCK_LOST if no hold is in force. Returns ERR_NOT_OWNER if another caller holds the lock, or
+ * this caller's id holds the lock with a later token.
  */
 export function lostHold(
   owner: OwnerResult,

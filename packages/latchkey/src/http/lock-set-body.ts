@@ -1,4 +1,4 @@
-// Door: the JSON bodies of requests about sets of locks.
+// Door: reads the JSON bodies of requests about a set of locks.
 
 import { binary } from '@latchkey/base'
 import { modeArg } from '@latchkey/lock'
@@ -13,7 +13,7 @@ import { bytesField } from './values-json.js'
 type Key = Uint8Array
 type Fields = Record<string, unknown>
 
-/** Room for 64 keys of 4 KiB in which every character is escaped. */
+/** The limit has room for 64 keys of 4 KiB in which every character is escaped. */
 const MOST_BYTES = 2 * CAPS.keysOfSet * CAPS.keyBytes * 6
 
 const OF_ASK = knownNames('key', 'keyBase64', 'mode')
@@ -46,7 +46,7 @@ export async function releaseSetBody(call: Call) {
   return { id: idOf(given.id), keys: partsOf(given.keys, 'keys', OF_RELEASE).map(({ key }) => key) }
 }
 
-/** Keys, each a text or an object, none of them twice. */
+/** Reads the keys of the set. A key is a text or an object, and no key may occur twice. */
 function partsOf(
   given: unknown,
   name: string,

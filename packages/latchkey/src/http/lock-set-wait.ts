@@ -1,13 +1,14 @@
-// Driver: one wait for a set of locks under the caller's id, until all of them are granted or the
-// caller leaves.
+// Driver: waits once for a set of locks under the caller's id, until all locks are granted or the caller
+// leaves.
 //
 // Laws
-// - A push of a grant is only a hint. The set counts as held when the same request, sent again,
-//   is answered so,
-//   which also renews every lock and shows the store that the waiter lives.
-// - A caller that stops waiting leaves all queues. If it was granted the set at the same moment, leaving also
-//   releases the set.
-// - The listeners for pushes are added before the first request is sent.
+// - A pushed message about a grant is only a hint. The caller holds the set when a repeated request is
+//   answered with the grant. The repeated request also renews every lock and shows the cluster that the
+//   waiter is alive.
+// - A caller that stops waiting leaves all queues. If the set was granted at the same moment, the same
+//   command releases the set.
+// - The listeners for pushed messages are added before the first request is sent. Without this law: a grant
+//   between the two is missed.
 
 import type { LockCallOptions, LockPort } from '@latchkey/lock'
 import {
@@ -23,17 +24,20 @@ export interface SetAsk {
   readonly id: string
   readonly list: readonly KeyModeArg[]
   readonly lease: number
-  /** null: one attempt, without waiting. */
+  /** How long to wait for the set, in ms. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** undefined: none is named. */
+  /** Undefined if the caller names no flow. */
   readonly flow: FlowArg | undefined
 }
 
 export interface SetAnswer {
-  /** 'queued': the wait is over. */
+  /** The result of the last request. 'queued' means that the wait ended without a grant. */
   readonly result: TryLockAllResult
-  /** From the first request to the one that was answered with the result, ms of this member's clock. */
+  /**
+   * The time from the first request to the request that was answered with this result, in ms of this member's
+   * clock.
+   */
   readonly waitedMillis: number
 }
 
@@ -46,7 +50,7 @@ export class LockSetWait {
   #isWoken = false
   #isOver = false
 
-  /** `isShared`: another call for this set and id is under way at this member. */
+  /** `isShared` tells whether another call for the same set and id is in progress at this member. */
   constructor(port: LockPort, ask: SetAsk, options: LockCallOptions, isShared: () => boolean) {
     this.#port = port
     this.#ask = ask
@@ -64,7 +68,7 @@ export class LockSetWait {
     try {
       return await this.#run()
     } catch (error) {
-      // A request that failed here may have been applied.
+      // The member may have applied a request that failed here, so the set must leave the queues.
       if (wait !== null) this.#leave()
       throw error
     } finally {
@@ -108,7 +112,10 @@ export class LockSetWait {
     return (await this.#port.command(command, this.#options).result) as TryLockAllResult
   }
 
-  /** Goes on in the background until the members have answered, or the session is over. */
+  /**
+   * Leaves the queues in the background. The command is repeated until a member answers it, or the session
+   * ends.
+   */
   #leave(): void {
     if (this.#isShared()) return
     const tickets = this.#ask.list.map(([key]): TicketArg => [key, this.#ask.id])

@@ -1,6 +1,5 @@
-// Door: sets of locks: POST /v1/locks:acquireAll, :renewAll and :releaseAll. All locks of a set are
-// granted in one
-// step, or none, under one id of the caller, which is the idempotency key.
+// Door: the routes of sets of locks: POST /v1/locks:acquireAll, :renewAll and :releaseAll. The cluster grants
+// all locks of a set in one step, or none of them. The caller's id of the set is also the idempotency key.
 
 import { circleError } from '@latchkey/lock'
 import {
@@ -54,8 +53,10 @@ export class LockSetDoor {
   }
 
   /**
-   * The caller counts from the moment it sent the request. Cluster time is bounded from the request that was
-   * answered, so the time between the two is added, as the slowest clock counts it.
+   * Answers that the set is granted, with the time for which the caller may count on the hold.
+   * The caller counts that time from the moment when it sent its request. The bound of the cluster time is
+   * known for the later request that was answered. So the time between the two requests is added, at the rate
+   * of the slowest clock that is allowed.
    */
   #granted(
     call: Call,
@@ -127,7 +128,7 @@ const brokenSet = (first: Key): LatchkeyError =>
     { key: shownKey(nameOfLockKey(first)) },
   )
 
-/** Of several locks the first one that somebody holds is named. */
+/** Answers that the wait is over. The answer names the first lock of the set that another caller holds. */
 async function waitIsOver(call: Call, { list }: SetAsk, waitedMillis: number): Promise<Reply> {
   const { lockPort } = call.by
   const [[first]] = list as [SetAsk['list'][number]]

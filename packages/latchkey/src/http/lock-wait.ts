@@ -1,13 +1,13 @@
-// Driver: one wait in a lock's queue under the caller's id, from joining the queue until the grant is
-// confirmed or the caller leaves.
+// Driver: waits once in a lock's queue under the caller's id, from the request to join the queue until the
+// grant is confirmed or the caller leaves.
 //
-// Laws:
-// - A push of a grant is only a hint. A grant counts when a renewal under its token has succeeded, which also
-//   shows the store that the waiter lives.
-// - A caller that stops waiting leaves the queue. If it was granted the lock at the same moment, leaving also
-//   releases the lock.
-// - The listener for pushes is added before the request to join is sent, so that no grant is missed between
-//   the two.
+// Laws
+// - A pushed message about a grant is only a hint. The caller holds the lock when a renewal with the grant's
+//   token has succeeded. The renewal also shows the cluster that the waiter is alive.
+// - A caller that stops waiting leaves the queue. If the lock was granted at the same moment, the same
+//   command releases the lock.
+// - The listener for pushed messages is added before the request to join the queue is sent. Without this law:
+//   a grant between the two is missed.
 
 import { lockCommand, type LockCallOptions, type LockPort, obstacleError } from '@latchkey/lock'
 import {
@@ -25,7 +25,7 @@ import { isGranted, tokenOf } from './owner-json.js'
 
 export interface Acquired {
   readonly owner: OwnerResult
-  /** Cluster time of the first log entry that this request made. */
+  /** The cluster time of the first log entry that this request caused. */
   readonly stamped: number
 }
 
@@ -37,15 +37,15 @@ export class LockWait {
   readonly #isShared: () => boolean
   #wake: () => void = () => {}
   #news = false
-  /** The position in the queue belongs to an earlier session. */
+  /** True if the place in the queue (the ticket) belongs to an earlier session. */
   #isMoved = false
   /**
-   * Set by the timer alone: a timer may fire a moment early, and a comparison of clocks would then wait for
-   * ever.
+   * True once the timer of the wait has fired. The clock is not compared, because a timer may fire a moment
+   * too early: the comparison would then say that time remains, and the wait would never end.
    */
   #over = false
 
-  /** `isShared`: another call with this key and id is under way at this member. */
+  /** `isShared` tells whether another call with the same key and id is in progress at this member. */
   constructor(
     port: LockPort,
     key: Uint8Array,
@@ -60,7 +60,10 @@ export class LockWait {
     this.#options = options
   }
 
-  /** Resolves with the hold, or with the Owner that prevents it at the end of the wait. */
+  /**
+   * Resolves to the hold. If the wait ends without a grant, the call resolves to the Owner that prevents the
+   * grant.
+   */
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
@@ -93,7 +96,7 @@ export class LockWait {
 
   async #queue(until: number): Promise<Acquired> {
     const [first, queued] = await this.#enqueue(until).catch((error: unknown) => {
-      // The request may have joined the queue although it failed here.
+      // The request may have joined the queue, although the request failed here.
       if (this.#ask.wait !== null) this.#leave()
       throw error
     })
@@ -125,7 +128,10 @@ export class LockWait {
     return [owner, queued]
   }
 
-  /** Waits for a push or a timer, then reads the state of the ticket. undefined: the lock is not ours yet. */
+  /**
+   * Waits for a pushed message or a timer, then reads the state of the place in the queue (the ticket).
+   * Undefined if the caller does not hold the lock yet.
+   */
   async #turn(until: number): Promise<OwnerResult | undefined> {
     if (!this.#news) await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#news = false
@@ -135,8 +141,9 @@ export class LockWait {
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
     if (state === 'queued' && !this.#isMoved) return undefined
     this.#isMoved = false
-    // The ticket ended with its session, or its grant expired: a new ticket is taken for the rest of the
-    // wait. After a new session the same request keeps the position and moves it to that session.
+    // The place in the queue (the ticket) has ended with its session, or its grant has expired. So the caller
+    // joins the queue again for the rest of the wait. After a change of the session, the same request keeps
+    // its place and moves the place to the new session.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }
@@ -153,8 +160,9 @@ export class LockWait {
   }
 
   /**
-   * Goes on in the background: the session engine sends it until it is answered or the session is over. A
-   * second call under the same id uses the same ticket, and will leave the queue itself.
+   * Leaves the queue in the background. The session engine repeats the command until a member answers it, or
+   * the session ends. If a second call with the same id uses the same place, the second call leaves the queue
+   * itself.
    */
   #leave(): void {
     if (this.#isShared()) return

@@ -1,7 +1,6 @@
-// Door: locks, semaphores and elections, for programs that hold them under an id of their own. The id is
-// the idempotency
-// key: a second request with the same id gets the same hold, and one release ends it, however often it was
-// requested.
+// Door: the routes of locks, semaphores and elections. A caller holds them under an id that it chooses, and
+// the id is also the idempotency key. A second request with the same id returns the same hold. One release
+// ends the hold, even if the hold was requested several times.
 
 import {
   type Command,
@@ -109,7 +108,7 @@ export async function showLock(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { ...ownerJson(owner), success: false, code: codeOf(owner) } }
 }
 
-/** Without a token: every hold that is there now. */
+/** Ends the hold with the given token by force. Without a token, it ends every present hold. */
 export async function forceRelease(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.lock, name)
   const token = await forceBody(call)
@@ -133,13 +132,13 @@ export async function proclaim(call: Call, name: Key): Promise<Reply> {
   return granted(call, owner, owner[7])
 }
 
-/** Another token for the same hold; guards with the old one are refused from then on. */
+/** Changes the fencing token of the hold. From then on, the cluster refuses guards with the old token. */
 export const rotate: Locks = async (call, name) => {
   const hold = await holdBody(call)
   return changed(call, name, hold, [OP.rotate, lockKeyOf(KIND.lock, name), hold.id, hold.token])
 }
 
-/** A shared hold in place of an exclusive one, with the same token. */
+/** Turns an exclusive hold into a shared hold with the same token. */
 export const downgrade: Locks = async (call, name) => {
   const hold = await holdBody(call)
   return changed(call, name, hold, [OP.downgrade, lockKeyOf(KIND.lock, name), hold.id, hold.token])
@@ -165,7 +164,7 @@ export async function showLeader(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { id, fencingToken, value: saidJson(said, form), remainingMillis } }
 }
 
-/** What a leader said; null: nothing. */
+/** Returns the value of an election's leader for JSON. `null` means that the leader published no value. */
 export const saidJson = (said: string | Uint8Array | null | undefined, form: ValueForm | undefined) =>
   said === null || said === undefined
     ? null

@@ -1,4 +1,4 @@
-// Door: what a member tells of itself and of the cluster: members, version, the OpenAPI document, backups.
+// Door: the routes about the member and the cluster: members, version, OpenAPI document and backup.
 
 import { readFileSync } from 'node:fs'
 import { backupPieces } from '@latchkey/client'
@@ -38,7 +38,10 @@ export const version = async (): Promise<Reply> => ({ status: 200, body: { versi
 
 export const openApi = async (): Promise<Reply> => ({ status: 200, body: openApiDocument(versionOf()) })
 
-/** The first piece is waited for: a caller without the right gets a status, and not a file that ends early. */
+/**
+ * Sends a backup. The answer begins after the first piece has been read, so a caller without the right gets
+ * an error status and not a file that ends early.
+ */
 export async function backup(call: Call): Promise<Reply> {
   const pieces = backupPieces(call.by.engine, call.signal)
   const first = await pieces.next()

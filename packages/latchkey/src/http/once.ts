@@ -1,7 +1,9 @@
-// Door: Idempotency-Key: a write that is asked for again happens once, and has the same answer (C73).
+// Door: the header Idempotency-Key. A write with this header is applied once, and a repeated request gets the
+// same answer (C73).
 //
-// The answer is kept as a key of the store, below a prefix of its own, for KEPT_MS of cluster time. A caller
-// that is limited to prefixes has it below its first one, so that its rights are those of any other key.
+// The answer is kept as a key of the store, below a reserved prefix, for KEPT_MS of cluster time. If the
+// caller's rights are limited to prefixes, the answer is kept below the caller's first prefix. So the usual
+// check of rights covers the kept answer too.
 
 import { txnOnce } from '@latchkey/client'
 import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'
@@ -12,14 +14,14 @@ export const KEPT_BELOW = 'latchkey/idempotency/'
 const KEPT_MS = 24 * 60 * 60 * 1000
 const SHAPE = /^[\x21-\x7e]{1,255}$/
 
-/** The results of a txn, in the order of its steps. */
+/** The results of a transaction, in the order of its steps. */
 export interface TxnDone {
   readonly succeeded: boolean
   readonly results: readonly (true | number | EntryOfKey | undefined)[]
   readonly revision: number
 }
 
-/** undefined: the caller does not ask for it. */
+/** Returns the idempotency key, or undefined if the caller sends none. */
 export function idempotencyKey(call: Call): string | undefined {
   const key = oneHeader(call, 'idempotency-key')
   if (key === undefined || SHAPE.test(key)) return key
@@ -44,7 +46,7 @@ export function writeOnce(call: Call, idempotent: string, txn: Txn, options: Wri
   return txnOnce(call.by.engine, txn, { ...rest, timeout: timeout as number }, { key, life: KEPT_MS })
 }
 
-/** A txn that happens once if the caller asks for that. */
+/** Runs a transaction. If the caller sends an idempotency key, the transaction is applied only once. */
 export function writeTxn(call: Call, txn: Txn, options: WriteOptions): Promise<TxnDone> {
   const idempotent = idempotencyKey(call)
   return idempotent === undefined

@@ -1,4 +1,4 @@
-// Rule: the OpenAPI 3.1 document, made from the table of routes.
+// Rule: makes the OpenAPI 3.1 document from the table of routes.
 
 import { ERROR_CODES } from '@latchkey/protocol'
 import { isStream, ROUTE_IDS, type Route, routeAt } from './route-table.js'
@@ -21,7 +21,7 @@ const PROBLEM: Schema = {
   required: ['title', 'status', 'detail', 'code', 'message', 'retryable', 'outcome'],
 }
 
-/** Any route that needs a token may answer these. */
+/** Every route that needs a token may answer with these statuses. */
 const OF_ALL = [400, 401, 403, 408, 413, 429, 503, 504]
 const MEANINGS: Readonly<Record<number, string>> = {
   304: 'The value is the one that If-None-Match names.',

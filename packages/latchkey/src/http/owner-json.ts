@@ -1,4 +1,4 @@
-// Rule: an Owner as JSON, and the remaining time that a holder may count on by its own clock.
+// Rule: converts an Owner to JSON, and computes how long a holder may count on its hold by its own clock.
 
 import { type ContextArg, OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
@@ -13,7 +13,10 @@ export function ownerJson(owner: OwnerResult): object {
   return { id, deadlineMillis, remainingMillis, fencingToken, acquires, ...contextJson(context), nowMillis }
 }
 
-/** Text stays text; bytes are sent in base64, in a field of another name, because JSON has no bytes. */
+/**
+ * Returns a context for JSON. A text is sent as text. Bytes are sent in base64 under the name
+ * `contextBase64`, because JSON has no bytes.
+ */
 export function contextJson(context: ContextArg): object {
   if (context === null) return {}
   return typeof context === 'string'
@@ -22,11 +25,12 @@ export function contextJson(context: ContextArg): object {
 }
 
 /**
- * Law (CT5: an answer that proves leadership bounds the cluster time; docs/locks.md): `stamped` is the time
- * of an entry that was made after the caller sent its request at s. So at a later instant t cluster time is
- * at most stamped + (t - s) * rate on the caller's clock, and it is below `deadline` while t - s is below
- * this result. If there are several such entries, the first one gives the best bound: an entry made after a
- * long wait would count the wait against the lease.
+ * Returns how long the caller may count on its hold, in ms after the caller sent its request.
+ * Law: an answer that proves leadership bounds the cluster time (CT5, docs/locks.md). The caller sent its
+ * request at its time s, and `stamped` is the time of an entry that was made after that. At a later time t of
+ * the caller, the cluster time is at most stamped + (t - s) * rate. So the cluster time is less than
+ * `deadline` while t - s is less than this result. If the request caused several entries, `stamped` must come
+ * from the first one: after a long wait, a later entry would count the wait against the lease.
  */
 export function promisedMillis(deadline: number, stamped: number, rate: number): number {
   return Math.max(0, Math.floor((deadline - stamped) / rate))

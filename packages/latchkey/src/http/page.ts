@@ -1,8 +1,9 @@
-// Door: the page for people, and its files.
+// Door: serves the console, the member's web page, and its files.
 //
-// Law: the page runs no script and loads nothing but its own files, and no other page shows it in a frame.
-// Without this law: a value in the store that was put into the page as HTML is a program with the rights of
-// whoever looks; a page that frames this one makes its reader press a button that is not seen.
+// Law: the page runs only scripts from its own files, loads nothing from other servers, and is never shown
+// inside another page's frame. Without this law: a value of the store that enters the page as HTML becomes a
+// program with the rights of the person at the page, or another page hides the console in a frame, and the
+// person presses a button that he does not see.
 
 import { problem } from './errors.js'
 import type { Call, HttpPorts, Reply } from './http-ports.js'

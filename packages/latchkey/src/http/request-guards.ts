@@ -1,15 +1,15 @@
-// Rule: which requests are let in: the identity of the caller, the allowed origins of browser pages, and the
-// allowed host names.
+// Rule: decides which requests are accepted: by the identity of the caller, the origin of a browser page, and
+// the host name in the request.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import type { Identity, Right } from '../member/rights.js'
 import type { HttpPorts } from './http-ports.js'
 
-/** 'any': any caller that is known. */
+/** 'any' means that every authenticated caller has the right. */
 export type NeededRight = Right | 'any'
 
-/** The identity of the caller if it has this right; otherwise the reason. */
+/** Returns the caller's identity if the caller has the right. Otherwise returns the refusal. */
 export function callerOf(
   ports: HttpPorts,
   { headers, socket }: IncomingMessage,
@@ -22,11 +22,12 @@ export function callerOf(
 }
 
 /**
- * Whether a request comes from the page that this port itself serves: its origin is the host that was asked.
- * Law: this says nothing of the name of the host. A page whose own name was made to resolve to this port has
- * such an origin too, and refuseOrigin must still refuse that name. Where the browser says that
- * origins differ,
- * it is believed: a page of http at the same name may be anybody's.
+ * Tells whether the request comes from the web page that this port itself serves. The origin of such a
+ * request equals the host in the request.
+ * Law: the result does not prove that the host name belongs to this port. A foreign page whose own host name
+ * resolves to this port also has an origin that equals the host, so refuseOrigin must still check the host
+ * name. If the browser reports a cross-origin request, the request does not come from this page: an http page
+ * with the same name may come from any server.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers
@@ -37,9 +38,11 @@ export function isOwnPage(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * A page in a browser can make its reader's machine call a port on loopback. The page cannot hide its origin:
- * the browser sends Origin with each request that could change something, and sends Host with the page's own
- * name if the page made that name resolve to loopback. null: the request is allowed; otherwise the reason.
+ * Returns the reason to refuse the request because of its origin or its host name, or `null` if it is
+ * allowed.
+ * A web page can make its visitor's browser call a port on loopback. The page cannot hide its origin. The
+ * browser sends Origin with every request that could change data. If the page made its own host name resolve
+ * to loopback, the browser sends that name in Host.
  */
 export function refuseOrigin(
   ports: Pick<HttpPorts, 'origins' | 'hosts'>,
@@ -60,8 +63,9 @@ export function refuseOrigin(
 }
 
 /**
- * The CORS headers that a browser needs before a page of an allowed origin may call, and before the page may
- * read the answer; undefined: the request does not come from such a page. `allow`: the methods of that path.
+ * Returns the CORS headers for a page of an allowed origin. Without them, a browser blocks the page's call or
+ * hides the answer. Undefined if the request does not come from such a page. `allow` lists the methods of the
+ * path.
  */
 export function pageHeaders(
   ports: Pick<HttpPorts, 'origins'>,

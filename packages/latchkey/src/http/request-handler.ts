@@ -1,5 +1,6 @@
-// Driver: owns each HTTP request from its first byte to its answer: finds the route, checks rights, reads the
-// body with a limit, and answers exactly once. The routes behind it take a Call and return a Reply.
+// Driver: owns each HTTP request from its first byte to its answer. It finds the route, checks the rights,
+// reads the body within a limit, and answers exactly once. The handler of the route gets a Call and returns a
+// Reply.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ERRORS, isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
@@ -17,7 +18,7 @@ import { refuseUnknownQuery } from './request-options.js'
 import { routeAt, type RouteId } from './route-table.js'
 import { nearestPath, nearestVerb, type Place, placeOf } from './routes.js'
 
-/** `name`: as the figures name the route. */
+/** `name` is the name of the route in the metrics. */
 interface Answered {
   readonly name: string
   readonly reply: Reply
@@ -28,7 +29,7 @@ export class HttpDoor {
   readonly #handlers: Readonly<Record<RouteId, Handler>>
   readonly #calls = new Set<CallEnd>()
   #stopping = false
-  /** The reason with which waiting calls end when the server stops. */
+  /** The error with which waiting calls end when the server stops. */
   #stopped: LatchkeyError | undefined
   #idle: () => void = () => {}
 
@@ -44,19 +45,19 @@ export class HttpDoor {
     }
   }
 
-  /** Calls that have not been answered yet. */
+  /** The number of calls that have not been answered yet. */
   get busy(): number {
     return this.#calls.size
   }
 
-  /** Resolves when the answer is written; its caller must catch what it throws. */
+  /** Resolves when the answer is written. The function that calls `handle` must catch its errors. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
     const end = new CallEnd()
     this.#calls.add(end)
     if (this.#stopped !== undefined) end.end(this.#stopped)
-    // The call counts until its last byte is written or the caller has disconnected: only then may its
-    // connection be closed.
+    // A call is in progress until its last byte is written or the caller has disconnected. A stop closes the
+    // connection only after that.
     response.once('close', () => {
       if (!response.writableFinished) end.end(new Error('the caller has gone'))
       if (this.#calls.delete(end) && this.#calls.size === 0) this.#idle()
@@ -77,14 +78,15 @@ export class HttpDoor {
       wrote: (to: ServerResponse) => this.#ports.wrote(to),
     }
     await writeStream(stream, response, ports).catch((error: unknown) => {
-      // Why a call of the store failed is known to its callers; anything else is a bug.
+      // A LatchkeyError is a known failure of the store, and the caller has received it. Any other error is a
+      // bug.
       if (!isLatchkeyError(error) && !end.signal.aborted) this.#ports.failed(error)
     })
   }
 
   /**
-   * New calls are still answered. Resolves when no call is left. Streams without an end are ended at once,
-   * waiting calls after `patience` ms.
+   * Waits until no call is in progress. New calls are still answered meanwhile. Endless answers are ended at
+   * once, and waiting calls are ended after `patience` ms.
    */
   async drain(patience: number): Promise<void> {
     this.#stopping = true
@@ -101,7 +103,9 @@ export class HttpDoor {
     for (const call of this.#calls) call.end(this.#stopped)
   }
 
-  /** In the trace that the caller names, if it names one. */
+  /**
+   * Answers the request. If the caller names a trace, the span of the request becomes a part of that trace.
+   */
   async #traced(request: IncomingMessage, end: CallEnd): Promise<Answered> {
     const { method = 'GET', headers, url = '/' } = request
     const trace = this.#ports.tracer?.httpCall(method, headers.traceparent)
@@ -128,7 +132,7 @@ export class HttpDoor {
       refuseUnknownQuery(route, query)
       const ports = this.#ports
       const call: Call = {
-        // Probes carry no token, and do not act.
+        // A probe has no identity and never calls the store, so the store is made only when a route uses it.
         get by() {
           return ports.actAs(caller as Identity)
         },
@@ -147,15 +151,15 @@ export class HttpDoor {
       return { name, reply: await this.#handlers[id](call, place.key) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
-      // It is no fault of this member that the caller has disconnected.
+      // A disconnected caller is not a fault of this member, so its error is not reported as a bug.
       if (!isLatchkeyError(error) && reply.status === 500 && !end.signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }
 
   /**
-   * A read that was not confirmed in time because there was no leader is answered as that: a retry helps, a
-   * longer timeout does not.
+   * Returns the error to report. If a read timed out because the cluster had no leader, the error says that.
+   * So the caller learns that a retry helps, and a longer timeout does not.
    */
   #reasonOf(error: unknown): unknown {
     if (!isLatchkeyError(error, 'ERR_TIMEOUT') || this.#ports.isReady()) return error
@@ -181,13 +185,10 @@ export class HttpDoor {
   }
 }
 
-/**
- * Ends a call before it is answered. Most calls are answered without it, so the AbortSignal is created when
- * it is first used.
- */
+/** Ends a call before its answer. Most calls never use the AbortSignal, so it is created at its first use. */
 class CallEnd {
   #reason: Error | undefined
-  /** Nobody waits for the end of this answer. */
+  /** True if the answer has no end. A stop does not wait for it. */
   isEndless = false
   #controller: AbortController | undefined
 
@@ -203,13 +204,13 @@ class CallEnd {
   }
 }
 
-/** As the figures name it. */
+/** Returns the name of the route in the metrics. */
 const figureOf = ({ routes, methods }: Place, method: string): string => {
   const id = routes[method] ?? routes[methods[0] as string]
   return id === undefined ? 'unknown' : routeAt(id).figure
 }
 
-/** For the name of a span, which must be one of few. */
+/** Returns the path of the route for the name of a span. Span names must come from a small fixed set. */
 function pathOfRoute(url: string, method: string): string {
   try {
     return placeOf(split(url).path, method)?.path ?? 'unknown'
@@ -225,7 +226,10 @@ const nothingThere = (path: string): Reply => {
 
 const LATER = { retryable: true, headers: { 'retry-after': '1' } }
 
-/** 'http://host/path' means the same as '/path': every server must accept both. */
+/**
+ * Splits the URL of the request. 'http://host/path' means the same as '/path', and an HTTP server must accept
+ * both.
+ */
 function split(given: string): { path: string; query: URLSearchParams; rawQuery: string } {
   const url = given.replace(/^https?:\/\/[^/?]*/i, '')
   const at = url.indexOf('?')
@@ -258,8 +262,8 @@ function refuse(
 }
 
 /**
- * The identity of the caller, which takes one of the places for clients, or the reason why it may not call. A
- * probe takes no place.
+ * Returns the caller's identity and counts the caller among the member's clients, or returns the refusal. A
+ * probe does not count as a client.
  */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight): Identity | Reply {
   const caller = callerOf(ports, request, right)
@@ -274,7 +278,10 @@ const noPlace = () =>
     'This member has as many connections of clients, or of clients of your address, as it may. Close some, ask another member, or raise --max-connections.',
   )
 
-/** A browser sends OPTIONS before it sends the method that it names there. */
+/**
+ * Returns the method that the request asks for. A browser sends OPTIONS first, and names the later method in
+ * a header.
+ */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
 }
@@ -285,7 +292,7 @@ function wrongMethod(place: Place, method: string, path: string): string {
   return `${method} is not for this path; here one can ${place.methods.join(', ')}.`
 }
 
-/** A page of an allowed origin may read its answer, also a refusal. */
+/** Adds the CORS headers. A page of an allowed origin may also read a refusal. */
 function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Reply {
   const more = pageHeaders(ports, request.method ?? 'GET', request.headers, reply.headers?.allow)
   return more === undefined ? reply : { ...reply, headers: { ...reply.headers, ...more } }
@@ -297,7 +304,8 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply,
   const { type, bytes } = encoded(status, reply.body)
   const headers: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (type) headers['content-type'] = type
-  // The rest of an unread body is not read only to use the connection again.
+  // If the body has not been read, the connection is closed. To keep the connection, the member would have to
+  // read the rest of the body.
   if (closing || !request.complete) headers.connection = 'close'
   if (stream === undefined && status !== 204 && status !== 304)
     headers['content-length'] = String(bytes.length)

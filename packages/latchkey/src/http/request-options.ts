@@ -1,5 +1,5 @@
-// Door: the options of a request outside its body: headers that may occur once, and query parameters, which
-// are those of the table of routes.
+// Door: reads the options of a request outside its body: headers, each of which may occur only once, and the
+// query parameters that the table of routes has.
 
 import {
   type CallOptions,
@@ -42,20 +42,20 @@ export function refuseUnknownQuery({ method, path, query: known }: Route, query:
 
 export const timeoutOption = (call: Call): number | undefined => durationOption(call, 'timeout')
 
-/** Milliseconds. */
+/** Returns the duration in milliseconds. */
 export function durationOption(call: Call, name: 'timeout' | 'ttl'): number | undefined {
   const text = call.query.get(name)
   return text === null ? undefined : millis(durationOf(text), name)
 }
 
-/** '5000' means the same as '5s': a query has no numbers. */
+/** In a query, '5000' means the same as '5s', because a query has only texts and no numbers. */
 const durationOf = (text: string): number | string => (/^[1-9][0-9]*$/.test(text) ? Number(text) : text)
 
 export function callOptions(call: Call): CallOptions {
   return { timeout: timeoutOption(call), signal: call.signal }
 }
 
-/** For the calls of engine and lock port, which have no default of their own. */
+/** Returns timeout and signal for the engine and the lock port, which have no default timeout. */
 export const limits = (call: Call) => ({
   timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT,
   signal: call.signal,
@@ -68,7 +68,7 @@ export function readOptions(call: Call): ReadOptions {
   return { ...callOptions(call), consistency }
 }
 
-/** `true` and `1`, `false` and `0`. */
+/** Reads a flag. `true` and `1` mean true, `false` and `0` mean false. */
 export function flagOption(call: Call, name: string, standard = false): boolean {
   const text = call.query.get(name)
   if (text === null) return standard
@@ -84,14 +84,17 @@ export function wholeOption(call: Call, name: string): number | undefined {
   throw new TypeError(`${name} must be a whole number; got ${show(text)}`)
 }
 
-/** The rows of a page; a greater limit is refused, because a caller would take the page for the whole. */
+/**
+ * Returns the largest number of rows of a page. A greater limit is refused: with fewer rows than its limit, a
+ * caller would take the page for the whole list.
+ */
 export function limitOption(call: Call): number {
   const limit = wholeOption(call, 'limit') ?? LIST_ROWS
   if (limit <= CAPS.pageRows) return limit
   throw new TypeError(`limit must be at most ${CAPS.pageRows}; got ${limit}. "next" leads to the next page.`)
 }
 
-/** The bytes of a parameter that is a key. */
+/** Returns the bytes of a parameter that is a key. */
 export function bytesOption(call: Call, name: string): Uint8Array | undefined {
   const start = `${name}=`
   const part = call.rawQuery.split('&').find((one) => one.startsWith(start))
@@ -103,21 +106,23 @@ export function bytesOption(call: Call, name: string): Uint8Array | undefined {
 
 const IN_BASE64 = 'base64:'
 
-/** `next` of the page before: a key, or its base64 behind 'base64:'. */
+/**
+ * Reads `after`, which is the `next` of the page before: a key as text, or 'base64:' and the key in base64.
+ */
 export function afterOption(call: Call): Uint8Array | undefined {
   const text = call.query.get('after')
   if (text?.startsWith(IN_BASE64) === true) return bytesOfBase64(text.slice(IN_BASE64.length), 'after')
   return bytesOption(call, 'after')
 }
 
-/** Law: `after` of this text is that key, whatever its bytes are. */
+/** Law: when the caller sends this text as `after`, afterOption returns the same key, for all bytes. */
 export function nextOf(key: Uint8Array): string {
   const text = Buffer.from(key).toString('utf8')
   const isText = Buffer.from(text).equals(key) && !text.startsWith(IN_BASE64)
   return isText ? text : IN_BASE64 + Buffer.from(key).toString('base64')
 }
 
-/** Latchkey-Guard: key;token, the key percent-encoded. */
+/** Reads the header Latchkey-Guard. It has the form `key;token`, with the key percent-encoded. */
 export function guardOf(call: Call): Guard | undefined {
   const text = oneHeader(call, 'latchkey-guard')
   if (text === undefined) return undefined

@@ -1,14 +1,14 @@
-// Rule: the JSON schemas of parameters, bodies and answers of the HTTP routes.
+// Rule: the JSON schemas of the parameters, bodies and answers of the HTTP routes.
 
 import { CAPS } from '@latchkey/protocol'
 
 export type Schema = { readonly [name: string]: unknown }
 
 export interface RouteBody {
-  /** `bytes`: the raw value. Otherwise the fields of a JSON object. */
+  /** `bytes` stands for a raw value. Otherwise, these are the fields of a JSON object. */
   readonly fields: Readonly<Record<string, Schema>> | 'bytes'
   readonly required?: readonly string[]
-  /** An empty body is allowed. */
+  /** True if the body may be empty. */
   readonly optional?: boolean
 }
 
@@ -29,7 +29,7 @@ const object = (properties: Readonly<Record<string, Schema>>, required: readonly
 })
 const list = (items: Schema): Schema => ({ type: 'array', items })
 
-/** The rows of a page if the caller gives no limit. */
+/** The number of rows of a page if the caller gives no limit. */
 export const LIST_ROWS = 100
 
 export const PARAMETERS = {

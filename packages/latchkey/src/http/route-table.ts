@@ -1,6 +1,6 @@
-// Rule: the one table of HTTP routes. Routing, the checks of query and body, the rights, the answers 404 and
-// 405, and the OpenAPI document are made from it.
-// long: the routes read as one table
+// Rule: the table of all HTTP routes. The following are made from it: routing, the checks of query and body,
+// the rights, the statuses 404 and 405, and the OpenAPI document.
+// long: one table is easier to read than several
 
 import type { Right } from '../member/rights.js'
 import { ANSWERS, BODIES, PARAMETERS, type RouteBody, type Schema } from './route-schemas.js'
@@ -9,23 +9,26 @@ export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 export interface Route {
   readonly method: Method
-  /** At most one part of it is in braces. */
+  /** The path of the route. At most one part of the path is in braces. */
   readonly path: string
-  /** The name of the route in the figures; several routes may share one. */
+  /** The name of the route in the metrics. Several routes may have the same name. */
   readonly figure: string
   /**
-   * The right that the route needs at least; the store checks the exact rights. 'any': a known caller.
-   * undefined: no token.
+   * The right that the route needs at least. The store checks the exact rights. 'any' means every
+   * authenticated caller, and undefined means that the route needs no token.
    */
   readonly right: Right | 'any' | undefined
   readonly summary: string
-  /** The known query parameters; undefined: any are allowed and ignored, as probes add them. */
+  /**
+   * The allowed query parameters. Undefined: any parameter is allowed and ignored, because probes may add
+   * some.
+   */
   readonly query?: Readonly<Record<string, Schema>>
   readonly headers?: readonly string[]
   readonly body?: RouteBody
-  /** The schema of a successful JSON answer, or the media type of another one. */
+  /** The schema of a successful JSON answer, or the media type of another answer. */
   readonly answer: Schema | string
-  /** The answers besides the ones that every route has. */
+  /** Further statuses, besides those that every route may answer with. */
   readonly statuses?: readonly number[]
 }
 

@@ -1,23 +1,23 @@
-// Door: parses the path of a request to the routes of this port. Keys are bytes, percent-encoded.
+// Door: finds the routes of a request's path. Keys in a path are bytes, percent-encoded.
 
 import { didYouMean } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-table.js'
 
-/** The routes of one path by their methods. */
+/** All routes of one path, by their methods. */
 export interface Place {
   readonly path: string
-  /** The part in braces; empty if the path has none. */
+  /** The part of the path in braces. It is empty if the path has no braces. */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
-  /** HEAD is allowed where GET is, except where the answer is a stream. */
+  /** The allowed methods. HEAD is allowed together with GET, unless the answer is a stream. */
   readonly methods: readonly string[]
 }
 
 interface Template {
   readonly path: string
   readonly before: string
-  /** Behind the key: ':acquire'. */
+  /** The part of the path after the key, for example ':acquire'. */
   readonly after: string
   readonly routes: Record<string, RouteId>
   readonly methods: string[]
@@ -53,12 +53,16 @@ function templateOf(path: string): Template {
   return made
 }
 
-/** undefined: no such path. An invalid key is a TypeError. */
+/**
+ * Returns the routes of the path, or undefined if no route has this path. Throws a TypeError if the key is
+ * invalid.
+ */
 export function placeOf(path: string, method: string): Place | undefined {
   const plain = PLAIN.get(path)
   if (plain !== undefined) return { ...plain, key: NO_KEY }
   const here = WITH_KEY.filter(({ before }) => path.startsWith(before))
-  // A key may be 'a:renew': a verb counts only with a method that this verb has.
+  // A key itself may be 'a:renew'. So ':renew' counts as a verb only if the verb has a route with this
+  // method.
   const verb = here.find(
     ({ after, routes }) => after !== '' && routes[method] !== undefined && path.endsWith(after),
   )
@@ -67,7 +71,10 @@ export function placeOf(path: string, method: string): Place | undefined {
   return { ...found, key: keyOf(path.slice(found.before.length, path.length - (verb?.after.length ?? 0))) }
 }
 
-/** Of semaphores there are only verbs: any of them says which method is meant. */
+/**
+ * Semaphores have only routes with a verb. For a path without a verb, the result says that POST is the right
+ * method.
+ */
 const withoutVerb = ([first]: readonly Template[]): Template | undefined =>
   first && { ...first, routes: {}, methods: ['POST'] }
 
@@ -78,14 +85,14 @@ export const routeOf = (place: Place, method: string): Route | undefined => {
   return id === undefined ? undefined : routeAt(id)
 }
 
-/** A hint for a path that leads nowhere. */
+/** Returns the known path that is most similar, as a hint in the answer 404. */
 export function nearestPath(path: string): string {
   const known = [...PLAIN.keys(), ...WITH_KEY.map(({ before }) => before.slice(0, -1))]
   const segments = path.split('/', 3).join('/')
   return didYouMean(path, known) || didYouMean(segments, known)
 }
 
-/** A hint for a POST to a key without a verb that is known there. */
+/** Returns the known verb that is most similar, as a hint for a POST without a known verb. */
 export function nearestVerb({ path }: Place, given: string): string {
   const verbs = WITH_KEY.filter(
     (one) => one.before === path.slice(0, path.indexOf('{')) && 'POST' in one.routes,
@@ -96,14 +103,14 @@ export function nearestVerb({ path }: Place, given: string): string {
   return hint || `: ${names.join(', ')}`
 }
 
-/** The bytes of a percent-encoded key. */
+/** Decodes a percent-encoded key. */
 export function keyOf(encoded: string): Uint8Array {
   if (encoded === '') throw new TypeError('The key is missing: it is the last part of the path.')
   if (encoded.includes('/')) throw new TypeError('A slash in a key is written %2F.')
   return limitedKey(percentDecoded(encoded, 'the key'), 'The key')
 }
 
-/** What is longer than any key is refused here, because not every route asks a call that checks it. */
+/** Refuses a name that is longer than any key. Some routes never make a call that would check the length. */
 export function limitedKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length <= CAPS.keyBytes) return key
   throw new LatchkeyError('ERR_TOO_LARGE', `${what} has ${key.length} bytes; at most ${CAPS.keyBytes}.`)

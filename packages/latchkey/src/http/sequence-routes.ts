@@ -1,4 +1,4 @@
-// Door: sequences: GET and DELETE /v1/sequences/{key}, and POST /v1/sequences/{key}:next.
+// Door: the routes of sequences: GET and DELETE /v1/sequences/{key}, and POST /v1/sequences/{key}:next.
 
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
@@ -10,7 +10,10 @@ const options = (call: Call) => ({
   signal: call.signal,
 })
 
-/** A request that is sent again gets another block: blocks never overlap, and the first one is left out. */
+/**
+ * Returns a block of new numbers. Blocks never overlap. A repeated request gets another block, and the
+ * numbers of the first block stay unused.
+ */
 export async function nextSequence(call: Call, key: Uint8Array): Promise<Reply> {
   const given = options(call)
   const { step = 1 } = await objectOf(call)

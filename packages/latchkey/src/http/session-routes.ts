@@ -1,4 +1,4 @@
-// Door: who the caller is, and the sessions of all stores.
+// Door: the route that shows the caller's identity, and the routes that list and end sessions.
 
 import { show } from '@latchkey/protocol'
 import type { Identity } from '../member/rights.js'
@@ -11,7 +11,7 @@ export async function identity({ who }: Call): Promise<Reply> {
   return { status: 200, body: { name, rights, keys: prefixesJson(keys), locks: prefixesJson(locks) } }
 }
 
-/** undefined, which JSON leaves out: all of them. */
+/** Undefined means all prefixes. JSON leaves out the field. */
 const prefixesJson = (prefixes: readonly Uint8Array[] | undefined) =>
   prefixes?.map((prefix) => keyJson(prefix, 'prefix'))
 

@@ -1,8 +1,8 @@
-// Door: POST /v1/batch and POST /v1/txn. The body has the names of the store's own calls; a key that is no
-// text stands as keyBase64, and a value says its form.
+// Door: POST /v1/batch and POST /v1/txn. The fields of the body have the names of the store's own calls. A
+// key that is not UTF-8 is sent in base64 as keyBase64, and a value names its own form.
 //
-// Law: a key that lives with a session is refused. Without this law: its session would be that of this
-// member, which never ends, and a crashed script's key would stay.
+// Law: a key that lives as long as a session is refused. Without this law: the key gets the session of this
+// member, which does not end with the caller, and the key of a crashed script stays.
 
 import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'
@@ -14,7 +14,7 @@ import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './va
 
 type Fields = Record<string, unknown>
 
-/** A command in base64, with room for names. */
+/** The limit has room for the largest command in base64, and for the field names. */
 const MOST_BYTES = 2 * CAPS.commandBytes
 
 export async function batch(call: Call): Promise<Reply> {
@@ -24,7 +24,7 @@ export async function batch(call: Call): Promise<Reply> {
   const idempotent = idempotencyKey(call)
   if (idempotent === undefined)
     return { status: 200, body: await call.by.batch(ops, { ...options, as: 'bytes' }) }
-  // A batch has no step that reads, and the steps of a txn may have.
+  // batchArgs refuses steps that read. Only the steps of a transaction may read.
   batchArgs(ops, options)
   const { revision, results } = await writeOnce(call, idempotent, { then: ops }, options)
   return { status: 200, body: { revision, results } }
@@ -45,7 +45,7 @@ function toTxn({ when, then, else: otherwise }: Fields): Txn {
     then: then === undefined ? undefined : toOps(then, 'then'),
     else: otherwise === undefined ? undefined : toOps(otherwise, 'else'),
   }
-  // The store's own call checks the names and the types of what is in it.
+  // The call of the store checks the names and the types of the fields.
   return given as unknown as Txn
 }
 
@@ -59,7 +59,7 @@ function toOp(op: Fields, name: string): Fields {
   return 'value' in op ? { ...converted, value: valueOf(op.value, `${name}.value`) } : converted
 }
 
-/** A value is compared with a value, everything else with a number. */
+/** A condition compares a value with a value, and any other property with a number. */
 function toCondition(condition: Fields, at: number): Fields {
   const name = `when[${at}]`
   const converted = withBytes(condition, ['key', 'lock'], name)

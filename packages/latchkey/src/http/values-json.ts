@@ -1,8 +1,9 @@
-// Door: values in JSON: { "text" }, { "base64" } or { "json" }; and keys, which are text where they can be.
+// Door: reads and writes values in JSON as { "text" }, { "base64" } or { "json" }, and keys, which are text
+// if they are UTF-8.
 //
-// Law: what is sent back names its own form, and is never changed: a value that has not the form that the
-// caller wants is sent in base64. Without this law: a caller that wants text gets other bytes for a picture
-// among texts, writes them back, and the picture is lost.
+// Law: an answer names the form of each value and never changes its bytes. A value that cannot be sent in the
+// form that the caller asks for is sent in base64. Without this law: a caller asks for text, gets changed
+// bytes for a picture among the values, writes these bytes back, and destroys the picture.
 
 import { isUtf8 } from 'node:buffer'
 import { knownNames, notOneOf, refuseUnknown, show, toValue } from '@latchkey/protocol'
@@ -31,7 +32,10 @@ export function valueJson(value: Uint8Array, form: ValueForm | undefined): objec
 
 const inBase64 = (value: Uint8Array) => ({ base64: Buffer.from(value).toString('base64') })
 
-/** undefined: it is no JSON, or is nested more deeply than it can be written again. */
+/**
+ * Returns the parsed JSON. Undefined if the text is not JSON, or is nested more deeply than JSON.stringify
+ * can write.
+ */
 function parsed(text: string): object | undefined {
   try {
     const json: unknown = JSON.parse(text)
@@ -42,7 +46,7 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/** The bytes of a value in a body. `name`: its place, for errors. */
+/** Returns the bytes of a value in a body. `name` is the value's path in the body, for error messages. */
 export function valueOf(given: unknown, name: string): Uint8Array {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw noValue(name, given)
   refuseUnknown(given, VALUE_FIELDS, 'field', name)
@@ -57,7 +61,10 @@ export function valueOf(given: unknown, name: string): Uint8Array {
 const noValue = (name: string, given: unknown) =>
   new TypeError(`${name} must be { "text": … }, { "base64": … } or { "json": … }; got ${show(given)}`)
 
-/** With or without its padding; Node skips what is no base64, so the text is compared with what came of it. */
+/**
+ * Decodes base64 with or without padding. Node ignores invalid characters, so the function encodes the result
+ * again and compares the two texts.
+ */
 export function bytesOfBase64(text: unknown, name: string): Uint8Array {
   const plain = typeof text === 'string' ? text.replace(/={1,2}$/, '') : undefined
   const bytes = Buffer.from(plain ?? '', 'base64')
@@ -65,7 +72,10 @@ export function bytesOfBase64(text: unknown, name: string): Uint8Array {
   throw new TypeError(`${name} must be base64; got ${show(text)}`)
 }
 
-/** An argument whose text stands under `name`, or whose bytes stand under `nameBase64`; undefined: neither. */
+/**
+ * Reads an argument that the caller gives as text under `name`, or in base64 under `nameBase64`. Undefined if
+ * the caller gives neither.
+ */
 export function bytesField(
   given: Readonly<Record<string, unknown>>,
   name: string,

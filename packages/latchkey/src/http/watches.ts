@@ -1,4 +1,4 @@
-// Door: GET /v1/watch: changes of keys as server-sent events.
+// Door: GET /v1/watch: sends the changes of keys as server-sent events.
 
 import { type InitialWatchEvent, LatchkeyError, type WatchEvent, type WatchTarget } from '@latchkey/protocol'
 import { keyJson } from './errors.js'
@@ -23,7 +23,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
     throw new TypeError('from cannot be given together with initial, which begins with what is there.')
   const options = { as: 'bytes', signal: call.signal } as const
   if (isInitial && seen === undefined) return initialWatch(call, target, shown)
-  // The read says at which revision the watch begins, and refuses a caller that may not watch there.
+  // This read returns the revision at which the watch begins, and refuses a caller that may not read these
+  // keys.
   const { revision } = await call.by.scan(
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },
@@ -33,7 +34,10 @@ export async function watchKeys(call: Call): Promise<Reply> {
   return eventStream(call, sent(watch, shown), from === undefined ? { id: revision } : undefined)
 }
 
-/** A refusal comes before the first event, so that it is waited for. */
+/**
+ * Waits for the first event of the watch. A refusal comes before the first event, so the caller gets it as a
+ * status.
+ */
 async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Promise<Reply> {
   const watch = call.by.watch(target, { as: 'bytes', signal: call.signal, initial: true })
   const events = sent(watch, shown)
@@ -41,7 +45,7 @@ async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Prom
   return eventStream(call, events, done === true ? undefined : value)
 }
 
-/** As a revision that is gone: the caller begins anew. */
+/** Makes the same error as for a compacted revision, so the caller starts its watch anew. */
 const aheadOf = (seen: number, revision: number) =>
   new LatchkeyError(
     'ERR_COMPACTED',
@@ -53,7 +57,7 @@ async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefin
   throw error
 }
 
-/** Last-Event-ID: the revision up to which a caller that comes back has seen everything. */
+/** Reads the header Last-Event-ID. A caller that reconnects has every event up to this revision. */
 function lastSeen(call: Call): number | undefined {
   const text = oneHeader(call, 'last-event-id')
   if (text === undefined || text === '') return undefined
@@ -78,7 +82,10 @@ async function* sent(watch: AsyncIterator<Event>, shown: Shown): AsyncGenerator<
   return undefined
 }
 
-/** All events of a revision come together: if the next one is not there, it is of another revision. */
+/**
+ * All events of a revision arrive together. So if the next event has not arrived, this event is the last of
+ * its revision.
+ */
 function sentEvent(event: Event, next: Event | undefined, shown: Shown): SentEvent {
   if (event.type === 'reset') return { data: event }
   if (event.type === 'synced') return { id: event.revision, data: event }

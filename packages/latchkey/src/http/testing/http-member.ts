@@ -1,4 +1,4 @@
-// Test: a member in memory behind an HTTP port of its own, for tests of routes.
+// Test: a member in memory with its own HTTP port, for tests of routes.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,10 +13,10 @@ export interface HttpMember {
   readonly door: HttpDoor
   readonly url: string
   readonly port: number
-  /** Errors that were no answer: bugs. */
+  /** Errors that were not sent as answers, that is, bugs. */
   readonly faults: unknown[]
   call(path: string, init?: RequestInit): Promise<Response>
-  /** Status and JSON body of a call with this JSON body. */
+  /** Makes a call with a JSON body, and resolves to the status and the JSON body of the answer. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Sent>
   close(): Promise<void>
 }
@@ -24,11 +24,11 @@ export interface HttpMember {
 export interface Sent {
   readonly status: number
   readonly type: string | null
-  // The tests look at single fields.
+  // The type is wide, because each test reads other fields.
   readonly body: Record<string, unknown>
 }
 
-/** `change`: ports that differ from those of a member that is ready and refuses nothing. */
+/** `change` replaces some ports. The others are those of a member that is ready and refuses no call. */
 export async function httpMember(
   auth?: AuthOptions,
   change: (member: OpenedMember) => Partial<HttpPorts> = () => ({}),
@@ -93,7 +93,7 @@ export interface HeardEvent {
   readonly data: Record<string, unknown> | undefined
 }
 
-/** The events of an answer, as the specification of server-sent events reads them. */
+/** Parses the events of an answer as the specification of server-sent events says. */
 export async function* eventsOf(response: Response): AsyncGenerator<HeardEvent, undefined> {
   let text = ''
   const decoder = new TextDecoder()

@@ -1,15 +1,15 @@
-// Rule: one request for each route of the table, for tests that send all of them.
+// Rule: one example request for each route of the table, for tests that send all of them.
 
 import { isStream, ROUTE_IDS, type RouteId, routeAt } from '../route-table.js'
 
 export interface RouteExample {
   readonly id: RouteId
   readonly method: string
-  /** As the table has it. */
+  /** The method and the path, as in the table of routes. */
   readonly route: string
   path(at: string): string
   body?(at: string): string
-  /** The answer has no end. */
+  /** True if the answer has no end. */
   readonly isStream: boolean
 }
 
@@ -55,10 +55,10 @@ const BODIES: Partial<Record<RouteId, (at: string) => object | string>> = {
   proclaim: () => ({ ...hold, value: { text: 'there' } }),
   resign: () => hold,
 }
-/** A counter is no text, so that it has a key of its own. */
+/** Returns the name in the path. A counter is not a text value, so `increment` uses another key. */
 const nameOf = (id: RouteId, at: string) =>
   FIXED[id] ?? encodeURIComponent(`${at}${id === 'increment' ? 'c' : 'h'}`)
-/** Names that are no keys; there is no session 1. */
+/** Names that are not keys. No session has the id 1. */
 const FIXED: Partial<Record<RouteId, string>> = { pageFile: 'console.css', endSession: '1' }
 
 export const ROUTE_EXAMPLES: readonly RouteExample[] = ROUTE_IDS.flatMap((id) => {
