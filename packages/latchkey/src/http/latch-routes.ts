@@ -6,7 +6,7 @@ import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
 import { keyJson, problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
-import { refuseIdempotencyKey } from './once.js'
+import { refuseIdempotencyKey } from './idempotency.js'
 import { afterOption, bytesOption, callOptions, limitOption, nextOf } from './request-options.js'
 
 export async function listLatches(call: Call): Promise<Reply> {

@@ -7,7 +7,7 @@ import type { Call } from './http-ports.js'
 import { objectOf } from './json-body.js'
 import { askOf, contextOf, idOf, leaseOf, tokenOf } from './lock-body.js'
 import type { SetAsk } from './lock-set-wait.js'
-import { limitedKey } from './routes.js'
+import { limitedKey } from './route-of-path.js'
 import { bytesField } from './values-json.js'
 
 type Key = Uint8Array

@@ -15,7 +15,7 @@ import { didYouMean } from '@latchkey/base'
 import type { Call } from './http-ports.js'
 import { LIST_ROWS } from './route-schemas.js'
 import type { Route } from './route-table.js'
-import { keyOf, limitedKey, percentDecoded } from './routes.js'
+import { keyOf, limitedKey, percentDecoded } from './route-of-path.js'
 import { bytesOfBase64 } from './values-json.js'
 
 export function oneHeader(call: Call, name: string): string | undefined {

@@ -5,8 +5,8 @@ import type { As, Duration } from '@latchkey/protocol'
 import type { EmbeddedStore } from '../open/index.js'
 
 /**
- * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a member
- * has restarted, `stores` contains the member's new store.
+ * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a restart
+ * of a member, it has the new store of the member.
  */
 export type TestStores<Id extends string, S extends As = 'bytes'> = ReadonlyMap<Id, EmbeddedStore<S>> &
   Readonly<Record<Id, EmbeddedStore<S>>>

@@ -7,7 +7,7 @@ import { errorReply } from './errors.js'
 import { isOwnPage, refuseOrigin } from './request-guards.js'
 import { ROUTE_IDS, routeAt } from './route-table.js'
 import { promisedMillis } from './owner-json.js'
-import { keyOf, nearestPath, placeOf } from './routes.js'
+import { keyOf, nearestPath, placeOf } from './route-of-path.js'
 import { valueJson } from './values-json.js'
 
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text))

@@ -2,7 +2,7 @@
 
 import { KIND } from '@latchkey/protocol'
 import type { Call, Reply } from './http-ports.js'
-import { deleteKey, getKey, increment, putKey, touchKey } from './kv.js'
+import { deleteKey, getKey, increment, putKey, touchKey } from './key-routes.js'
 import {
   countDown,
   createLatch,
@@ -12,8 +12,15 @@ import {
   removeLatch,
   waitForLatch,
 } from './latch-routes.js'
-import { getMany, listKeys } from './lists.js'
-import { listLocks, listSemaphores, lockHistory, observe, watchLock, watchLocks } from './lock-lists.js'
+import { getMany, listKeys } from './key-list-routes.js'
+import {
+  listLocks,
+  listSemaphores,
+  lockHistory,
+  observe,
+  watchLock,
+  watchLocks,
+} from './lock-list-and-watch-routes.js'
 import {
   downgrade,
   forceRelease,
@@ -23,13 +30,13 @@ import {
   rotate,
   showLeader,
   showLock,
-} from './locks.js'
+} from './lock-routes.js'
 import { backup, members, openApi, status, transferLeadership, version } from './member-routes.js'
 import type { RouteId } from './route-table.js'
 import { getSequence, nextSequence, resetSequence } from './sequence-routes.js'
 import { endSession, identity, listSessions } from './session-routes.js'
-import { batch, txn } from './transactions.js'
-import { watchKeys } from './watches.js'
+import { batch, txn } from './transaction-routes.js'
+import { watchKeys } from './watch-routes.js'
 
 /** `key` is the part of the path that the route's path shows in braces. */
 export type Handler = (call: Call, key: Uint8Array) => Promise<Reply>

@@ -20,7 +20,7 @@ import {
 import { keyJson } from './errors.js'
 import { eventStream, type SentEvent } from './event-stream.js'
 import type { Call, Reply } from './http-ports.js'
-import { saidJson } from './locks.js'
+import { saidJson } from './lock-routes.js'
 import { contextJson } from './owner-json.js'
 import { afterOption, bytesOption, flagOption, limitOption, limits, nextOf } from './request-options.js'
 import { formOption } from './values-json.js'

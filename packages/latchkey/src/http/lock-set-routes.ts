@@ -16,7 +16,7 @@ import {
 import type { CallsUnderWay } from './calls-under-way.js'
 import { keyJson } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
-import { holdName, type Leases } from './leases.js'
+import { holdName, type Leases } from './acquired-leases.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
 import { releaseSetBody, renewSetBody, setBody } from './lock-set-body.js'
 import { LockSetWait, type SetAnswer, type SetAsk } from './lock-set-wait.js'

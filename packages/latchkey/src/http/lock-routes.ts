@@ -18,7 +18,7 @@ import {
 } from '@latchkey/protocol'
 import { problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
-import { holdName, Leases } from './leases.js'
+import { holdName, Leases } from './acquired-leases.js'
 import {
   type AcquireBody,
   acquireBody,
@@ -32,10 +32,10 @@ import {
 import { type Acquired, LockWait } from './lock-wait.js'
 import { CallsUnderWay } from './calls-under-way.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
-import { LockSetDoor } from './lock-sets.js'
+import { LockSetDoor } from './lock-set-routes.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import { objectOf } from './json-body.js'
-import { refuseIdempotencyKey } from './once.js'
+import { refuseIdempotencyKey } from './idempotency.js'
 import { callOptions, limits } from './request-options.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
 

@@ -5,7 +5,7 @@ import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/pr
 import { problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
-import { idempotencyKey, type TxnDone, writeTxn } from './once.js'
+import { idempotencyKey, type TxnDone, writeTxn } from './idempotency.js'
 import { durationOption, guardOf, oneHeader, readOptions, timeoutOption } from './request-options.js'
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')

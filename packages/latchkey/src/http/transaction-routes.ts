@@ -8,7 +8,7 @@ import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
-import { idempotencyKey, writeOnce, writeTxn } from './once.js'
+import { idempotencyKey, writeOnce, writeTxn } from './idempotency.js'
 import { guardOf, timeoutOption } from './request-options.js'
 import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './values-json.js'
 
