@@ -60,7 +60,7 @@ export const readBugs: readonly Bug[] = [
       }),
     ],
     profile: 'reads',
-    seeds: 2_000,
+    seeds: 0,
     scenario: 'R3',
   },
   {

@@ -19,7 +19,7 @@ const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBu
 /** Few calls, so that a party waits for long, and its session may end meanwhile. */
 const seldom = (name: string, id: string, ...changes: WholeBug['changes']): WholeBug => ({
   ...barrierBug(name, id, 100, ...changes),
-  scene: { think: 1_500, clients: 3, embedded: 0, sessionLife: 1_500, faults: 2, members: 3 },
+  options: { think: 1_500, clients: 3, embedded: 0, sessionLife: 1_500, faults: 2, members: 3 },
 })
 
 export const barrierBugs: readonly WholeBug[] = [

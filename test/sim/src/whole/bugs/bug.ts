@@ -12,8 +12,8 @@ export interface WholeBug {
   readonly changes: readonly Change[]
   readonly profile: WholeProfile
   readonly seeds: number
-  /** A directed scene: what the seeds of the hunt have in common, where chance alone would take too long. */
-  readonly scene?: Partial<WholeOptions>
+  /** What all seeds of the hunt have in common, where chance alone would take too long. */
+  readonly options?: Partial<WholeOptions>
   /** Instead of the faults that the seed draws. */
   readonly faults?: readonly WholeFault[]
 }

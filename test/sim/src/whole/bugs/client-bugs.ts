@@ -29,7 +29,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'deadline',
     seeds: 300,
-    scene: { faults: 2, locks: 1 },
+    options: { faults: 2, locks: 1 },
   },
   {
     name: 'the time of a suspended machine is counted without the error of its uptime',
@@ -43,7 +43,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'deadline',
     seeds: 50,
-    scene: { clocks: 'extreme', locks: 1, lease: [400, 400] },
+    options: { clocks: 'extreme', locks: 1, lease: [400, 400] },
     faults: SUSPENDED_AND_SET_BACK,
   },
   {
@@ -63,7 +63,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'renewing',
     seeds: 300,
-    scene: { faults: 2 },
+    options: { faults: 2 },
   },
   {
     name: 'a renewal is given up after a twelfth of the lease',
@@ -77,7 +77,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'renewing',
     seeds: 300,
-    scene: { faults: 0.6 },
+    options: { faults: 0.6 },
   },
   {
     name: 'a leader that is silent is waited for',
@@ -85,7 +85,7 @@ export const clientBugs: readonly WholeBug[] = [
     changes: [edit('client/engine/silence-detector', 'this.#beats++;', '')],
     profile: 'kv',
     seeds: 20,
-    scene: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
+    options: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
     faults: [{ at: 2_000_000, kind: 'pause', who: -1, other: 0, millis: 8_000 }],
   },
   {
@@ -105,7 +105,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'kv',
     seeds: 20,
-    scene: { members: 3, embedded: 3, electionTimeout: 300, heartbeat: 75 },
+    options: { members: 3, embedded: 3, electionTimeout: 300, heartbeat: 75 },
     faults: [{ at: 2_000_000, kind: 'cut', who: -1, other: 0, millis: 8_000 }],
   },
   {
@@ -120,7 +120,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'kv',
     seeds: 300,
-    scene: { faults: 2, electionTimeout: 500, heartbeat: 100, members: 3 },
+    options: { faults: 2, electionTimeout: 500, heartbeat: 100, members: 3 },
   },
   {
     name: 'ids of attempts are given again',
@@ -178,7 +178,7 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     profile: 'kv',
     seeds: 100,
-    scene: { events: 20, faults: 2 },
+    options: { events: 20, faults: 2 },
   },
   {
     name: 'a keep-alive that is refused is sent again at once',
@@ -186,6 +186,6 @@ export const clientBugs: readonly WholeBug[] = [
     changes: [edit('client/engine/session-keep-alive', 'if (kept) this.check();', 'this.check();')],
     profile: 'waiters',
     seeds: 300,
-    scene: { embedded: 1, sessionLife: 1_500, faults: 2 },
+    options: { embedded: 1, sessionLife: 1_500, faults: 2 },
   },
 ]

@@ -6,7 +6,7 @@ import { type Change, replaced } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
 import { edit, type WholeBug } from './bug.js'
 
-const SCENE = { members: 3, embedded: 0, clients: 2, electionTimeout: 300, heartbeat: 75 } as const
+const OPTIONS = { members: 3, embedded: 0, clients: 2, electionTimeout: 300, heartbeat: 75 } as const
 const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
   { at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 },
 ]
@@ -43,7 +43,7 @@ export const clusterBugs: readonly WholeBug[] = [
     changes: [oneCluster({ waits: false, stops: true })],
     profile: 'kv',
     seeds: 20,
-    scene: SCENE,
+    options: OPTIONS,
     faults: met('foreignDirectory'),
   },
   {
@@ -52,7 +52,7 @@ export const clusterBugs: readonly WholeBug[] = [
     changes: [oneCluster({ waits: true, stops: false })],
     profile: 'kv',
     seeds: 5,
-    scene: SCENE,
+    options: OPTIONS,
     faults: met('foreignDirectory'),
   },
   {
@@ -69,7 +69,7 @@ export const clusterBugs: readonly WholeBug[] = [
     ],
     profile: 'kv',
     seeds: 20,
-    scene: SCENE,
+    options: OPTIONS,
     faults: met('foreignAmongOthers'),
   },
   {
@@ -78,7 +78,7 @@ export const clusterBugs: readonly WholeBug[] = [
     changes: [edit('latchkey/member/member-links', 'if (index !== undefined)', 'if (index === -1)')],
     profile: 'members',
     seeds: 300,
-    scene: { members: 3, embedded: 3, electionTimeout: 500, heartbeat: 125 },
+    options: { members: 3, embedded: 3, electionTimeout: 500, heartbeat: 125 },
     faults: LEADERS_KILLED,
   },
 ]

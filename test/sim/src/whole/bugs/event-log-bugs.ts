@@ -19,7 +19,7 @@ export const eventLogBugs: readonly WholeBug[] = [
     changes: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
     profile: 'power',
     seeds: 50,
-    scene: BUSY,
+    options: BUSY,
   },
   {
     name: 'a file of events goes before it is known durably that it may',
@@ -33,6 +33,6 @@ export const eventLogBugs: readonly WholeBug[] = [
     ],
     profile: 'power',
     seeds: 50,
-    scene: BUSY,
+    options: BUSY,
   },
 ]

@@ -5,7 +5,7 @@ import type * as expiry from '../../../../../packages/kv/dist/state/key-expiry-i
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
-const SCENE = { members: 3, think: 60 } as const
+const OPTIONS = { members: 3, think: 60 } as const
 
 export const expiryBugs: readonly WholeBug[] = [
   {
@@ -25,7 +25,7 @@ export const expiryBugs: readonly WholeBug[] = [
     ],
     profile: 'expiry',
     seeds: 50,
-    scene: SCENE,
+    options: OPTIONS,
   },
   {
     name: 'a key goes a little early',
@@ -39,7 +39,7 @@ export const expiryBugs: readonly WholeBug[] = [
     ],
     profile: 'expiry',
     seeds: 50,
-    scene: SCENE,
+    options: OPTIONS,
   },
   {
     name: 'keys are looked for too seldom',
@@ -49,7 +49,7 @@ export const expiryBugs: readonly WholeBug[] = [
     ],
     profile: 'expiry',
     seeds: 50,
-    scene: SCENE,
+    options: OPTIONS,
   },
   {
     name: 'a put keeps the life of the one before',
@@ -63,7 +63,7 @@ export const expiryBugs: readonly WholeBug[] = [
     ],
     profile: 'expiry',
     seeds: 50,
-    scene: SCENE,
+    options: OPTIONS,
   },
   {
     name: 'an ephemeral key outlives its session',
@@ -80,7 +80,7 @@ export const expiryBugs: readonly WholeBug[] = [
     ],
     profile: 'expiry',
     seeds: 50,
-    scene: { ...SCENE, sessionLife: 1_500 },
+    options: { ...OPTIONS, sessionLife: 1_500 },
   },
   {
     name: 'a start forgets which keys go when',
@@ -94,6 +94,6 @@ export const expiryBugs: readonly WholeBug[] = [
     ],
     profile: 'expiry',
     seeds: 100,
-    scene: { ...SCENE, faults: 2, flushMillis: 5 },
+    options: { ...OPTIONS, faults: 2, flushMillis: 5 },
   },
 ]

@@ -34,7 +34,7 @@ export const timeBugs: readonly WholeBug[] = [
     changes: [LEARN],
     profile: 'deadline',
     seeds: 300,
-    scene: LATE,
+    options: LATE,
   },
   {
     name: 'the bound is taken from a stored answer',
@@ -50,7 +50,7 @@ export const timeBugs: readonly WholeBug[] = [
     ],
     profile: 'deadline',
     seeds: 500,
-    scene: LATE,
+    options: LATE,
   },
   {
     name: 'the bound is taken from the last applied entry',
@@ -58,7 +58,7 @@ export const timeBugs: readonly WholeBug[] = [
     changes: [TIME_OF_LAST_ENTRY],
     profile: 'deadline',
     seeds: 300,
-    scene: LATE,
+    options: LATE,
   },
   {
     name: 'the clamp is per entry, not per reading',
@@ -129,7 +129,7 @@ export const timeBugs: readonly WholeBug[] = [
     ],
     profile: 'deadline',
     seeds: 300,
-    scene: { ...LATE, lease: [1_000, 3_000] },
+    options: { ...LATE, lease: [1_000, 3_000] },
   },
   {
     name: 'the clock of the leader is the wall clock',
@@ -167,7 +167,7 @@ export const timeBugs: readonly WholeBug[] = [
     ],
     profile: 'waiters',
     seeds: 500,
-    scene: LATE,
+    options: LATE,
   },
 ]
 
@@ -210,7 +210,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'deadline',
     seeds: 300,
-    scene: { sessionLife: 1_500, lease: [3_000, 9_000], faults: 2 },
+    options: { sessionLife: 1_500, lease: [3_000, 9_000], faults: 2 },
   },
   {
     name: 'a renewal after the release makes the hold anew',
@@ -269,7 +269,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'renewing',
     seeds: 300,
-    scene: { faults: 2 },
+    options: { faults: 2 },
   },
   {
     name: 'a holder whose lease is over may still write',
@@ -302,7 +302,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'waiters',
     seeds: 200,
-    scene: { clients: 5, faults: 2 },
+    options: { clients: 5, faults: 2 },
   },
   {
     name: 'a release asks for nothing but the key',
@@ -319,7 +319,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'renewing',
     seeds: 200,
-    scene: { faults: 2 },
+    options: { faults: 2 },
   },
   {
     name: 'a renewal goes on behind the end of the lease',
@@ -333,7 +333,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'renewing',
     seeds: 200,
-    scene: { faults: 2 },
+    options: { faults: 2 },
   },
   {
     name: 'tokens are counted in the row of the hold',
@@ -360,7 +360,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'snapshots',
     seeds: 100,
-    scene: { members: 3, faults: 2 },
+    options: { members: 3, faults: 2 },
   },
   {
     name: 'the fencing counters are not in the snapshot',
@@ -374,6 +374,6 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'snapshots',
     seeds: 100,
-    scene: { members: 3, faults: 2 },
+    options: { members: 3, faults: 2 },
   },
 ]

@@ -17,7 +17,7 @@ export interface WholeCatch {
 
 const optionsFor = (bug: WholeBug, seed: number): WholeOptions => ({
   ...drawWhole(seed, bug.profile),
-  ...bug.scene,
+  ...bug.options,
 })
 
 const modeOf = ({ faults }: WholeBug): WholeMode => (faults === undefined ? {} : { faults })

@@ -50,7 +50,7 @@ export const storeBugs: readonly WholeBug[] = [
     changes: [SAYS_DURABLE_AT_ONCE(() => true)],
     profile: 'power',
     seeds: 200,
-    scene: SLOW_DISK,
+    options: SLOW_DISK,
   },
   {
     name: 'a vote is not durable before it is given',
@@ -63,7 +63,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'power',
     seeds: 20,
-    scene: { members: 3, syncBase: 30_000, netTail: 0, electionTimeout: 300, heartbeat: 30 },
+    options: { members: 3, syncBase: 30_000, netTail: 0, electionTimeout: 300, heartbeat: 30 },
     faults: [1_500_000, 4_500_000].map((at) => ({
       at,
       kind: 'forgottenVote',
@@ -84,7 +84,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'power',
     seeds: 200,
-    scene: { segmentBytes: 1_024, everyEntries: 20, faults: 2 },
+    options: { segmentBytes: 1_024, everyEntries: 20, faults: 2 },
   },
   {
     name: 'apply reads a clock',
@@ -98,7 +98,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'deadline',
     seeds: 50,
-    scene: { members: 3 },
+    options: { members: 3 },
   },
   {
     name: 'the applied index is written behind the data',
@@ -112,7 +112,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'power',
     seeds: 200,
-    scene: { rowsMost: 100_000, flushMillis: 5, faults: 2 },
+    options: { rowsMost: 100_000, flushMillis: 5, faults: 2 },
   },
   {
     name: 'a batch of rows counts before it is synced',
@@ -122,7 +122,14 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'power',
     seeds: 300,
-    scene: { rowsMost: 100_000, flushMillis: 5, everyEntries: 4, segmentBytes: 1_024, faults: 2, members: 1 },
+    options: {
+      rowsMost: 100_000,
+      flushMillis: 5,
+      everyEntries: 4,
+      segmentBytes: 1_024,
+      faults: 2,
+      members: 1,
+    },
   },
   {
     name: 'the applied index lags behind the data',
@@ -148,7 +155,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'power',
     seeds: 100,
-    scene: {
+    options: {
       members: 3,
       clients: 5,
       think: 20,
@@ -186,7 +193,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'kv',
     seeds: 200,
-    scene: { members: 3, embedded: 1 },
+    options: { members: 3, embedded: 1 },
   },
   {
     name: 'the rows forget which cluster they are of',
@@ -199,7 +206,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'snapshots',
     seeds: 100,
-    scene: { members: 3, faults: 2 },
+    options: { members: 3, faults: 2 },
   },
   {
     name: 'a leader without a state looks for one to send, for ever',
@@ -213,7 +220,7 @@ export const storeBugs: readonly WholeBug[] = [
     ],
     profile: 'kv',
     seeds: 20,
-    scene: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },
+    options: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },
     faults: [2_000_000, 5_500_000].map((at) => ({
       at,
       kind: 'statesLost',

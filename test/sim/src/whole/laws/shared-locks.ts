@@ -39,7 +39,7 @@ interface Wanted {
   readonly permits: number
 }
 
-interface Story {
+interface QueueAndHolds {
   holders: Holder[]
   queue: Waiting[]
   /** How many permits there are; of a lock without end. */
@@ -54,7 +54,7 @@ export type Answered = 'circle' | 'queued' | 'other'
 type Applied = Exclude<LockEvent, { kind: 'answer' | 'promise' }>
 
 export class SharedLocks {
-  readonly #stories = new Map<string, Story>()
+  readonly #byKey = new Map<string, QueueAndHolds>()
   /** Keys that the entry which is being told has changed. */
   readonly #changed = new Set<string>()
   #order = 0
@@ -65,16 +65,16 @@ export class SharedLocks {
       const inForce = holders.filter(({ deadline }) => this.#now <= deadline)
       return { holders: inForce, queue, isSemaphore: most !== Number.POSITIVE_INFINITY }
     },
-    () => this.#stories.keys(),
+    () => this.#byKey.keys(),
   )
   /** How many keys of each set were granted in this entry, and how many it wants. */
   readonly #granted = new Map<string, { count: number; readonly of: number }>()
 
-  #of(key: string): Story {
-    const known = this.#stories.get(key)
+  #of(key: string): QueueAndHolds {
+    const known = this.#byKey.get(key)
     if (known !== undefined) return known
     const made = { holders: [], queue: [], most: Number.POSITIVE_INFINITY }
-    this.#stories.set(key, made)
+    this.#byKey.set(key, made)
     return made
   }
 
@@ -90,14 +90,14 @@ export class SharedLocks {
 
   /** Before the event of its answer. */
   asked(key: string, permits: number, of: number, owner: OwnerResult, id: string, queued: boolean): void {
-    const story = this.#of(key)
-    if (of > 0 && story.most === Number.POSITIVE_INFINITY) story.most = of
+    const state = this.#of(key)
+    if (of > 0 && state.most === Number.POSITIVE_INFINITY) state.most = of
     const order = ++this.#order
-    if (queued && !story.queue.some((one) => one.id === id))
-      story.queue.push({ id, permits, order, set: undefined })
+    if (queued && !state.queue.some((one) => one.id === id))
+      state.queue.push({ id, permits, order, set: undefined })
     if (!isNew(owner)) return
     this.#mayPass(key, { id, permits, order, set: undefined }, owner[7])
-    this.#take(key, story, permits, owner)
+    this.#take(key, state, permits, owner)
   }
 
   /** A set of locks. `owners` are those of its new holds; none: it waits. */
@@ -105,11 +105,11 @@ export class SharedLocks {
     const order = ++this.#order
     const asked = wants.map(({ permits }): Waiting => ({ id, permits, order, set: wants }))
     wants.forEach(({ key }, i) => {
-      const story = this.#of(key)
+      const state = this.#of(key)
       const one = asked[i] as Waiting
       const owner = owners[i]
       if (owner !== undefined) this.#mayPass(key, one, owner[7])
-      else if (!story.queue.some((other) => other.id === id)) story.queue.push(one)
+      else if (!state.queue.some((other) => other.id === id)) state.queue.push(one)
     })
     wants.forEach(({ key, permits }, i) => {
       const owner = owners[i]
@@ -134,10 +134,10 @@ export class SharedLocks {
 
   #waitsForEarlier({ set = [], order }: Waiting, now: number): boolean {
     return set.some(({ key, permits }) => {
-      const story = this.#of(key)
-      pass(story, now)
-      const inTheWay = story.holders.filter((holder) => permits === 0 || holder.permits === 0)
-      return inTheWay.some((one) => one.order < order) || story.queue.some((one) => one.order < order)
+      const state = this.#of(key)
+      pass(state, now)
+      const inTheWay = state.holders.filter((holder) => permits === 0 || holder.permits === 0)
+      return inTheWay.some((one) => one.order < order) || state.queue.some((one) => one.order < order)
     })
   }
 
@@ -162,31 +162,31 @@ export class SharedLocks {
   }
 
   told(event: Applied): void {
-    const story = this.#of(event.key)
+    const state = this.#of(event.key)
     this.#changed.add(event.key)
     switch (event.kind) {
       case 'ask':
       case 'renew':
-        return prolong(story, event.owner)
+        return prolong(state, event.owner)
       case 'grant': {
         const [id, , , , , , , now] = event.owner
-        const one = story.queue.find((waiting) => waiting.id === id)
+        const one = state.queue.find((waiting) => waiting.id === id)
         if (one === undefined)
           throw new LawBroken('shared locks', `${id} was granted ${event.key}, and did not wait`)
         this.#mayPass(event.key, one, now)
-        story.queue = story.queue.filter((waiting) => waiting !== one)
+        state.queue = state.queue.filter((waiting) => waiting !== one)
         this.#grantedOf(one)
-        return this.#take(event.key, story, one.permits, event.owner)
+        return this.#take(event.key, state, one.permits, event.owner)
       }
       case 'left':
-        story.queue = story.queue.filter(({ id }) => id !== event.id)
+        state.queue = state.queue.filter(({ id }) => id !== event.id)
         return
       case 'release':
-        if (event.owner[6] === CODE.RELEASED) this.#end(story, event.owner[3])
+        if (event.owner[6] === CODE.RELEASED) this.#end(state, event.owner[3])
         return
       case 'forced':
       case 'untouched':
-        return this.#end(story, event.token)
+        return this.#end(state, event.token)
     }
   }
 
@@ -202,34 +202,39 @@ export class SharedLocks {
     for (const [id, { count, of }] of this.#granted)
       if (count !== of) throw new LawBroken('sets of locks', `${id} was granted ${count} of ${of} keys`)
     this.#granted.clear()
-    for (const [key, { queue }] of this.#stories)
+    for (const [key, { queue }] of this.#byKey)
       for (const { id, set = [] } of queue)
         if (set.some((other) => !this.#of(other.key).queue.some((one) => one.id === id)))
           throw new LawBroken('sets of locks', `${id} waits for ${key}, and not for all keys of its set`)
   }
 
-  #end(story: Story, token: number): void {
-    story.holders = story.holders.filter((holder) => holder.token !== token)
+  #end(state: QueueAndHolds, token: number): void {
+    state.holders = state.holders.filter((holder) => holder.token !== token)
   }
 
-  #take(key: string, story: Story, permits: number, [id, deadline, , token, , , , now]: OwnerResult): void {
-    pass(story, now)
-    if (!fits(story, permits)) {
-      const held = story.holders.map((one) => `${one.id} ${one.permits} until ${one.deadline}`)
+  #take(
+    key: string,
+    state: QueueAndHolds,
+    permits: number,
+    [id, deadline, , token, , , , now]: OwnerResult,
+  ): void {
+    pass(state, now)
+    if (!fits(state, permits)) {
+      const held = state.holders.map((one) => `${one.id} ${one.permits} until ${one.deadline}`)
       throw new LawBroken(
         'shared locks',
         `${id} got ${permits} of ${key} at ${now} beside ${held.join(', ')}`,
       )
     }
-    story.holders.push({ id, token, permits, deadline, order: ++this.#order })
+    state.holders.push({ id, token, permits, deadline, order: ++this.#order })
   }
 
   entryOver(time: number): void {
-    for (const [key, story] of this.#stories) {
-      const before = story.holders.length
-      pass(story, time)
-      if (before === story.holders.length && !this.#changed.has(key)) continue
-      const idle = story.queue.find((one) => this.#isServable(key, one, time))
+    for (const [key, state] of this.#byKey) {
+      const before = state.holders.length
+      pass(state, time)
+      if (before === state.holders.length && !this.#changed.has(key)) continue
+      const idle = state.queue.find((one) => this.#isServable(key, one, time))
       if (idle !== undefined)
         throw new LawBroken('shared locks', `${idle.id} waits for ${key}, though it fits`)
     }
@@ -240,9 +245,9 @@ export class SharedLocks {
   #isServable(key: string, one: Waiting, now: number): boolean {
     const wants = one.set ?? [{ key, permits: one.permits }]
     return wants.every((want) => {
-      const story = this.#of(want.key)
-      pass(story, now)
-      return fits(story, want.permits) && this.#passed(want.key, one, now) === undefined
+      const state = this.#of(want.key)
+      pass(state, now)
+      return fits(state, want.permits) && this.#passed(want.key, one, now) === undefined
     })
   }
 
@@ -256,17 +261,17 @@ export class SharedLocks {
 const isNew = (owner: OwnerResult): boolean => owner[6] === CODE.FIRST_TIME || owner[6] === CODE.NEW_ACQUIRE
 
 /** A hold is over at the first entry behind its deadline. */
-function pass(story: Story, time: number): void {
-  story.holders = story.holders.filter(({ deadline }) => time <= deadline)
+function pass(state: QueueAndHolds, time: number): void {
+  state.holders = state.holders.filter(({ deadline }) => time <= deadline)
 }
 
-function fits({ holders, most }: Story, permits: number): boolean {
+function fits({ holders, most }: QueueAndHolds, permits: number): boolean {
   if (permits === 0) return holders.length === 0
   if (holders.some((holder) => holder.permits === 0)) return false
   return holders.reduce((sum, holder) => sum + holder.permits, permits) <= most
 }
 
-function prolong({ holders }: Story, owner: OwnerResult): void {
+function prolong({ holders }: QueueAndHolds, owner: OwnerResult): void {
   if (owner[6] !== CODE.KEEP_LEASE && owner[6] !== CODE.REENTRANT) return
   for (const holder of holders) if (holder.token === owner[3]) holder.deadline = owner[1]
 }
