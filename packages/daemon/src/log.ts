@@ -1,11 +1,12 @@
-// Driver: writes the log: one JSON object a line, with every secret replaced, wherever it occurs in a line.
+// Driver: writes the log: one JSON object on each line. Every secret in a line is replaced, at whatever
+// place it occurs.
 
 import { codePlace, type Logger, shortText } from '@latchkey/base'
 import { pino } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** A shorter text is not treated as a secret: replacing it would blank out common words. */
+/** A shorter text is not treated as a secret, because replacing it would hide common words. */
 const SHORTEST = 4
 
 export function jsonLogger(
@@ -40,14 +41,14 @@ export function jsonLogger(
   }
 }
 
-/** The longest secret first: a shorter one may be a part of it. */
+/** The longest secret comes first, because a shorter one may be a part of it. */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap(forms)
     .toSorted((a, b) => b.length - a.length)
 
-/** A secret as plain text, and as it is escaped in JSON. */
+/** Returns a secret as plain text, and as it is escaped in JSON. */
 function forms(secret: string): string[] {
   const quoted = JSON.stringify(secret).slice(1, -1)
   return quoted === secret ? [secret] : [quoted, secret]
@@ -55,7 +56,7 @@ function forms(secret: string): string[] {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** JSON would show none of an error's fields. */
+/** Describes the errors among the fields, because JSON would show none of an error's fields. */
 function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),

@@ -2,7 +2,7 @@
 //
 // Law: metrics are computed at most once in FRESH_MS, however often they are requested. Without this law: one
 // caller sends a thousand requests at once, the leader computes metrics for seconds and sends no heartbeats,
-// and another member takes over.
+// and another member becomes leader.
 
 import type { Clock, RefusalCount } from '@latchkey/base'
 import { type MemberFigures, memberMetrics, type Metric, type Status } from '@latchkey/protocol'
@@ -10,7 +10,7 @@ import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './known-labels.js'
 import { expositionOf } from './exposition.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Metrics may be this old. */
+/** In ms, how old metrics may be. */
 export const FRESH_MS = 200
 
 interface MetricsPorts {
@@ -129,9 +129,10 @@ export class Metrics {
   }
 
   /**
-   * Law: a request for metrics leaves no timer behind. Node measures how late the event loop is by a timer, a
-   * hundred times a second by default. Without this law: one look at an idle member makes it wake three times
-   * as often for ever. The member measures the same by its own timers (latchkey_event_loop_delay_seconds).
+   * Measures how late the event loop is. Law: a request for metrics leaves no timer behind. Node
+   * measures the lateness by a timer, a hundred times a second by default. Without this law: one request
+   * makes an idle member wake three times as often for ever. The member measures the same by its own
+   * timers (latchkey_event_loop_delay_seconds).
    */
   #watchNode(): void {
     if (this.#watching) return

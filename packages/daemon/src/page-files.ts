@@ -1,4 +1,4 @@
-// Driver: reads the files of the page for people, once for each process.
+// Driver: reads the files of the web page, once for each process.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
@@ -17,17 +17,17 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 /** The scripts are compiled; the other files are shipped as they are. */
 const FOLDERS = ['page/', 'dist/page/']
-/** This file is in src/ or dist/, or its code is in dist/bundle/. */
+/** The folder of the package. This file is in src/ or dist/, or its code is in dist/bundle/. */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined
 
-/** The file of that name; '': the page itself. */
+/** Returns the file of that name. '' is the page itself. */
 export function pageFile(name: string): PageFile | undefined {
   files ??= readAll()
   return files.get(name === '' ? 'index.html' : name)
 }
 
-/** Only these names are served, so that no name leads to another file. */
+/** Reads all files. Only these names are served, so that no name leads to another file. */
 function readAll(): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>()
   const root = ROOTS.find((one) => existsSync(new URL('page/index.html', one)))

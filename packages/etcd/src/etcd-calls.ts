@@ -12,7 +12,7 @@ const SECOND = 1_000
 
 export interface Lease {
   readonly id: string
-  /** In ms: the life that the servers gave it. */
+  /** In ms, the life that the servers have given to the lease. */
   readonly ttl: number
 }
 
@@ -37,7 +37,7 @@ export class EtcdCalls {
     }
   }
 
-  /** A lease that lives for at least so many ms. etcd counts in seconds, and gives two at least. */
+  /** Grants a lease that lives for at least that many ms. etcd counts in seconds, and gives two at least. */
   async grant(millis: number): Promise<Lease> {
     const id = this.#newLease()
     const TTL = String(Math.max(1, Math.ceil(millis / SECOND)))
@@ -47,12 +47,12 @@ export class EtcdCalls {
     } catch (error) {
       if (isSameLease(error)) return { id, ttl: Number(TTL) * SECOND }
       const known = toLockError(error)
-      // Nothing stands on this lease, so a grant that comes late changes no lock.
+      // No row depends on this lease, so a grant that comes late changes no lock.
       throw known.code === 'ERR_OUTCOME_UNKNOWN' ? notReached(error) : known
     }
   }
 
-  /** What stands on the lease is deleted, and a put that names it is refused from now on. */
+  /** Revokes the lease. Its rows are deleted, and a put that names it is refused from now on. */
   async revoke(lease: string): Promise<void> {
     try {
       await this.#client.leaseClient.leaseRevoke({ ID: lease }, this.#limit())
@@ -61,12 +61,12 @@ export class EtcdCalls {
     }
   }
 
-  /** Resolves with its new life in ms; 0: it is over. */
+  /** Resolves to the lease's new life in ms, or 0 if the lease is over. */
   keep(lease: string): Promise<number> {
     return this.#stream.keep(lease)
   }
 
-  /** In ms; 0: it is over. */
+  /** Resolves to the rest of the lease's life in ms, or 0 if the lease is over. */
   async remaining(lease: string): Promise<number> {
     try {
       const { TTL } = await this.#client.leaseClient.leaseTimeToLive({ ID: lease }, this.#limit())
@@ -85,7 +85,10 @@ export class EtcdCalls {
     return { deadline: this.#clock.instant().wall + CALL_PATIENCE }
   }
 
-  /** The client names its leases itself, so that one whose grant was not answered can be revoked. */
+  /**
+   * Makes the id of a lease. The client makes the ids itself, so that a lease whose grant was not answered
+   * can be revoked.
+   */
   #newLease(): string {
     const [high, low] = [this.#random.between(1, 2 ** 30), this.#random.between(0, 2 ** 32)]
     return String(BigInt(high) * 2n ** 32n + BigInt(low))

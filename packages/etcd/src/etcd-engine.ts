@@ -1,10 +1,10 @@
-// Driver: the lock engine on a cluster of etcd. Each caller's part is in contender.ts, what stands in etcd in
-// lock-rows.ts.
+// Driver: the lock engine on a cluster of etcd. caller-at-one-lock.ts has what belongs to each caller, and
+// lock-rows.ts the rows in etcd.
 
 import { asBuffer, binary, type Clock } from '@latchkey/base'
 import type { Capabilities, LockEngine, OwnTime, TakeAnswer } from '@latchkey/lock'
 import { CAPS, fenced, type LockInfoResult } from '@latchkey/protocol'
-import { Contender, type Ports } from './contender.js'
+import { Contender, type Ports } from './caller-at-one-lock.js'
 import type { EtcdCalls } from './etcd-calls.js'
 import type { EtcdClient, EtcdOperation, EtcdRow, TxnAnswer } from './etcd-types.js'
 import { below, decodeInfo, heldRow, type HeldRow, type LockRows, range, rowsOf } from './lock-rows.js'
@@ -17,9 +17,9 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** Of one transaction; etcd admits 128. */
+/** The limit of reads in one transaction. etcd allows 128 operations. */
 const MOST_READS = 100
-/** How many leases are asked about at a time. */
+/** How many leases are asked about at the same time. */
 const AT_ONCE = 16
 
 export interface EtcdTerms {
@@ -28,7 +28,7 @@ export interface EtcdTerms {
   readonly rows: LockRows
   readonly clock: Clock
   readonly time: OwnTime
-  /** How much of a lease its holder may believe in, of 1: clocks drift. */
+  /** Which part of a lease its holder may believe in, because clocks drift. */
   readonly part: number
 }
 
@@ -42,7 +42,7 @@ export class EtcdEngine implements LockEngine {
   readonly #contenders = new Map<string, Contender>()
   readonly #wakes = new Set<Wake>()
 
-  /** `end`: what is to be ended with the engine. */
+  /** `end` ends everything that belongs to the engine. */
   constructor(terms: EtcdTerms, end: () => void) {
     this.#terms = terms
     this.#end = end
@@ -90,7 +90,7 @@ export class EtcdEngine implements LockEngine {
   }
 
   async cancel(tickets: Parameters<LockEngine['cancel']>[0]): ReturnType<LockEngine['cancel']> {
-    // The servers let go after this time, and before their answers.
+    // The servers end the hold after this time, which is before their answers arrived.
     const now = this.#now()
     const tokens = await Promise.all(tickets.map(async ({ key, id }) => this.#known(key, id)?.cancel() ?? 0))
     return { now, tokens }
@@ -139,14 +139,14 @@ export class EtcdEngine implements LockEngine {
     return { now: this.#now(), rows: lines }
   }
 
-  /** In ms. Of a hold of another client etcd knows it in whole seconds. */
+  /** In ms. For a hold of another client, etcd knows the rest only in whole seconds. */
   async #remaining({ key, id, lease, etcdLease }: HeldRow): Promise<number> {
     const own = this.#known(key, id)?.hold
     if (own !== undefined) return own.deadline - this.#now() + 1
     return Math.min(lease, await this.#terms.calls.remaining(etcdLease))
   }
 
-  /** Commits the operations if the hold with that token is in force; else ERR_FENCED. */
+  /** Commits the operations if the hold with that token is in force. Otherwise throws ERR_FENCED. */
   async guard(key: Uint8Array, token: number, operations: readonly EtcdOperation[]): Promise<TxnAnswer> {
     const { calls, rows } = this.#terms
     const success = await Promise.all(operations.map((operation) => operation.op()))
@@ -197,7 +197,7 @@ const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`
 const byName = (rows: readonly EtcdRow[] | undefined, name: (row: EtcdRow) => string): Map<string, EtcdRow> =>
   new Map((rows ?? []).map((row) => [name(row), row]))
 
-/** Who waits at each lock, in the order of their coming. */
+/** Returns the waiters of each lock, in the order of their arrival. */
 function queuesOf(rows: readonly EtcdRow[], start: number): Map<string, EtcdRow[]> {
   const queues = new Map<string, EtcdRow[]>()
   for (const row of [...rows].sort((a, b) => Number(a.create_revision) - Number(b.create_revision))) {

@@ -1,10 +1,13 @@
-// Rule: what an error of etcd3 says about the fate of its call.
+// Rule: whether a call that failed with an error of etcd3 may have been applied.
 
 import { mayHaveArrived, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 const CLOSED = /client was already closed/
-/** Answers after which the same call fails again. Names, because two copies of the driver have two classes. */
+/**
+ * Answers after which the same call would fail again. Names are compared, because two copies of the driver
+ * have two classes.
+ */
 const REFUSALS = new Set([
   'EtcdPermissionDeniedError',
   'EtcdAuthenticationFailedError',
@@ -18,15 +21,15 @@ const SAME_LEASE = /lease already exists/
 
 const messageOf = (error: unknown): string => String((error as Error | undefined)?.message)
 
-/** The lease is not there, or not there any more. */
+/** The lease does not exist, or does not exist any more. */
 export const isNoLease = (error: unknown): boolean => NO_LEASE.test(messageOf(error))
 
-/** A call that etcd3 has sent again itself was answered the second time. */
+/** etcd3 has sent the call a second time by itself, and the second one was answered. */
 export const isSameLease = (error: unknown): boolean => SAME_LEASE.test(messageOf(error))
 
 /**
- * etcd3 sends a call that failed again, to another server. Its last error may then be "refused" though the first
- * try was applied, so no error of a call proves that it was not.
+ * etcd3 sends a call that has failed again, to another server. Its last error may then be "refused" although
+ * the first attempt was applied. So no error of a call proves that it was not applied.
  */
 export function toLockError(error: unknown): LatchkeyError {
   if (isLatchkeyError(error)) return error

@@ -44,7 +44,7 @@ export function etcdLocks<S extends 'bytes' | 'string' = 'bytes'>(options: EtcdO
   return makeLocks(options, () => {})
 }
 
-/** `end`: what else ends with the locks. */
+/** `end` ends everything else that belongs to the locks. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: EtcdOptions<S>,
   end: () => void,

@@ -1,5 +1,5 @@
-// Types: the part of `etcd3` that is used, so that neither its types nor one version of it is needed. Numbers of
-// 64 bits are texts.
+// Types: the part of `etcd3` that is used here, so that neither its types nor one version of it is needed.
+// Numbers of 64 bits are texts.
 
 export interface EtcdClient {
   readonly kv: { txn(request: object, options?: CallOptions): Promise<TxnAnswer> }
@@ -47,7 +47,7 @@ export interface EtcdRow {
   readonly value: Buffer
   readonly create_revision: string
   readonly mod_revision: string
-  /** The id of the lease that it ends with; '0': none. */
+  /** The id of the lease with which the row ends. '0' means none. */
   readonly lease: string
 }
 

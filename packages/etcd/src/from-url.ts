@@ -1,4 +1,4 @@
-// Driver: locks by the addresses of the servers, with a client of their own.
+// Driver: opens locks by the addresses of the servers, with a client of their own.
 
 import { refusedByServer } from '@latchkey/lock'
 import { type EtcdLocks, type EtcdOptions, makeLocks } from './etcd-locks.js'
@@ -6,7 +6,7 @@ import type { EtcdClient } from './etcd-types.js'
 
 type Either = 'bytes' | 'string'
 
-/** What `locks('etcd://host:port,host:port')` of @latchkey/locks calls. Its client ends in close(). */
+/** Used by `locks('etcd://host:port,host:port')` of @latchkey/locks. Its client ends in close(). */
 export async function locksFromUrl(
   url: string,
   options: Omit<EtcdOptions<Either>, 'client'> = {},

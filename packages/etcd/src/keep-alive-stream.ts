@@ -4,7 +4,9 @@ import type { Clock, Timer } from '@latchkey/base'
 import { mayHaveArrived } from '@latchkey/lock'
 import type { EtcdClient, KeepAliveConnection } from './etcd-types.js'
 
-/** In ms: a server that is silent for longer may be paused or cut off; the next stream goes to another one. */
+/**
+ * In ms. A server that is silent for longer may be paused or cut off, so the next stream goes to another one.
+ */
 const PATIENCE = 2_000
 
 interface Asked {
@@ -13,9 +15,9 @@ interface Asked {
 }
 
 /**
- * Law: an answer counts for the questions that were sent before it on the same stream, and silence is no answer. A
- * hold is never prolonged because the stream is still open: its end is its holder's own clock. Without this: a
- * client behind a cut believes in a lease that the servers have ended.
+ * Law: an answer confirms only the requests that were sent before it on the same stream, and silence is no
+ * answer. A hold is never prolonged because the stream is still open: it ends by its holder's own clock.
+ * Without this law: a client behind a network cut believes in a lease that the servers have ended.
  */
 export class KeepAliveStream {
   readonly #client: EtcdClient
@@ -29,7 +31,7 @@ export class KeepAliveStream {
     this.#clock = clock
   }
 
-  /** Resolves with the lease's new life in ms; 0: it is over. */
+  /** Resolves to the lease's new life in ms, or 0 if the lease is over. */
   keep(lease: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const list = this.#asked.get(lease)

@@ -1,16 +1,17 @@
-// Rule: what of a lock stands in etcd, and the transactions that change it.
+// Rule: the rows of a lock in etcd, and the transactions that change them.
 //
 // Below the prefix, for a lock of key K:
-//   held/K     who holds it; it stands on the lease of the hold, and is gone with it.
-//   info/K     its context and the like, for who asks; on the same lease. Nothing is decided by it.
-//   token/K    its revision is the fencing token. It stands on no lease and is deleted by a release, so that what a
-//              hold leaves behind that was not released says: the hold before has expired.
-//   wait/H/I   a waiter with the id I, on a lease of its own; H is K in hex. The order of the queue is the order in
-//              which these were made.
+//   held/K     who holds the lock. It is on the lease of the hold, and is deleted with it.
+//   info/K     the context and other data, for callers that ask; on the same lease. No rule depends on it.
+//   token/K    its revision is the fencing token. It is on no lease, and a release deletes it. So if it is still
+//              there, the hold before was not released: it has expired.
+//   wait/H/I   a waiter with the id I, on a lease of its own. H is K in hex. The queue has the order in which
+//              these rows were made.
 //
 // Laws:
-// - held/K is made only where it is missing and no waiter stands before the caller (EN1, EN6).
-// - Each change of a hold is made only where held/K stands on the lease of the caller. Without this: a release that
+// - held/K is made only if it is missing and no waiter is before the caller (EN1, EN6).
+// - Each change of a hold is made only where held/K is on the lease of the caller. Without this:
+//   a release that
 //   comes late ends the hold of another.
 // - A token is the revision of a put, and revisions only rise (EN2).
 
@@ -23,7 +24,7 @@ import type { EtcdRow, OperationAnswer, TxnAnswer } from './etcd-types.js'
 export interface Info {
   readonly acquires: number
   readonly context: ContextArg
-  /** In ms: what was asked for. */
+  /** In ms, the lease that was asked for. */
   readonly lease: number
   /** The date of its client when it began. */
   readonly since: number
@@ -31,17 +32,17 @@ export interface Info {
 
 export interface Place {
   readonly lease: string
-  /** The revision that made it. */
+  /** The revision that has made the row. */
   readonly revision: string
 }
 
-/** What stands before a caller. */
+/** What is before a caller in the queue. */
 export interface Before {
   readonly hold: HeldRow | undefined
-  /** The row whose end may let the caller pass; undefined: nothing stands before it. */
+  /** The row whose end may let the caller pass. Undefined if nothing is before the caller. */
   readonly row: Buffer | undefined
   readonly waiters: number
-  /** Whether the caller itself has a place. */
+  /** Whether the caller itself has a place in the queue. */
   readonly isWaiting: boolean
   readonly revision: string
 }
@@ -63,7 +64,7 @@ export class LockRows {
   held = (key: Uint8Array): Buffer => this.#named('held/', key)
   info = (key: Uint8Array): Buffer => this.#named('info/', key)
   token = (key: Uint8Array): Buffer => this.#named('token/', key)
-  /** Of all locks whose keys begin so. */
+  /** The rows of the waiters of all locks whose keys begin with the prefix. */
   waitersBelow = (prefix: Uint8Array): Buffer =>
     Buffer.from(`${this.prefix}wait/${asBuffer(prefix).toString('hex')}`)
   waiters = (key: Uint8Array): Buffer => Buffer.concat([this.waitersBelow(key), SLASH])
@@ -73,9 +74,12 @@ export class LockRows {
     return Buffer.concat([Buffer.from(this.prefix + kind), key])
   }
 
-  // ---- transactions
+  // ---- Transactions
 
-  /** Makes the hold if the lock is free and nobody waits before this place; else tells what is before it. */
+  /**
+   * Makes the hold if the lock is free and no waiter is before this place. Otherwise returns
+   * what is before it.
+   */
   take(key: Uint8Array, id: string, lease: string, info: Info, place: Place | undefined): object {
     const free = place === undefined ? noneBelow(this.waiters(key)) : firstOf(this.waiters(key), place)
     const leave = place === undefined ? [] : [remove(this.waiter(key, id))]
@@ -107,12 +111,12 @@ export class LockRows {
       range(this.info(key)),
       range(this.token(key)),
       range(this.waiter(key, id)),
-      // Two: the last one may be the caller itself, which has just come.
+      // Two rows are read, because the last one may be the caller itself, which has just come.
       below(waiters(key), { ...before, limit: 2, sort_target: 'Create', sort_order: 'Descend' }),
     ]
   }
 
-  /** Changes the hold of that lease; else tells who has it. */
+  /** Changes the hold of that lease. Otherwise returns who has it. */
   #change(key: Uint8Array, id: string, lease: string, operations: readonly object[]): object {
     return {
       compare: [standsOn(this.held(key), lease)],
@@ -133,7 +137,7 @@ export class LockRows {
     return this.#change(key, id, lease, [put(this.info(key), encode(info), lease)])
   }
 
-  /** Puts the hold on another lease. */
+  /** Moves the hold to another lease. */
   move(key: Uint8Array, id: string, from: string, to: string, info: Info): object {
     const puts = [put(this.held(key), Buffer.from(id), to), put(this.info(key), encode(info), to)]
     return this.#change(key, id, from, puts)
@@ -143,7 +147,7 @@ export class LockRows {
     return { compare: this.guard(key, token), success: this.#ending(key) }
   }
 
-  /** Both are so only while the hold with that token is in force. */
+  /** Both conditions are true only while the hold with that token is in force. */
   guard(key: Uint8Array, token: number): object[] {
     return [
       { key: this.token(key), target: 'Mod', result: 'Equal', mod_revision: String(token) },
@@ -155,9 +159,12 @@ export class LockRows {
     return [remove(this.held(key)), remove(this.info(key)), remove(this.token(key))]
   }
 
-  // ---- answers
+  // ---- Answers
 
-  /** What a failed take, `wait` or `look` tells. `skip`: how many operations come before the reads. */
+  /**
+   * Returns what a failed take, `wait` or `look` has found. `skip` is how many operations come
+   * before the reads.
+   */
   before(key: Uint8Array, id: string, answer: TxnAnswer, skip = 0): Before {
     const [held, info, token, place, waiters] = answer.responses.slice(skip)
     const hold = heldRow(key, rowsOf(held)[0], rowsOf(info)[0], rowsOf(token)[0])
@@ -173,7 +180,7 @@ export class LockRows {
 const SLASH = Buffer.from('/')
 const EMPTY_VALUE = Buffer.alloc(0)
 
-// ---- the parts of a transaction
+// ---- The parts of a transaction
 
 const missing = (key: Buffer): object => ({
   key,
@@ -184,7 +191,7 @@ const missing = (key: Buffer): object => ({
 /** A range without rows counts as one row of revision 0. */
 const noneBelow = (prefix: Buffer): object => ({ ...missing(prefix), range_end: endOf(prefix) })
 
-/** Each row of the range was made at that revision or later; that of the caller itself must be there. */
+/** Each row of the range was made at that revision or later, and the row of the caller itself exists. */
 const firstOf = (prefix: Buffer, place: Place): object => ({
   key: prefix,
   range_end: endOf(prefix),
@@ -204,17 +211,17 @@ export const below = (prefix: Buffer, more: object = {}): object => ({
   request_range: { key: prefix, range_end: endOf(prefix), ...more },
 })
 
-/** Prefixes of rows end with a letter or a slash, so that there is one after them. */
+/** Prefixes of rows end with a letter or a slash, so another prefix always follows them. */
 const endOf = (prefix: Buffer): Buffer => asBuffer(prefixEnd(prefix) ?? EMPTY_VALUE)
 
 export const rowsOf = (answer: OperationAnswer | undefined): readonly EtcdRow[] =>
   answer?.response_range?.kvs ?? []
 
-/** Whether the hold before was left to expire: its token is still there. */
+/** Whether the hold before was left to expire. In that case its token still exists. */
 export const hadToken = (taken: TxnAnswer): boolean =>
   (taken.responses[0]?.response_put?.prev_kv ?? null) !== null
 
-// ---- values
+// ---- Values
 
 function encode({ acquires, context, lease, since }: Info): Buffer {
   const bytes = typeof context === 'string' || context === null ? undefined : binary(context)
@@ -222,7 +229,10 @@ function encode({ acquires, context, lease, since }: Info): Buffer {
   return Buffer.from(JSON.stringify({ acquires, text, bytes, lease, since }))
 }
 
-/** Somebody else may have written there: what cannot be read counts as not told. */
+/**
+ * Decodes the value. Another program may have written there, so a value that cannot be read
+ * counts as missing.
+ */
 export function decodeInfo(value: Buffer | undefined): Info {
   const told = parsed(value)
   const number = (name: string) => (typeof told[name] === 'number' ? told[name] : 0)
@@ -256,6 +266,6 @@ export function heldRow(
   }
 }
 
-/** The hold of another, whose end on the own clock is not known: it comes within its lease. */
+/** Returns the hold of another caller. Its end on the own clock is not known, but comes within its lease. */
 export const otherHold = (row: HeldRow | undefined, now: number): EngineHold | undefined =>
   row && { ...row, deadline: now + row.lease }

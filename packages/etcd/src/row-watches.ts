@@ -1,17 +1,19 @@
 // Driver: owns the one stream on which the waiters of a client watch the rows before them.
 //
-// Law (EN7): each end of a watch wakes its waiter, whatever ended it: the row's deletion, a revision that was
-// compacted, a stream that broke. Without this: the row before is gone, and the waiter sleeps on to its next poll.
+// Law (EN7): the end of a watch always wakes its waiter, whatever has ended the watch: the row's deletion, a
+// revision that was compacted, or a stream that broke. Without this law: the row before is gone, and the
+// waiter sleeps until its next poll.
 //
-// The stream is not the one of etcd3's own watchers. They count a watch as told up to the revision at which it was
-// made, so that a cut can lose an event; and an answer about a watch that has just been cancelled throws where nobody
-// can catch it, which ends the process.
+// The stream is not the one of etcd3's own watchers, for two reasons. They assume that all events up to
+// the revision at which a watch was made were received, so that a network cut can lose an event. And an
+// answer about a watch that has just been cancelled throws at a place where nobody can catch it, which
+// ends the process.
 
 import type { EtcdClient, WatchAnswer, WatchConnection } from './etcd-types.js'
 
 interface Watch {
   readonly row: Buffer
-  /** The first revision that it must tell of. */
+  /** The first revision whose events the watch must report. */
   readonly from: string
   readonly wake: () => void
 }
@@ -26,7 +28,10 @@ export class RowWatches {
     this.#client = client
   }
 
-  /** `revision`: at which the row was seen. `wake` is called once, unless the returned function is called before. */
+  /**
+   * `revision` is the one at which the row was seen. `wake` is called once, unless the returned function is
+   * called before.
+   */
   begin(row: Buffer, revision: string, wake: () => void): () => void {
     const id = String(++this.#lastId)
     this.#watches.set(id, { row, from: String(BigInt(revision) + 1n), wake })
@@ -83,7 +88,7 @@ export class RowWatches {
     for (const { wake } of woken) wake()
   }
 
-  /** A stream that nobody needs is ended, so that it keeps no process. */
+  /** Ends a stream that no waiter needs, so that it does not keep the process alive. */
   #disconnect(): void {
     const connection = this.#connection
     this.#connection = undefined

@@ -1,2 +1,2 @@
-// Rule: what this package offers.
+// Rule: the exports of this package.
 export { LatchkeyLevel, type LatchkeyLevelOptions } from './level.js'

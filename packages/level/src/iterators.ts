@@ -1,5 +1,5 @@
-// Driver: iterators of a database over those of the store: pages over one frozen view, taken when the first
-// entry is asked for, and taken anew after a seek.
+// Driver: iterators of a database over those of the store. They read pages over one view, which is taken when
+// the first entry is asked for, and taken again after a seek.
 
 import type { As, KeyValue, KeyValueCalls } from '@latchkey/protocol'
 import {
@@ -20,7 +20,7 @@ export interface IteratorOptions extends LevelRange {
 
 type Row = { key: Uint8Array; value: Uint8Array | undefined }
 
-/** Where an iterator stands. */
+/** The position of an iterator. */
 class Cursor {
   readonly #store: KeyValueCalls<As>
   readonly #prefix: Prefix

@@ -16,7 +16,7 @@ type Operation =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array }
 
-/** Deleted in one call, where a range with a limit is cleared. */
+/** How many keys are deleted in one call if a range with a limit is cleared. */
 const PART = 1_000
 /** The longest bound that a range in the store may have. */
 const LONGEST_BOUND = 4_096
@@ -44,7 +44,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     super(
       {
         seek: true,
-        // Of an iterator: its view is frozen when its first entry is asked for, not when it is made.
+        // An iterator takes its view when its first entry is asked for, and not when it is made.
         implicitSnapshots: false,
         explicitSnapshots: false,
         permanence: true,
@@ -61,7 +61,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     this.#prefix = under
   }
 
-  // ---- what AbstractLevel asks of a database. Keys and values are Uint8Arrays here.
+  // ---- The methods that AbstractLevel calls. Keys and values are Uint8Arrays here.
 
   _get(key: Uint8Array): Promise<Uint8Array | undefined> {
     return this.#store.get(this.#prefix.key(key), BYTES)
@@ -90,7 +90,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     await this.#store.delete(this.#prefix.key(key))
   }
 
-  /** One atomic step. */
+  /** Writes all operations in one atomic step. */
   async _batch(operations: readonly Operation[]): Promise<void> {
     await this.#store.batch(
       operations.map((operation) => this.#toOp(operation)),
@@ -103,7 +103,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     return operation.type === 'put' ? { type: 'put', key, value: operation.value } : { type: 'delete', key }
   }
 
-  /** A whole range is one atomic step; one with a limit is deleted in parts. */
+  /** Deletes a range. A whole range is deleted in one atomic step, a range with a limit in parts. */
   async _clear(options: LevelRange & { readonly reverse: boolean; readonly limit: number }): Promise<void> {
     const { start, end } = this.#prefix.range(options)
     if (isEmpty({ start, end })) return

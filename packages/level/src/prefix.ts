@@ -1,4 +1,4 @@
-// Rule: a database's keys under its prefix in the store, there and back.
+// Rule: adds the prefix to a database's keys on the way to the store, and removes it on the way back.
 
 import { compareBytes, prefixEnd } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ export interface LevelRange {
   readonly lt?: Uint8Array | undefined
 }
 
-/** Bounds in the store: start inclusive, end exclusive. */
+/** The bounds of a range in the store. The start is in the range, the end is not. */
 export interface StoreRange {
   readonly start: Uint8Array
   readonly end: Uint8Array
@@ -48,7 +48,7 @@ export class Prefix {
   }
 }
 
-/** The first key behind `key`. */
+/** Returns the first key after `key`. */
 export function behind(key: Uint8Array): Uint8Array {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
@@ -57,7 +57,9 @@ export function behind(key: Uint8Array): Uint8Array {
 
 export const isEmpty = ({ start, end }: StoreRange): boolean => compareBytes(start, end) >= 0
 
-/** What a seek leaves of a range; nothing where the target lies outside. */
+/**
+ * Returns the part of a range that is left after a seek, or nothing if the target is outside of the range.
+ */
 export function seekIn(range: StoreRange, target: Uint8Array, reverse: boolean): StoreRange {
   const outside = compareBytes(target, range.start) < 0 || compareBytes(target, range.end) >= 0
   if (outside) return { start: range.end, end: range.end }

@@ -1,10 +1,13 @@
-// Driver: locks by the address of a database, on a pool of their own.
+// Driver: opens locks by the address of a database, with a pool of their own.
 
 import { refusedByServer } from '@latchkey/lock'
 import type { PgPool } from './pg-types.js'
 import { makeLocks, type PostgresLocks, type PostgresOptions } from './postgres-locks.js'
 
-/** For `locks('postgres://...')` of @latchkey/locks. Makes the table if it is missing, and ends its pool in close(). */
+/**
+ * Used by `locks('postgres://...')` of @latchkey/locks. Makes the table if it is missing, and ends its
+ * pool in close().
+ */
 export async function locksFromUrl(
   url: string,
   options: Omit<PostgresOptions<'bytes' | 'string'>, 'pool'> = {},

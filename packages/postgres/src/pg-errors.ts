@@ -1,16 +1,16 @@
-// Rule: what an error of pg says about the fate of its statement.
+// Rule: whether a statement that failed with an error of pg may have been applied.
 
 import { mayHaveArrived, notReached, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
-/** SQLSTATEs after which the same statement may succeed: the transaction was rolled back. */
+/** SQLSTATEs after which the same statement may succeed, because the transaction was rolled back. */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03'])
-/** The server goes, comes, has no room, or is a replica that may not write. */
+/** The server stops, starts, has no room, or is a replica that may not write. */
 const AWAY = new Set(['57P01', '57P02', '57P03', '53300', '25006', '53100', '53200'])
 const MISSING = new Set(['42P01', '42883', '3F000'])
 const TOO_MANY = '53400'
 
-/** No connection was made, so that nothing was sent. */
+/** Errors that show that no connection was made, so nothing was sent. */
 const NO_CONNECTION = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

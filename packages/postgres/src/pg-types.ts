@@ -1,4 +1,4 @@
-// Types: the part of `pg` that is used, so that neither its types nor one version of it is needed.
+// Types: the part of `pg` that is used here, so that neither its types nor one version of it is needed.
 
 /** A pool, a client of a pool, or a client. */
 export interface PgClient {

@@ -1,9 +1,9 @@
-// Driver: the lock engine over the functions of schema.ts: one statement a call.
+// Driver: the lock engine over the functions of schema.ts. Each call is one statement.
 
 import { asBuffer, prefixEnd } from '@latchkey/base'
 import type { Capabilities, EngineHold, LockEngine, ReleaseAnswer, TakeAnswer } from '@latchkey/lock'
 import { CAPS, type ContextArg, type LockInfoResult } from '@latchkey/protocol'
-import type { Listening } from './listening.js'
+import type { Listening } from './listen-connection.js'
 import { toLockError } from './pg-errors.js'
 import type { PgClient } from './pg-types.js'
 
@@ -45,7 +45,7 @@ export class PostgresEngine implements LockEngine {
   readonly #listening: Listening | undefined
   readonly #end: () => Promise<void>
 
-  /** Without `listening` waiters are not woken. `end`: what is to be ended with the engine. */
+  /** Without `listening` waiters are not woken. `end` ends everything that belongs to the engine. */
   constructor(client: PgClient, table: string, listening: Listening | undefined, end: () => Promise<void>) {
     this.#client = client
     this.#table = table
@@ -74,7 +74,8 @@ export class PostgresEngine implements LockEngine {
       before,
     ])
     const { code, queued, again } = only(row)
-    // A push between the answer and the connection is made up for when the connection is there (Listening).
+    // A push between the answer and the connection may be missed. The waiters are woken when the connection
+    // exists (Listening).
     if (queued) this.#listening?.begin()
     return {
       now: Number(only(row).now),
@@ -183,7 +184,7 @@ function only<Row>(row: Row | undefined): Row {
   return row
 }
 
-/** The clock is read again for each hold of a list; the first reading bounds all of them. */
+/** The clock is read again for each hold of a list. The first reading is the earliest. */
 const earliest = (rows: readonly { readonly now: string }[]): number =>
   Math.min(...rows.map(({ now }) => Number(now)))
 

@@ -4,7 +4,7 @@ import { uptime } from 'node:os'
 import { asBuffer, systemClock, utf8 } from '@latchkey/base'
 import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
 import { CAPS, fenced, KIND, knownNames, lockKeyOf, refuseUnknown } from '@latchkey/protocol'
-import { Listening } from './listening.js'
+import { Listening } from './listen-connection.js'
 import { toLockError } from './pg-errors.js'
 import type { PgClient, PgListener, PgPool } from './pg-types.js'
 import { PostgresEngine } from './postgres-engine.js'
@@ -39,7 +39,7 @@ export interface PostgresLocks<S extends 'bytes' | 'string' = 'bytes'> extends E
   migrate(): Promise<void>
   /** The statements of migrate(), for who runs migrations otherwise. */
   sql(): string
-  /** Deletes the rows of locks that nobody has held for an hour, at most 1000; resolves how many. */
+  /** Deletes at most 1000 rows of locks that nobody has held for an hour. Resolves to their number. */
   prune(): Promise<number>
 }
 
@@ -53,7 +53,7 @@ export function postgresLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return makeLocks(options, async () => {})
 }
 
-/** `end`: what else ends with the locks. */
+/** `end` ends everything else that belongs to the locks. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: PostgresOptions<S>,
   end: () => Promise<void>,
@@ -77,8 +77,8 @@ export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
 const outliving = new WeakSet<PgPool>()
 
 /**
- * pg tells a pool of the loss of an idle connection by an 'error' event, which ends a process without a
- * listener for it. The pool itself goes on with new connections.
+ * pg tells a pool that an idle connection was lost by an 'error' event, which ends a process without a
+ * listener for it. The pool itself continues with new connections.
  */
 function outliveLostConnections(pool: PgPool): void {
   if (outliving.has(pool)) return
@@ -95,8 +95,8 @@ function besideLocks(
     sql,
     guard: (client, { key, token }) => guard(client, table, key, token),
     migrate: async () => {
-      // Two processes that migrate at the same time would meet in the catalogue: one waits for the other.
-      // Statements that are sent together are one transaction.
+      // Two processes that migrate at the same time would disturb each other in the catalogue, so one waits
+      // for the other. Statements that are sent together are one transaction.
       await pool.query(`SELECT pg_advisory_xact_lock(hashtext('${table}')); ${sql()}`)
     },
     prune: async () => {
@@ -106,7 +106,10 @@ function besideLocks(
   }
 }
 
-/** Tokens come from a sequence, so that a lock whose row was deleted has a higher token when it comes back. */
+/**
+ * Deletes rows. Tokens come from a sequence, so a lock whose row was deleted gets a higher token when it
+ * is used again.
+ */
 const prune = (t: string) => `
 DELETE FROM ${t} WHERE ctid = ANY (ARRAY(
   SELECT l.ctid FROM ${t} AS l
@@ -123,7 +126,8 @@ async function guard(
 ): Promise<void> {
   const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
   if (!Number.isSafeInteger(token)) throw new TypeError(`token must be a safe integer; got ${String(token)}`)
-  // Without parameters, so that it is one message: its time is then that of its transaction if it is alone.
+  // The statement has no parameters, so that it is one message. If it is alone, its time is then that of
+  // its transaction.
   const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`
   const text = `SELECT ${table}_guard(${bytes}, ${token}::bigint), now() = statement_timestamp() AS alone`
   let row: { alone: boolean } | undefined
@@ -139,7 +143,7 @@ async function guard(
 const ALONE =
   'guard() must be called inside a transaction, on the client that has begun it: outside of one it guards nothing'
 
-/** A connection as those of the pool, or to another address. */
+/** Makes a connection like those of the pool, or to another address. */
 async function listener(pool: PgPool, listen: true | string): Promise<PgListener> {
   const { Client, options } = pool as unknown as {
     readonly Client: new (options: object) => PgListener

@@ -1,27 +1,28 @@
-// Rule: the table of locks and its functions, as SQL. Each function is one atomic step of the engine; all of
-// them read the database's own clock, after they have locked the row.
+// Rule: the table of locks and its functions, as SQL. Each function is one atomic step of the engine. All of
+// them read the database's own clock after they have locked the row.
 //
-// One table. Of each lock the row with place 0 is the lock itself, and stays; the others are its waiters, in
-// the order of `place`. `deadline` is in milliseconds of the database's clock: of a lock the end of its lease,
-// of a waiter the end of its patience.
+// There is one table. For each lock the row with place 0 is the lock itself, and stays. The other rows are
+// its waiters, in the order of `place`. `deadline` is in milliseconds of the database's clock: the end of the
+// lease of a lock, or the end of the patience of a waiter.
 //
-// Law: the lock's row is locked FOR NO KEY UPDATE by whoever changes it, and FOR UPDATE by whoever gives it
-// another token; a guard locks it FOR KEY SHARE, which conflicts with the second only. So renewals and releases
-// never wait for a transaction that is guarded, and the next holder always does. Without the second: a
-// transaction passes its guard, the lease ends, another takes the lock and writes, and then the first commits.
-// Without the first: a transaction that lasts longer than the lease stops its own renewal, and loses the lock.
+// Law: a function that changes a lock's row locks the row FOR NO KEY UPDATE, and a function that gives it
+// another token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts with the second only. So
+// renewals and releases never wait for a transaction that is guarded, and the next holder always does.
+// Without the second: a transaction passes its guard, the lease ends, another takes the lock and writes, and
+// then the first commits. Without the first: a transaction that lasts longer than the lease stops its own
+// renewal, and loses the lock.
 
 import { show } from '@latchkey/protocol'
 
-/** In ms: how soon a waiter asks again if only the transaction of the last holder is in its way. */
+/** In ms, how soon a waiter asks again if only the transaction of the last holder delays it. */
 const BEHIND_GUARD = 100
-/** Shorter than the try of a caller: a statement must not outlive who sent it. */
+/** Shorter than the attempt of a caller, because a statement must not last longer than its caller waits. */
 const LOCK_TIMEOUT = '3s'
 
 /** The code of the error of a guard whose lock is not held: "latchkey, fenced". */
 export const FENCED_STATE = 'LKFEN'
 
-/** `table` was checked by tableOf; `waiters` is the most waiters of one lock. */
+/** `table` was checked by tableArg. `waiters` is the limit of waiters of one lock. */
 export function schemaSql(table: string, waiters: number): string {
   const parts = [
     tables(table),
@@ -65,7 +66,7 @@ BEGIN
 END $$;
 `
 
-/** The answer of most functions; a row of nulls stands for no hold. */
+/** The answer of most functions. A row of nulls means that there is no hold. */
 const ANSWER = `now bigint, code text, id text, token bigint, deadline bigint, acquires integer, context bytea, is_text boolean`
 const answerOf = (row: string) =>
   `${row}.id, ${row}.token, ${row}.deadline, ${row}.acquires, ${row}.context, ${row}.is_text`
@@ -133,7 +134,7 @@ BEGIN
 END $$;
 `
 
-/** The holds are locked in the order of their keys, so that two lists never wait for each other. */
+/** Locks the rows in the order of their keys, so that two lists never wait for each other. */
 const renew = (t: string) => `
 CREATE OR REPLACE FUNCTION ${t}_renew(p_keys bytea[], p_ids text[], p_leases bigint[])
 RETURNS TABLE (nth integer, ${ANSWER}) LANGUAGE plpgsql ${settings} AS $$
@@ -268,12 +269,12 @@ CREATE OR REPLACE FUNCTION ${t}_guard(p_key text, p_token bigint) RETURNS boolea
 $$;
 `
 
-/** The name of the channel of NOTIFY: a channel has no schema. */
+/** The name of the channel of NOTIFY, without the schema, because a channel has none. */
 export const channelOf = (table: string): string => table.replace('.', '_')
 
 const NAME = /^[a-z_][a-z0-9_]{0,30}(\.[a-z_][a-z0-9_]{0,30})?$/
 
-/** Checked, because it becomes part of statements. */
+/** The name is checked, because it becomes part of statements. */
 export function tableArg(table: unknown): string {
   if (table === undefined) return 'latchkey_locks'
   if (typeof table === 'string' && NAME.test(table)) return table

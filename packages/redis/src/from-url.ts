@@ -1,4 +1,4 @@
-// Driver: locks by address: the clients are made here, and end with the locks.
+// Driver: opens locks by address. The clients are made here, and end with the locks.
 
 import type { EngineLocks } from '@latchkey/lock'
 import { makeQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
@@ -8,7 +8,7 @@ import type { RedisClient } from './redis-types.js'
 type Either = 'bytes' | 'string'
 const QUORUM = 'redis+quorum://'
 
-/** What `locks('redis://...')` and `locks('redis+quorum://host,host,host')` of @latchkey/locks call. */
+/** Used by `locks('redis://...')` and `locks('redis+quorum://host,host,host')` of @latchkey/locks. */
 export async function locksFromUrl(
   url: string,
   options: Omit<RedisOptions<Either>, 'client'> & Omit<RedisQuorumOptions<Either>, 'clients'> = {},
@@ -40,7 +40,7 @@ async function clientsTo(addresses: readonly string[]): Promise<RedisClient[]> {
     const { Redis } = (await import('ioredis')) as unknown as {
       Redis: new (url: string, options: object) => RedisClient
     }
-    // These never connect: the locks open connections of their own with their options.
+    // These clients never connect: the locks open connections of their own with the clients' options.
     return addresses.map((address) => new Redis(address, { lazyConnect: true }))
   } catch (cause) {
     if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause

@@ -1,14 +1,17 @@
-// Driver: the lock engine on several masters that know nothing of each other, by Redlock's algorithm: a hold is
-// what a majority of them has granted, for as long as the first of those grants lasts.
+// Driver: the lock engine on several masters that know nothing of each other, by the Redlock algorithm. A
+// hold is what a majority of them has granted, for as long as the first of those grants lasts.
 //
 // Laws:
-// - A hold's time counts from before its first request was sent, less what clocks may drift; a majority that came
-//   together later than that is given back. Without this: two of three masters let go of it before its holder knows.
-// - Who gets no majority gives back what it got, at once. Without this: three callers that have one master each
-//   keep each other out for a whole lease. They ask again after times of chance, so that they do not meet again.
-// - A hold is prolonged only where its own id has it. A master that has lost it is not given it again: it may have
-//   voted for another in between.
-// - The count of acquires is this process's own: an acquire that a master has missed must not free its vote early.
+// - A hold's time counts from before its first request was sent, less the possible drift of clocks. A
+//   majority that is reached later than that is given back. Without this law: two of three masters end the
+//   hold before its holder knows.
+// - A caller without a majority gives back its votes at once. Without this law: three callers that have one
+//   master each keep each other out for a whole lease. They ask again after random times, so that they do not
+//   collide again.
+// - A hold is prolonged only at masters where its own id has it. A master that has lost it is not given it
+//   again, because it may have voted for another caller in between.
+// - This process counts its acquires itself, because an acquire that a master has missed must not free
+//   its vote early.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type {
@@ -22,9 +25,9 @@ import type {
   OwnTime,
 } from '@latchkey/lock'
 import type { LockInfoResult } from '@latchkey/protocol'
-import { type Attempt, Attempts, nameOf } from './attempts.js'
-import type { Master } from './master.js'
-import { type Votes, vote } from './votes.js'
+import { type Attempt, Attempts, nameOf } from './takes-under-way.js'
+import type { Master } from './quorum-master.js'
+import { type Votes, vote } from './count-votes.js'
 
 const CAPABILITIES: Capabilities = {
   fencing: 'none',
@@ -33,22 +36,22 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** In ms: who was refused asks again after a time of chance between these. */
+/** In ms. A caller that was refused asks again after a random time between these two. */
 const LEAST_PAUSE = 50
 const MOST_PAUSE = 250
 const MOST_TOKEN = 2 ** 48
 
 interface OwnHold extends EngineHold {
-  /** What the masters know it by (Attempts). */
+  /** The name under which the masters know it (Attempts). */
   readonly vote: string
 }
 
 export interface QuorumTerms {
   readonly masters: readonly Master[]
   readonly time: OwnTime
-  /** How much of a lease its holder may believe in, of 1: clocks drift. */
+  /** Which part of a lease its holder may believe in, because clocks drift. */
   readonly part: number
-  /** What seeds the chance. */
+  /** The seed of the random times. */
   readonly seed: string
 }
 
@@ -59,11 +62,11 @@ export class QuorumEngine implements LockEngine {
   readonly #part: number
   readonly #random: Random
   readonly #end: () => void
-  /** What this client holds, by lock and id. */
+  /** The holds of this client, by lock and id. */
   readonly #holds = new Map<string, OwnHold>()
   readonly #attempts = new Attempts()
 
-  /** `end`: ends the connections. */
+  /** `end` ends the connections. */
   constructor({ masters, time, part, seed }: QuorumTerms, end: () => void) {
     this.#masters = masters
     this.#time = time
@@ -100,7 +103,7 @@ export class QuorumEngine implements LockEngine {
       this.#holds.set(nameOf(key, id), hold)
       return { now, code: codeOf(votes, old), hold, queued: false }
     }
-    // A hold that this caller has had before this take goes on: its votes are not given back.
+    // If this caller had a hold before this take, that hold continues, and its votes are not given back.
     if (had === undefined) this.#giveBack(key, attempt)
     if (now > before) return { now, code: 'LATE', hold: undefined, queued: false }
     if (votes.answers.length < votes.quorum) throw votes.failure()
@@ -146,7 +149,7 @@ export class QuorumEngine implements LockEngine {
     )
     if (votes.answers.length < votes.quorum) throw votes.failure()
     this.#lose(key, id)
-    // The masters let go of it after this time, and before their answers.
+    // The masters end the hold after this time, which is before their answers arrived.
     const now = begun
     if (own !== undefined && now <= own.deadline && votes.has(wasOwn))
       return { now, code: 'RELEASED', hold: own }
@@ -232,12 +235,12 @@ export class QuorumEngine implements LockEngine {
     return hold !== undefined && now <= hold.deadline ? hold : undefined
   }
 
-  /** An id without a hold is known to no master, and asked for by itself. */
+  /** Returns the name at the masters. An id without a hold is known to no master, and is used itself. */
   #voteOf(key: Uint8Array, id: string): string {
     return this.#holds.get(nameOf(key, id))?.vote ?? id
   }
 
-  /** What masters have prolonged of a hold that is over for its holder is given back. */
+  /** Gives back what masters have prolonged of a hold that is over for its holder. */
   #abandon(key: Uint8Array, id: string): undefined {
     const vote = this.#holds.get(nameOf(key, id))?.vote
     if (vote !== undefined) this.#takeBack(key, vote)
@@ -258,7 +261,10 @@ export class QuorumEngine implements LockEngine {
       master.call((calls) => calls.cancel([{ key, id: vote }])).catch(() => {})
   }
 
-  /** Each take looks at the hold that was not looked at for the longest time: none stays for ever. */
+  /**
+   * Each take examines the hold that was not examined for the longest time, so that no unused hold
+   * stays for ever.
+   */
   #forgetOldest(now: number): void {
     const [oldest] = this.#holds
     if (oldest === undefined) return
@@ -269,7 +275,9 @@ export class QuorumEngine implements LockEngine {
 }
 
 const isGrant = ({ code }: TakeAnswer): boolean => code !== 'HELD' && code !== 'LATE'
-/** A release that was begun in time may reach a master when its lease is over there. */
+/**
+ * True also for EXPIRED: a release that was begun in time may reach a master when its lease is over there.
+ */
 const wasOwn = ({ code }: ReleaseAnswer): boolean => code === 'RELEASED' || code === 'EXPIRED'
 
 function codeOf(votes: Votes<TakeAnswer>, old: EngineHold | undefined): TakeAnswer['code'] {
@@ -277,7 +285,7 @@ function codeOf(votes: Votes<TakeAnswer>, old: EngineHold | undefined): TakeAnsw
   return votes.answers.some(({ code }) => code === 'NEW_ACQUIRE') ? 'NEW_ACQUIRE' : 'FIRST_TIME'
 }
 
-/** The hold of another that most masters name, with its end on the own clock. */
+/** Returns the hold of another caller that most masters name, with its end on the own clock. */
 function otherHold(
   votes: Votes<{ readonly now: number; readonly hold: EngineHold | undefined }>,
   now: number,
@@ -294,7 +302,7 @@ function otherHold(
   return [...named.values()].sort((a, b) => b.votes - a.votes)[0]?.hold
 }
 
-/** Of each lock what a majority tells, for as long as a majority does. */
+/** Returns for each lock what a majority reports, for as long as a majority does. */
 function majorityRows(
   votes: Votes<{ readonly now: number; readonly rows: readonly LockInfoResult[] }>,
 ): LockInfoResult[] {

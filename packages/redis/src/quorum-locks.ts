@@ -11,13 +11,13 @@ import {
   OwnTime,
 } from '@latchkey/lock'
 import { knownNames, refuseUnknown } from '@latchkey/protocol'
-import { RedisConnection } from './connection.js'
-import { Master } from './master.js'
+import { RedisConnection } from './redis-connection.js'
+import { Master } from './quorum-master.js'
 import { QuorumEngine } from './quorum-engine.js'
 import { RedisCalls } from './redis-calls.js'
 import { clientArg, prefixArg } from './redis-locks.js'
 import type { RedisClient } from './redis-types.js'
-import { type Scripts, scriptsOf } from './scripts.js'
+import { type Scripts, scriptsOf } from './lua-scripts.js'
 
 export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**
@@ -33,8 +33,10 @@ const OPTIONS = knownNames(...ENGINE_OPTIONS, 'clients', 'prefix')
 const MOST_MASTERS = 9
 
 /**
- * Locks by Redlock's algorithm on several independent masters. It has NO fencing: a holder that is paused between
- * "I have it" and "I write" writes beside the next one, and nothing can refuse it. For work that may rarely be done
+ * Locks by Redlock's algorithm on several independent masters. It has NO fencing: a holder that is
+ * paused between
+ * "I have it" and "I write" writes beside the next one, and nothing can refuse it. For work that may
+ * rarely be done
  * twice; where it must not be, use an engine whose `capabilities.fencing` is 'enforced'.
  */
 export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
@@ -43,7 +45,7 @@ export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return makeQuorumLocks(options, () => {})
 }
 
-/** `end`: what else ends with the locks. */
+/** `end` ends everything else that belongs to the locks. */
 export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,
   end: () => void,
@@ -61,7 +63,7 @@ export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return engineLocks<S>(engine, rest)
 }
 
-/** The engine itself. `scripts`: of each master, where a test sets its clock. */
+/** The engine itself. `scripts` has the scripts of each master, for tests that set a master's clock. */
 export function quorumEngine(
   clients: readonly RedisClient[],
   of: {

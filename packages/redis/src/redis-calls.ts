@@ -1,11 +1,11 @@
-// Driver: the calls of a lock engine on one server: one script each.
+// Driver: the calls of a lock engine on one server. Each call is one script.
 
 import { asBuffer, prefixEnd } from '@latchkey/base'
 import type { EngineHold, LockEngine, ReleaseAnswer, TakeAnswer, TakeRequest, Timed } from '@latchkey/lock'
 import { CAPS, type ContextArg, type LockInfoResult } from '@latchkey/protocol'
-import type { RedisConnection } from './connection.js'
+import type { RedisConnection } from './redis-connection.js'
 import type { RedisArg } from './redis-types.js'
-import type { Script, Scripts } from './scripts.js'
+import type { Script, Scripts } from './lua-scripts.js'
 
 type HoldReply =
   | []
@@ -29,7 +29,7 @@ type Call<Name extends keyof LockEngine> = LockEngine[Name] extends (...args: in
   ? (...args: A) => R
   : never
 
-/** What the scripts give. The one server's engine and that of a quorum are made of it. */
+/** Calls the scripts and returns their answers. The engine of one server and that of a quorum both use it. */
 export class RedisCalls {
   readonly #connection: RedisConnection
   readonly #scripts: Scripts
@@ -41,7 +41,7 @@ export class RedisCalls {
     this.#prefix = prefix
   }
 
-  /** `token`: what a new hold gets; undefined: the next one of this server. */
+  /** `token` is the token of a new hold. If it is undefined, the server takes its next one. */
   async take(of: TakeRequest, token?: number): Promise<TakeAnswer> {
     const { key, id, lease, context, queues, patience, before } = of
     const [now, code, queued, again, hold] = await this.#run<TakeReply>(this.#scripts.take, [
@@ -82,7 +82,7 @@ export class RedisCalls {
     return { now, tokens }
   }
 
-  /** `token`: as of take. */
+  /** `token` has the same meaning as for take. */
   async rotate(
     key: Uint8Array,
     id: string,
@@ -135,7 +135,7 @@ function infoOf(row: RowReply, queue: boolean): LockInfoResult {
   return [key, String(id), contextOf(kind, context), token, acquires, remaining, waiters, held, shown, 0]
 }
 
-/** Kind 0: none; 1: bytes; 2: text. */
+/** The kinds of a context: 0 none, 1 bytes, 2 text. */
 const contextArgs = (context: ContextArg): [RedisArg, RedisArg] =>
   context === null ? ['0', ''] : typeof context === 'string' ? ['2', context] : ['1', asBuffer(context)]
 

@@ -2,10 +2,10 @@
 
 import type { Capabilities, LockEngine, TakeRequest } from '@latchkey/lock'
 import { refusedByServer } from '@latchkey/lock'
-import type { RedisConnection } from './connection.js'
+import type { RedisConnection } from './redis-connection.js'
 import { RedisCalls } from './redis-calls.js'
-import type { Scripts } from './scripts.js'
-import type { Subscription } from './subscription.js'
+import type { Scripts } from './lua-scripts.js'
+import type { Subscription } from './push-subscription.js'
 
 export interface RedisTerms {
   readonly prefix: string
@@ -20,7 +20,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   readonly #end: () => void
   #checked: Promise<void> | undefined
 
-  /** `end`: what is to be ended with the engine. */
+  /** `end` ends everything that belongs to the engine. */
   constructor(
     connection: RedisConnection,
     subscription: Subscription,
@@ -37,7 +37,8 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   override async take(request: TakeRequest): ReturnType<RedisCalls['take']> {
     if (this.capabilities.survives === 'restart') await this.#durable()
     const answer = await super.take(request)
-    // A push between the answer and the subscription is made up for when that is there (Subscription).
+    // A push between the answer and the subscription may be missed. The waiters are woken when the
+    // subscription exists (Subscription).
     if (answer.queued) this.#subscription.begin()
     return answer
   }
@@ -52,7 +53,9 @@ export class RedisEngine extends RedisCalls implements LockEngine {
     this.#end()
   }
 
-  /** A server that does not write each hold to its disk loses it when it starts again. */
+  /**
+   * Checks that the server writes each hold to its disk. Otherwise it loses the hold when it starts again.
+   */
   #durable(): Promise<void> {
     this.#checked ??= this.#checkDurable().catch((error: unknown) => {
       this.#checked = undefined
@@ -63,7 +66,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
 
   async #checkDurable(): Promise<void> {
     const reply = await this.#connection.call('CONFIG', ['GET', 'append*']).catch((error: unknown) => {
-      // Many services do not let CONFIG be read: the caller's word then counts.
+      // Many services do not let CONFIG be read. Then the caller's option is believed.
       if ((error as { code?: unknown }).code === 'ERR_FORBIDDEN') return undefined
       throw error
     })
@@ -81,7 +84,9 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   }
 }
 
-/** A map is a list of names and values, or an object, by the version of the protocol. */
+/**
+ * Reads a map, which is a list of names and values or an object, depending on the version of the protocol.
+ */
 function pairs(reply: unknown): [string, string][] {
   if (Array.isArray(reply))
     return reply.flatMap((name: unknown, i) => (i % 2 === 0 ? [[String(name), String(reply[i + 1])]] : []))

@@ -1,12 +1,12 @@
-// Rule: what an error of ioredis or of Redis says about the fate of its script.
+// Rule: whether a script that failed with an error of ioredis or of Redis may have been applied.
 
 import { mayHaveArrived, notReached, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
-/** The first word of the error that `take` answers when the queue is full. */
+/** The first word of the error with which `take` answers if the queue is full. */
 export const FULL_QUEUE = 'LKFULL'
 
-/** First words of answers after which the same script may succeed, and before which it has changed nothing. */
+/** First words of errors after which the same script may succeed, and which mean that nothing was changed. */
 const AWAY = new Set([
   'LOADING',
   'READONLY',
@@ -18,7 +18,7 @@ const AWAY = new Set([
   'TRYAGAIN',
   'CLUSTERDOWN',
 ])
-/** Of ioredis, where it has written nothing. */
+/** Errors of ioredis that mean that nothing was sent. */
 const UNSENT = /Stream isn't writeable|Connection in subscriber mode/
 const WORD = /^(?:ERR |@?\w+: )?([A-Z]{2,})\b/
 

@@ -4,11 +4,11 @@ import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
 import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
 import { knownNames, refuseUnknown, show } from '@latchkey/protocol'
-import { RedisConnection } from './connection.js'
+import { RedisConnection } from './redis-connection.js'
 import { RedisEngine } from './redis-engine.js'
 import type { RedisClient } from './redis-types.js'
-import { scriptsOf } from './scripts.js'
-import { Subscription } from './subscription.js'
+import { scriptsOf } from './lua-scripts.js'
+import { Subscription } from './push-subscription.js'
 
 export interface RedisOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**
@@ -32,7 +32,7 @@ export function redisLocks<S extends 'bytes' | 'string' = 'bytes'>(options: Redi
   return makeLocks(options, () => {})
 }
 
-/** `end`: what else ends with the locks. */
+/** `end` ends everything else that belongs to the locks. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisOptions<S>,
   end: () => void,
@@ -58,7 +58,10 @@ export function clientArg(client: unknown, name: string): void {
     )
 }
 
-/** The connections of the locks have no keyPrefix of their own, because the scripts make names of keys. */
+/**
+ * Checks the prefix. The connections of the locks must have no keyPrefix of their own, because the scripts
+ * make names of keys.
+ */
 export function prefixArg(client: RedisClient, prefix: unknown = 'latchkey:'): string {
   if (typeof prefix !== 'string' || prefix === '' || prefix.length > 200)
     throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)

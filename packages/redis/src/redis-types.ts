@@ -1,4 +1,4 @@
-// Types: the part of `ioredis` that is used, so that neither its types nor one version of it is needed.
+// Types: the part of `ioredis` that is used here, so that neither its types nor one version of it is needed.
 
 export type RedisArg = string | Buffer | number
 

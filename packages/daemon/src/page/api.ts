@@ -1,10 +1,12 @@
-// Driver: owns the token of the person and every request to the member that serves this page.
+// Driver: owns the token of the person who uses the page, and every request to the member that
+// serves the page.
 //
-// Law: the token is kept for this tab and sent to this member only: in a header, never in an address.
+// Law: the token is kept for this browser tab and sent to this member only, in a header and never
+// in an address.
 
 import { after, now } from './timers.js'
 
-/** Why the member did not do it. Status 0: the member did not answer. */
+/** The reason why the member refused a request. Status 0 means that the member did not answer. */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string
@@ -20,7 +22,7 @@ const KEPT = 'latchkey.token'
 
 export class Api {
   #token = sessionStorage.getItem(KEPT) ?? ''
-  /** Called with whether the member answers, when that changes. */
+  /** Called when the member begins or stops to answer. */
   onReach: (answers: boolean) => void = () => {}
   #answers = true
 
@@ -78,18 +80,18 @@ export class Api {
   }
 }
 
-/** A call waits for a new leader, and says then why not. */
+/** In ms, how long a call waits for a new leader before it fails with the reason. */
 const PATIENCE_MS = 15_000
 
 export interface StreamPorts {
   event(data: Record<string, unknown>): void
-  /** The watch is on: at its begin, and each time after it was cut. */
+  /** The watch has begun, or has begun again after it was cut. */
   opened?(again: boolean): void
-  /** The member refuses the watch, and asking again does not help. */
+  /** The member refuses the watch, and asking again would not help. */
   refused(why: Refusal): void
 }
 
-/** Twice the member's heartbeat, and a little. */
+/** In ms. Twice the member's heartbeat, and a little more. */
 const SILENCE_MS = 25_000
 const FIRST_PAUSE_MS = 300
 const MOST_PAUSE_MS = 3_000
@@ -98,8 +100,9 @@ const MOST_PAUSE_MS = 3_000
  * Server-sent events with the token in a header, which EventSource cannot send.
  *
  * Laws
- * - A stream that was cut is opened again, behind the last revision that was heard.
- * - A stream that is silent for longer than two heartbeats is cut: a member that was unplugged says nothing.
+ * - A stream that was cut is opened again, after the last revision that was received.
+ * - A stream that is silent for longer than two heartbeats is cut, because a member that was unplugged
+ *   sends nothing.
  */
 export class Stream {
   readonly #api: Api
@@ -133,7 +136,7 @@ export class Stream {
   }
 
   #mayPass({ status }: Refusal): boolean {
-    // The history behind that revision is gone: the watch begins anew.
+    // The history after that revision is gone, so the watch begins again.
     if (status === 410) this.#id = undefined
     return status === 0 || status === 410 || status === 429 || status >= 500
   }
@@ -175,7 +178,7 @@ export class Stream {
     }
   }
 
-  /** What is left: the begin of an event. */
+  /** Handles the events in the text. Returns the rest, which is the beginning of an event. */
   #events(text: string): string {
     const parts = text.split('\n\n')
     for (const part of parts.slice(0, -1)) this.#event(part)
@@ -202,7 +205,7 @@ export class Stream {
   }
 }
 
-/** When something was told, to count on from there. */
+/** Adds the time of the answer, from which durations are counted on. */
 export const stamped = <T extends object>(answer: T): T & { readonly at: number } => ({
   ...answer,
   at: now(),

@@ -1,4 +1,4 @@
-// Driver: the changes of keys as they happen.
+// Driver: the view that shows the changes of keys as they happen.
 
 import { Stream } from './api.js'
 import type { Console, View } from './console.js'
@@ -17,9 +17,9 @@ interface Change extends SentKey {
   readonly time: string
 }
 
-/** Older ones leave the page. */
+/** How many changes are shown. Older ones are removed from the page. */
 const ROWS = 200
-/** However many come, the page is drawn so often. */
+/** In ms, the least time between two drawings, however many changes come. */
 const DRAW_MS = 250
 const TYPING_MS = 250
 

@@ -1,8 +1,8 @@
-// Types: what the views of the page share.
+// Types: what the views of the page have in common.
 
 import type { Api } from './api.js'
 import type { LockHistory } from './lock-history.js'
-import type { Person } from './person.js'
+import type { Person } from './signed-in-person.js'
 
 export interface Member {
   readonly id: string
@@ -32,11 +32,11 @@ export interface Console {
   readonly api: Api
   readonly person: Person
   readonly history: LockHistory
-  /** Says something in the line that a screen reader reads at once. */
+  /** Writes into the line that a screen reader reads at once. */
   say(text: string): void
 }
 
-/** One view, for as long as it is shown. */
+/** One view, from when it is shown until another one is. */
 export interface View {
   readonly title: string
   readonly root: HTMLElement

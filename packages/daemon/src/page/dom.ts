@@ -1,8 +1,8 @@
 // Rule: builds the elements of the page.
 //
-// Law: what comes from the store becomes text, never markup: there is no innerHTML here, and a link leads only
-// inside the page or to http(s). Without this law: whoever may write one key runs a program in the browser of
-// whoever looks at it.
+// Law: what comes from the store becomes text and never markup. No innerHTML is used, and a link leads only
+// inside the page or to http(s). Without this law: a writer of one key runs a program in the browser of a
+// person who looks at the key.
 
 export type Child = Node | string | undefined | false
 
@@ -42,7 +42,7 @@ export function button(label: string, run: () => void, kind = ''): HTMLButtonEle
   return made
 }
 
-/** A text that is written only where it is another one: a screen reader hears no news that is none. */
+/** Writes a text only if it has changed, so that a screen reader does not read it again. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }

@@ -1,4 +1,4 @@
-// Rule: rates and quantiles from two readings of a member's figures.
+// Rule: computes rates and quantiles from two readings of a member's metrics.
 
 export interface Sample {
   readonly name: string
@@ -6,7 +6,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** The figures of one moment, as /metrics writes them. */
+/** The metrics of one moment, parsed from the text of /metrics. */
 export class Figures {
   readonly at: number
   readonly #samples: ReadonlyMap<string, readonly Sample[]>
@@ -46,14 +46,17 @@ function* samplesOf(text: string): Generator<Sample> {
   }
 }
 
-/** How much a counter grew each second. A member that started again counts from nothing. */
+/** How much a counter has grown each second. The counters of a member that has started again begin at 0. */
 export function rate(before: Figures | undefined, after: Figures, name: string): number | undefined {
   if (before === undefined || after.at <= before.at) return undefined
   const grown = after.sum(name) - before.sum(name)
   return grown < 0 ? undefined : (grown * 1000) / (after.at - before.at)
 }
 
-/** The duration that this part of the calls between two readings stays below; undefined: there was none. */
+/**
+ * Returns the duration below which this part of the calls between two readings stayed. Undefined if
+ * there was no call.
+ */
 export function quantile(
   before: Figures | undefined,
   after: Figures,

@@ -1,9 +1,9 @@
-// Driver: keys by prefix with their values. The list follows the member's watch.
+// Driver: the view of keys by prefix, with their values. The list follows the member's watch.
 
 import { Stream } from './api.js'
 import type { Console, View } from './console.js'
 import { button, el, field, setText } from './dom.js'
-import { whyOf } from './question.js'
+import { whyOf } from './confirm-dialog.js'
 import { Table } from './table.js'
 import { encodedKey, type SentKey, shownKey, whole } from './texts.js'
 import { after, Refresher } from './timers.js'
@@ -21,7 +21,7 @@ interface Page {
 }
 
 const ROWS = 50
-/** Somebody still types. */
+/** In ms, how long to wait until the person has finished typing. */
 const TYPING_MS = 250
 
 export class KeyList implements View {
@@ -77,7 +77,7 @@ export class KeyList implements View {
     this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
       event: () => this.#reader.soon(),
       opened: () => this.#reader.soon(),
-      // The list is refused for the same reason, and says so.
+      // The list is refused for the same reason, and shows it.
       refused: () => {},
     })
   }

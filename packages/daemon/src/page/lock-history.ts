@@ -1,13 +1,16 @@
-// Driver: what happened to locks: what the member remembers of the time before, and each change since this page
-// was opened, which stays here also when the member has forgotten it.
+// Driver: collects what happened to locks: what the member remembers of the time before, and each change
+// since this page was opened. The page keeps a change even when the member has forgotten it.
 
 import { type Api, type Refusal, Stream } from './api.js'
-import type { Person } from './person.js'
+import type { Person } from './signed-in-person.js'
 import { encodedKey, type SentKey } from './texts.js'
 import { now, timeOfDay } from './timers.js'
 
 export interface LockEvent {
-  /** Names the row: above 0 where it was heard, below where it was remembered. */
+  /**
+   * The number of the row. It is above 0 if the page received the change, and below 0 if the member
+   * remembered it.
+   */
   readonly number: number
   readonly lock: string
   readonly type: string
@@ -16,7 +19,7 @@ export interface LockEvent {
   readonly contextBase64?: string
   readonly fencingToken: number
   readonly time: string
-  /** By the clock of the page. */
+  /** The time by the clock of the page. */
   readonly when: number
 }
 
@@ -27,7 +30,7 @@ interface Remembered {
   })[]
 }
 
-/** Older ones are forgotten. */
+/** How many changes are kept. Older ones are forgotten. */
 const MOST_EVENTS = 2000
 const MOST_READ = 100
 
@@ -37,7 +40,10 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
   when: now() - ago,
 })
 
-/** The earlier of `events`: the last ones of each kind are those that were heard. */
+/**
+ * Returns those of `events` that came before the received ones. The last events of each kind are those that
+ * were received.
+ */
 export function unheard(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()
   for (const event of heard) left.set(nameOf(event), (left.get(nameOf(event)) ?? 0) + 1)
@@ -57,7 +63,7 @@ export class LockHistory {
   readonly #streams: Stream[]
   #events: LockEvent[] = []
   #count = 0
-  /** Why nothing is heard. */
+  /** Why no change is received. */
   refusal: Refusal | undefined
 
   constructor(api: Api, person: Person) {
@@ -76,12 +82,12 @@ export class LockHistory {
     )
   }
 
-  /** The newest first. */
+  /** Returns the changes of a lock, the newest first. */
   of(lock: string): readonly LockEvent[] {
     return this.#events.filter((event) => event.lock === lock).toReversed()
   }
 
-  /** `heard` gets the lock; '': any of them may have changed. Returns what ends it. */
+  /** `heard` gets the lock, or '' if any lock may have changed. The returned function ends the calls. */
   listen(heard: (lock: string) => void): () => void {
     this.#listeners.add(heard)
     return () => this.#listeners.delete(heard)
@@ -100,7 +106,9 @@ export class LockHistory {
     this.#tell(lock)
   }
 
-  /** Of one lock: what the member remembers that was not heard here, and how far back it does. */
+  /**
+   * Reads what the member remembers of one lock that was not received here, and how far back its memory goes.
+   */
   async before(lock: string): Promise<{ readonly events: readonly LockEvent[]; readonly since: number }> {
     const read = `/v1/locks/${lock}:history?limit=${MOST_READ}`
     const { sinceMillis, history } = await this.#api.get<Remembered>(read)

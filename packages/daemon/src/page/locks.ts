@@ -1,8 +1,8 @@
-// Driver: the list of locks that are held, and who waits for them. It follows the member's watch.
+// Driver: the view of the locks that are held and of their waiters. It follows the member's watch.
 
 import { type Console, type View } from './console.js'
 import { button, el, field, setText } from './dom.js'
-import { whyOf } from './question.js'
+import { whyOf } from './confirm-dialog.js'
 import { Table } from './table.js'
 import { duration, encodedKey, type SentKey, shownHolder, shownKey, whole } from './texts.js'
 import { every, now, Refresher } from './timers.js'
@@ -26,7 +26,7 @@ export interface Lock extends SentKey {
   readonly sinceMillis: number
   readonly waiters: number
   readonly queue?: readonly Waiter[]
-  /** When the member told it, by the clock of the page. */
+  /** When the member reported the lock, by the clock of the page. */
   readonly at: number
 }
 
@@ -44,12 +44,12 @@ export async function readLocks({ api }: Console, query: string): Promise<LockPa
 export const leftOf = ({ remainingMillis, at }: Lock): string => duration(remainingMillis - (now() - at))
 export const heldFor = ({ sinceMillis, at }: Lock): string => duration(sinceMillis + now() - at)
 
-/** How many wait, as a sentence. */
+/** Says in a sentence how many callers wait. */
 export const callers = (count: number): string =>
   count === 0 ? 'Nobody waits.' : `${whole(count)} ${count === 1 ? 'caller waits' : 'callers wait'}.`
 
 const ROWS = 100
-/** Renewals are no changes that the watch tells. */
+/** In ms, how often the list is read again, because the watch does not report renewals. */
 const RENEWALS_MS = 5_000
 
 export class LockList implements View {
@@ -94,7 +94,7 @@ export class LockList implements View {
     })
   }
 
-  /** Enter opens the lock of exactly this name. */
+  /** When the person presses Enter, opens the lock of exactly this name. */
   #openExact(): void {
     if (this.#prefix !== '') location.hash = `#/locks/${encodedKey({ key: this.#prefix })}`
   }

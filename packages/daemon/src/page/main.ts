@@ -1,9 +1,10 @@
-// Driver: the page: signs in, shows the view that the address names, and says when the member is gone.
+// Driver: the page as a whole: it signs the person in, shows the view that the address names, and says when
+// the member does not answer.
 
 import { Api, Refusal } from './api.js'
 import { Changes } from './changes.js'
 import type { Console, Status, View } from './console.js'
-import { may, type Person, type Right } from './person.js'
+import { may, type Person, type Right } from './signed-in-person.js'
 import { button, el, field, setText } from './dom.js'
 import { KeyList } from './keys.js'
 import { LockHistory } from './lock-history.js'
@@ -11,7 +12,7 @@ import { LockList } from './locks.js'
 import { OneKey } from './one-key.js'
 import { OneLock } from './one-lock.js'
 import { Overview, pageOf } from './overview.js'
-import { whyOf } from './question.js'
+import { whyOf } from './confirm-dialog.js'
 import { Sessions } from './sessions.js'
 import { decodedKey, encodedBytes } from './texts.js'
 import { after } from './timers.js'
@@ -112,7 +113,10 @@ function enter(who: Person): void {
   go(false)
 }
 
-/** Asked while the member answers: when it is gone it cannot say who else there is. */
+/**
+ * Asks for the other members while this member answers. When it no longer answers, it cannot say
+ * which others exist.
+ */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return
   const { id, members, leader } = await api.get<Status>('/status').catch(() => NOTHING)

@@ -1,4 +1,4 @@
-// Rule: reads MessagePack for the eye of a person. Hostile bytes give undefined, never an error.
+// Rule: decodes MessagePack so that a person can read it. Hostile bytes give undefined, never an error.
 
 import { textOf } from './texts.js'
 
@@ -6,7 +6,7 @@ import { textOf } from './texts.js'
 const MOST_DEPTH = 64
 const MOST_PARTS = 10_000
 
-/** undefined: it is no MessagePack, or something stands behind it. */
+/** Returns undefined if the bytes are no MessagePack, or if something follows the value. */
 export function readMessagePack(bytes: Uint8Array): { value: unknown } | undefined {
   try {
     const reader = new Reader(bytes)

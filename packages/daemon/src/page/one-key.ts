@@ -1,9 +1,9 @@
-// Driver: one key: its value in the forms that it has, its revisions, and how long it lives.
+// Driver: the view of one key: its value in several forms, its revisions, and how long the key exists.
 
 import { Refusal, Stream } from './api.js'
 import type { Console, View } from './console.js'
 import { button, el, fact, setText } from './dom.js'
-import { whyOf } from './question.js'
+import { whyOf } from './confirm-dialog.js'
 import { duration, shownKey, size, whole } from './texts.js'
 import { every, now, Refresher } from './timers.js'
 import { bestForm, type Form, FORMS, inForm, MOST_SHOWN } from './values.js'

@@ -1,16 +1,16 @@
-// Driver: one lock: who holds it, who waits in which order, and what happened to it.
+// Driver: the view of one lock: its holders, its waiters in their order, and its history.
 
 import type { Console, View } from './console.js'
-import { may } from './person.js'
+import { may } from './signed-in-person.js'
 import { button, el, fact, setText } from './dom.js'
 import { type LockEvent, pastEvent, unheard } from './lock-history.js'
 import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks.js'
-import { ask, whyOf } from './question.js'
+import { ask, whyOf } from './confirm-dialog.js'
 import { Table } from './table.js'
 import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './texts.js'
 import { every, now, Refresher, timeOfDay } from './timers.js'
 
-/** Renewals are no changes that the watch tells. */
+/** In ms, how often the lock is read again, because the watch does not report renewals. */
 const RENEWALS_MS = 2_000
 
 interface Place extends Waiter {
@@ -69,7 +69,7 @@ export class OneLock implements View {
     this.#ends = [
       this.#console.history.listen((lock) => {
         if (lock !== '' && lock !== this.#lock) return
-        // A stream that was cut may have missed some.
+        // A stream that was cut may have missed some changes.
         if (lock === '') this.#isBeforeRead = false
         this.#showHistory()
         reader.soon()
@@ -91,7 +91,7 @@ export class OneLock implements View {
   #showHistory(): void {
     const heard = this.#console.history.of(this.#lock)
     const told = [...heard, ...this.#before]
-    // The member tells of each hold and waiter since when they are there, also if it remembers no change.
+    // For each hold and waiter the member says since when it exists, even if it remembers no change.
     const all = [...told, ...unheard(this.#held.flatMap(beginsOf), told)].toSorted((a, b) => b.when - a.when)
     this.#events.show(all.slice(0, MOST_EVENTS))
     const { refusal } = this.#console.history
@@ -100,7 +100,8 @@ export class OneLock implements View {
 
   async #read(): Promise<void> {
     try {
-      // A lock's own name is the first one that begins with it, and its holders are never cut in two.
+      // Of the names that begin with a lock's name, the name itself is the first, and its holders are
+      // all on one page.
       const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
       if (!this.#isBeforeRead) await this.#readBefore()
       this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
@@ -139,7 +140,7 @@ export class OneLock implements View {
     this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
   }
 
-  /** Only when the holders are others, so that a button that has the focus keeps it. */
+  /** Builds the elements only if the holders have changed, so that a button that has the focus keeps it. */
   #build(): void {
     this.#ticks = []
     this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))
@@ -209,7 +210,7 @@ function wholeRow(shown: HTMLElement): HTMLElement {
 
 const MOST_EVENTS = 100
 
-/** What the list of locks tells of the past: when the hold began, and since when each waits. */
+/** What the list of locks says about the past: when the hold began, and since when each waiter waits. */
 function beginsOf(lock: Lock): LockEvent[] {
   const { id, context, contextBase64, fencingToken, sinceMillis, queue = [], at } = lock
   const whose = (who: Pick<Lock, 'context' | 'contextBase64'>) => ({

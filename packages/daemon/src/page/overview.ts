@@ -1,10 +1,10 @@
 // Driver: the view of the cluster: who leads, the members, and how fast this member answers.
 
 import type { Console, Member, Status, View } from './console.js'
-import { may } from './person.js'
+import { may } from './signed-in-person.js'
 import { drawing, el, fact, setText } from './dom.js'
 import { Figures, quantile, rate } from './figures.js'
-import { ask, whyOf } from './question.js'
+import { ask, whyOf } from './confirm-dialog.js'
 import { Table } from './table.js'
 import { duration, latency, size, whole } from './texts.js'
 import { after, every, now, Refresher } from './timers.js'
@@ -114,7 +114,7 @@ export class Overview implements View {
     void figures.now()
     this.#ends = [
       every(STATUS_MS, () => status.soon()),
-      // A rate needs two readings: the second one comes soon.
+      // A rate needs two readings, so the second one comes soon.
       after(1_200, () => figures.soon()),
       every(FIGURES_MS, () => figures.soon()),
       () => status.stop(),
@@ -166,7 +166,7 @@ export class Overview implements View {
     try {
       text = await (await this.#console.api.response('/metrics')).text()
     } catch {
-      // The status, which is asked more often, says why.
+      // The status is asked more often, and says why.
       return
     }
     const figures = new Figures(text, now())
@@ -247,5 +247,5 @@ const LATENCIES = [
   ['Log syncs take (99 %)', 'latchkey_log_sync_duration_seconds', {}],
 ] as const
 
-/** The page of a member has the address of its port. */
+/** Returns the address of a member's page, which is the address of its port. */
 export const pageOf = (url: string): string => `${url.replace(/^ws/, 'http')}/`

@@ -1,8 +1,8 @@
-// Driver: the sessions of all stores, for who has the admin right.
+// Driver: the view of the sessions of all stores, for a person with the admin right.
 
 import type { Console, View } from './console.js'
 import { el, setText } from './dom.js'
-import { ask, whyOf } from './question.js'
+import { ask, whyOf } from './confirm-dialog.js'
 import { Table } from './table.js'
 import { duration, visible, whole } from './texts.js'
 import { every, now, Refresher } from './timers.js'
@@ -18,7 +18,7 @@ interface Session {
 }
 
 const READ_MS = 3_000
-/** There may be ten thousand. Those that hold or wait come first. */
+/** How many sessions are shown, because ten thousand may exist. Those with holds or waits come first. */
 const ROWS = 200
 
 export class Sessions implements View {

@@ -1,20 +1,20 @@
-// Rule: a table whose rows are known by a key.
+// Rule: a table whose rows are identified by a key.
 //
-// Law: a row that stays keeps its elements, and only texts that changed are written. Without this law: the
-// focus of somebody who uses the keyboard is lost each second, and a screen reader reads the table again.
+// Law: a row that stays keeps its elements, and only texts that have changed are written. Without this law: a
+// person who uses the keyboard loses the focus each second, and a screen reader reads the table again.
 
 import { type Child, el, setText } from './dom.js'
 
 export interface Column<Row> {
   readonly head: string
-  /** How wide it is, and how it is aligned: a class of the style sheet. */
+  /** How wide the column is and how it is aligned: a class of the style sheet. */
   readonly kind?: string
   text(row: Row): string
-  /** The text is a link to there. */
+  /** If given, the text is a link to the returned address. */
   link?(row: Row): string
-  /** A mark beside the text. */
+  /** If given, a mark beside the text. */
   mark?(row: Row): string | undefined
-  /** The text is a button that does this. */
+  /** If given, the text is a button that calls this. */
   press?(row: Row): void
 }
 
@@ -74,7 +74,7 @@ export class Table<Row> {
     this.#empty.hidden = next.size > 0
   }
 
-  /** The same rows, written again: durations pass. */
+  /** Writes the same rows again, because the durations in them grow. */
   tick(): void {
     for (const shown of this.#rows.values()) this.#write(shown)
   }

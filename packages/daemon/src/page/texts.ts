@@ -1,6 +1,6 @@
 // Rule: how the page writes keys, values, durations and numbers.
 
-/** A key or a name as the member sends it: text, or base64 where it is none. */
+/** A key or a name as the member sends it: text, or base64 if it is no text. */
 export interface SentKey {
   readonly key?: string
   readonly keyBase64?: string
@@ -9,8 +9,8 @@ export interface SentKey {
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Law: what is not seen is written out. Without this law: two keys that differ by a character without width
- * look the same, and one that turns the direction of writing shows another name than it has.
+ * Makes invisible characters visible. Without this: two keys that differ by a character without width look
+ * the same, and a character that changes the direction of writing makes a key look like another one.
  */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (unit) => `\\u${(unit.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
@@ -21,7 +21,9 @@ export const bytesOf = (base64: string): Uint8Array =>
 export const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** A key percent-encoded, byte by byte: it names the key in addresses of the page and of the member. */
+/**
+ * Returns a key percent-encoded, byte by byte. It names the key in addresses of the page and of the member.
+ */
 export function encodedKey({ key, keyBase64 }: SentKey): string {
   return encodedBytes(keyBase64 === undefined ? new TextEncoder().encode(key ?? '') : bytesOf(keyBase64))
 }
@@ -36,7 +38,7 @@ const PLAIN: Readonly<Record<number, string>> = Object.fromEntries(
     .map((unit) => [unit.charCodeAt(0), unit]),
 )
 
-/** The bytes of an encoded key; an address that somebody typed may have anything in it. */
+/** Returns the bytes of an encoded key. An address that a person has typed may contain anything. */
 export function decodedKey(encoded: string): Uint8Array {
   const bytes: number[] = []
   for (let at = 0; at < encoded.length; at += 1) {
@@ -52,7 +54,7 @@ export function decodedKey(encoded: string): Uint8Array {
 
 export const shownKey = (encoded: string): string => shownBytes(decodedKey(encoded))
 
-/** As text where it is UTF-8. */
+/** Shows bytes as text if they are UTF-8. */
 export function shownBytes(bytes: Uint8Array): string {
   const text = textOf(bytes)
   return text === undefined ? `0x${hexOf(bytes)}` : visible(text)
@@ -66,7 +68,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What a holder says of itself, or else its id. */
+/** Shows the context of a holder, or else its id. */
 export function shownHolder(row: { id: string; context?: string; contextBase64?: string }): string {
   if (row.context !== undefined && row.context !== '') return visible(row.context)
   if (row.contextBase64 !== undefined) return shownBytes(bytesOf(row.contextBase64))
@@ -85,7 +87,7 @@ export function duration(millis: number): string {
 const NUMBERS = new Intl.NumberFormat('en')
 export const whole = (value: number): string => NUMBERS.format(Math.round(value))
 
-/** A duration in seconds as figures have it, in the unit that fits. */
+/** Shows a duration that is given in seconds in the unit that fits. */
 export function latency(seconds: number | undefined): string {
   if (seconds === undefined) return '–'
   const millis = seconds * 1000

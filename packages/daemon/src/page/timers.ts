@@ -6,7 +6,7 @@ export const now = (): number => performance.now()
 // clock: the time of the day that a person reads beside an event
 export const timeOfDay = (ago = 0): string => new Date(Date.now() - ago).toTimeString().slice(0, 8)
 
-/** The function that ends it. A page that nobody sees does nothing. */
+/** Calls `run` again and again. The returned function ends that. A page that is not visible does nothing. */
 export function every(millis: number, run: () => void): () => void {
   // clock: the browser's
   const timer = setInterval(() => {
@@ -49,7 +49,7 @@ export class Refresher {
     this.#long = long
   }
 
-  /** Soon, and once for all that is asked meanwhile. */
+  /** Runs the read soon, and only once for all calls until then. */
   soon(): void {
     if (this.#stopped || this.#cancel !== undefined) return
     if (this.#running) this.#again = true

@@ -1,4 +1,4 @@
-// Rule: a value in the forms in which a person can read it: text, JSON, MessagePack and hex.
+// Rule: shows a value in the forms in which a person can read it: text, JSON, MessagePack and hex.
 
 import { readMessagePack } from './message-pack.js'
 import { bytesOf, hexOf, textOf, visible } from './texts.js'
@@ -11,13 +11,16 @@ export interface SentValue {
 export type Form = 'text' | 'JSON' | 'MessagePack' | 'hex'
 export const FORMS: readonly Form[] = ['text', 'JSON', 'MessagePack', 'hex']
 
-/** As much as one looks at: more makes the page slow, and the member's own calls give the whole. */
+/**
+ * How many bytes of a value are shown. More would make the page slow, and the member's own calls return
+ * the whole value.
+ */
 export const MOST_SHOWN = 64 * 1024
 
 export const valueBytes = ({ text, base64 }: SentValue): Uint8Array =>
   base64 === undefined ? new TextEncoder().encode(text ?? '') : bytesOf(base64)
 
-/** undefined: the value has not that form. */
+/** Returns undefined if the value does not have that form. */
 export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   if (form === 'hex') return hexLines(bytes)
   if (form === 'text') return textOf(bytes)?.replaceAll('\r\n', '\n').split('\n').map(visible).join('\n')
@@ -28,7 +31,7 @@ export function inForm(bytes: Uint8Array, form: Form): string | undefined {
 /** Tabs and ends of lines. */
 const TEXT: ReadonlySet<number> = new Set([9, 10, 11, 12, 13])
 
-/** The form that says most. A number is JSON too, and MessagePack, but is meant as text. */
+/** Returns the form that says most. A number is also JSON and MessagePack, but is meant as text. */
 export function bestForm(bytes: Uint8Array): Form {
   const json = parsed(textOf(bytes))
   if (json !== undefined && typeof json.value === 'object' && json.value !== null) return 'JSON'
@@ -37,7 +40,7 @@ export function bestForm(bytes: Uint8Array): Form {
   return readMessagePack(bytes) === undefined ? 'hex' : 'MessagePack'
 }
 
-/** One line, for a list. */
+/** Returns one line for a list. */
 export function preview(value: SentValue): string {
   const bytes = valueBytes(value)
   const form = bestForm(bytes)

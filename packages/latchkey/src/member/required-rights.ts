@@ -12,8 +12,7 @@
 //   compareAndPutAll                            | write          | the same; equality only tests a guess
 //   putIfAbsent, getAndPut, increment           | write and read | the same; they answer what was there
 //   deleteRange                                 | write          | its range, and the guard's lock
-//   batch                                       | write          | the keys and ranges of its steps, and
-//   the guard's lock
+//   batch                                       | write          | its keys and ranges, and the guard's lock
 //   batch with an increment                     | write and read | the same
 //   txn                                         | write          | also the keys and locks of its conditions
 //   txn with a get, an increment, or a value    | write and read | the same

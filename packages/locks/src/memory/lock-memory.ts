@@ -1,5 +1,5 @@
-// Driver: owns locks in the memory of one process, for tests and for programs that are alone. It is the
-// shortest engine there is: read it before you write one.
+// Driver: owns locks in the memory of one process, for tests and for programs that run as a single process.
+// It is the shortest engine: read it before you write one.
 
 import { uptime } from 'node:os'
 import { binary, type Clock, compareBytes, startsWith, systemClock } from '@latchkey/base'
@@ -14,7 +14,7 @@ interface Waiter {
   readonly id: string
   readonly context: ContextArg
   readonly since: number
-  /** It has left the queue if it does not ask again until then. */
+  /** A waiter that has not asked again by this time has left the queue. */
   patientUntil: number
 }
 
@@ -25,7 +25,7 @@ interface Lock {
   readonly queue: Waiter[]
 }
 
-/** The locks themselves. Each `memoryLocks({ memory })` of the same memory is one more client of them. */
+/** The locks themselves. Each `memoryLocks({ memory })` with the same memory is one more client of them. */
 export class LockMemory {
   readonly #clock: Clock
   readonly #locks = new Map<string, Lock>()
@@ -37,8 +37,9 @@ export class LockMemory {
   }
 
   /**
-   * Whole milliseconds of a clock that is never set. Above 0: 0 proves nothing. Each call reads it once: with
-   * two readings a hold could be over by the second one, and the next begin by the first.
+   * Whole milliseconds of a clock that is never set. It is above 0, because 0 proves nothing. Each call
+   * reads the clock once. With two readings a hold could be over by the second one, and the next hold
+   * begin by the first.
    */
   get now(): number {
     return Math.floor(this.#clock.now()) + 1
@@ -103,7 +104,7 @@ export class LockMemory {
     return { now, code: 'RELEASED', hold }
   }
 
-  /** The token of the hold that ended; 0: there was none. */
+  /** Returns the token of the hold that has ended, or 0 if there was none. */
   cancel(key: Uint8Array, id: string): number {
     const lock = this.#locks.get(binary(key))
     if (lock === undefined) return 0
@@ -155,7 +156,7 @@ export class LockMemory {
     return rows.sort((a, b) => compareBytes(a[0], b[0]))
   }
 
-  /** The lock without the waiters whose patience is over. */
+  /** Returns the lock without the waiters whose patience is over. */
   #lock(key: Uint8Array, now: number): Lock {
     const name = binary(key)
     const lock = this.#locks.get(name) ?? { key: new Uint8Array(key), hold: undefined, queue: [] }
@@ -184,7 +185,10 @@ export class LockMemory {
     if (first !== undefined) for (const wake of [...this.#listeners]) wake(first.id)
   }
 
-  /** Each take looks at the lock that was not looked at for the longest time: none stays for ever. */
+  /**
+   * Each take examines the lock that was not examined for the longest time, so that no unused lock
+   * stays for ever.
+   */
   #reclaimOne(now: number): void {
     const [oldest] = this.#locks
     if (oldest === undefined) return
@@ -194,7 +198,7 @@ export class LockMemory {
     if (!isOver || lock.queue.some(({ patientUntil }) => patientUntil >= now)) this.#locks.set(name, lock)
   }
 
-  /** Tokens come from one counter, so an idle lock needs no row. */
+  /** Forgets the lock if it is not used. Tokens come from one counter, so an unused lock needs no row. */
   #forget(lock: Lock): void {
     if (lock.hold === undefined && lock.queue.length === 0) this.#locks.delete(binary(lock.key))
   }
@@ -203,6 +207,6 @@ export class LockMemory {
 const inForce = ({ hold }: Lock, now: number) =>
   hold !== undefined && now <= hold.deadline ? hold : undefined
 
-/** Whether a key is in the query of that prefix. */
+/** Whether a key belongs to the query of that prefix. */
 export const isIn = (prefix: Uint8Array | null, isKey: boolean) => (key: Uint8Array) =>
   prefix === null || (isKey ? compareBytes(key, prefix) === 0 : startsWith(key, prefix))

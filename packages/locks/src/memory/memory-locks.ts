@@ -22,7 +22,7 @@ const CAPABILITIES: Capabilities = {
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'memory')
 
 export interface MemoryOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
-  /** Shared with other clients in this process. Default: a memory of its own. */
+  /** Shared with other clients in this process. By default a memory of its own. */
   memory?: LockMemory | undefined
 }
 
@@ -50,7 +50,10 @@ export function memoryLocks<S extends 'bytes' | 'string' = 'bytes'>(
   }
 }
 
-/** The engine itself, for engineHistory. Each call is one turn of the event loop, hence one atomic step. */
+/**
+ * The engine itself, for engineHistory. Each call is done in one turn of the event loop, so it is
+ * one atomic step.
+ */
 export const memoryEngine = (memory: LockMemory): LockEngine => ({
   capabilities: CAPABILITIES,
   take: async (request) => memory.take(request),

@@ -1,16 +1,19 @@
-// Driver: opens locks by their address, with the package that the address needs. That package is loaded only
-// then, so that a program installs the one driver that it uses.
+// Driver: opens locks by their address, with the package that the address needs. Only that package is loaded,
+// so a program has to install only the one driver that it uses.
 
 import type { Capabilities, EngineLocks } from '@latchkey/lock'
 import { memoryLocks } from '../memory/memory-locks.js'
 
-/** What the package of the engine takes: `connect` of @latchkey/client, `postgresLocks`, `redisLocks` and so on. */
+/**
+ * The options of the package of the engine: of `connect` of @latchkey/client, `postgresLocks`,
+ * `redisLocks` and so on.
+ */
 export type LocksOptions = Readonly<Record<string, unknown>>
 
 interface Source {
   readonly install: string
   readonly packageName: string
-  /** The name of its function that takes the address and the options. */
+  /** The name of the function that takes the address and the options. */
   readonly call: string
 }
 
@@ -38,7 +41,7 @@ const SOURCES: ReadonlyMap<string, Source> = new Map([
   ['etcd', ETCD],
 ])
 
-/** Latchkey's own promises, as docs/guarantees.md tells them. */
+/** What Latchkey itself promises (docs/guarantees.md). */
 export const LATCHKEY: Capabilities = {
   fencing: 'enforced',
   queue: 'fair',

@@ -1,4 +1,4 @@
-// Driver: the suite's tests of what an engine tells of itself: what is told must be so.
+// Driver: the suite's tests of the capabilities that an engine claims to have. Each claim must be true.
 
 import assert from 'node:assert/strict'
 import { FenceGuard } from '@latchkey/lock'

@@ -1,36 +1,36 @@
-// Driver: many random calls on a lock engine at once, and the judgement of what it answered: at no moment of the
-// engine's own clock were two holds of a lock in force, and tokens rose.
+// Driver: makes many random calls on a lock engine at once, and judges what it has answered: at no moment of
+// the engine's own clock were two holds of a lock in force, and tokens have grown.
 
 import { newId, seededRandom, utf8 } from '@latchkey/base'
 import type { EngineHold, LockEngine } from '@latchkey/lock'
 import { pause } from './suite-waits.js'
 
 export interface HistoryOptions {
-  /** Calls of the engine, in all. */
+  /** How many calls are made on the engine in total. */
   readonly operations: number
-  /** Default: 8 callers for each engine. */
+  /** By default 8 callers for each engine. */
   readonly callers?: number
-  /** Default: 4. */
+  /** By default 4. */
   readonly keys?: number
-  /** The same seed makes the same calls; their order at the engine is its own. */
+  /** The same seed makes the same calls. Their order at the engine may differ. */
   readonly seed?: string
 }
 
 export interface HistoryReport {
   readonly operations: number
   readonly holds: number
-  /** Empty: all is well. */
+  /** Empty if nothing was wrong. */
   readonly violations: readonly string[]
 }
 
-/** One ownership, as the answers told it. Times are of the engine's clock. */
+/** One ownership, as the answers described it. Times are of the engine's clock. */
 export interface RecordedHold {
   readonly key: string
   readonly id: string
   readonly token: number
   readonly from: number
   deadline: number
-  /** When its holder ended it, or its lease was over before. */
+  /** When its holder has ended it, or when its lease was over, whichever came first. */
   endedAt: number | undefined
 }
 
@@ -52,7 +52,7 @@ export async function engineHistory(
     }),
   )
   await Promise.all(work)
-  // Without fencing tokens say nothing: such holds are put in order by their beginnings.
+  // Without fencing, tokens say nothing. Then the holds are ordered by their beginnings.
   const isOrdered = engines.every(({ capabilities }) => capabilities.fencing !== 'none')
   return { operations, holds: holds.length, violations: judgeHolds(holds, isOrdered ? 'token' : 'from') }
 }
@@ -86,7 +86,7 @@ async function call(engine: LockEngine, { holds, state, random, keyOf }: Work): 
       holds.push(hold)
       await use(engine, hold, state, random)
     } else if (taken.queued && random.chance(0.95)) {
-      // The others leave their places behind, as a process does that has died.
+      // The other callers leave their places behind, as a process does that has died.
       state.left--
       await engine.cancel([{ key, id }])
     } else await pause(1)
@@ -107,9 +107,9 @@ async function use(
     prolonged(hold, holds[0])
   }
   state.left--
-  // Some are left to expire.
+  // Some holds are left to expire.
   if (random.chance(0.1)) return
-  // Whatever is answered: it was its holder's until its deadline, or until this at the latest.
+  // Whatever the answer is: the hold was its holder's until its deadline, or until now at the latest.
   const { now } = random.chance(0.3)
     ? await engine.cancel([{ key, id }])
     : await engine.release(key, id, true)
@@ -120,7 +120,10 @@ function prolonged(hold: RecordedHold, is: EngineHold | undefined): void {
   if (is !== undefined) hold.deadline = Math.max(hold.deadline, is.deadline)
 }
 
-/** Holds of one lock follow each other in the order of their tokens, and none begins before the last is over. */
+/**
+ * Checks that holds of one lock follow each other in the order of their tokens, and that none begins before
+ * the last is over.
+ */
 export function judgeHolds(holds: readonly RecordedHold[], order: 'token' | 'from' = 'token'): string[] {
   const byKey = new Map<string, RecordedHold[]>()
   for (const hold of holds) {

@@ -1,5 +1,5 @@
-// Driver: the suite that every lock engine must pass: each law a test, and each capability that an engine
-// tells is proved. It asks nothing of the runner but `test`.
+// Driver: the suite that every lock engine must pass. Each law has a test, and each capability that an engine
+// claims is proved. From the test runner it needs only `test`.
 
 import assert from 'node:assert/strict'
 import { newId } from '@latchkey/base'

@@ -1,5 +1,5 @@
-// Driver: the suite's tests of what stands beside acquiring: queries, forced releases, watches, and the end of
-// a client.
+// Driver: the suite's tests of everything besides acquiring: queries, forced releases, watches, and the
+// closing of a client.
 
 import assert from 'node:assert/strict'
 import type { Register } from './suite-types.js'

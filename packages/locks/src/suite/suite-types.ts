@@ -1,4 +1,4 @@
-// Types: what the suite of lock engines asks of the engine under test.
+// Types: what the suite of lock engines needs from the engine under test.
 
 import type { EngineLocks } from '@latchkey/lock'
 import type { Duration } from '@latchkey/protocol'
@@ -6,7 +6,7 @@ import type { Duration } from '@latchkey/protocol'
 /** `test` of vitest, of node:test, of Jest: registers one test. */
 export type SuiteTest = (name: string, run: () => Promise<void>) => unknown
 
-/** What a client under test is made with; `postgresLocks` and the others take these names. */
+/** The options with which a client under test is made. `postgresLocks` and the others take these names. */
 export interface SuiteOptions {
   readonly poll: Duration
   readonly patience: Duration

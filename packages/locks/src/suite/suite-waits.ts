@@ -1,11 +1,15 @@
-// Driver: how the suite waits for what must happen, without a limit that a slow machine would break.
+// Driver: how the suite waits for something that must happen, without a limit that a slow
+// machine would exceed.
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
 
 const clock = systemClock(uptime)
 const STEP = 20
-/** In ms: a test ends with an error that says what did not happen, and not by the runner's own limit. */
+/**
+ * In ms. After this time a test ends with an error that says what did not happen, before the runner's own
+ * limit ends it.
+ */
 const PATIENCE = 30_000
 
 export const now = (): number => clock.now()

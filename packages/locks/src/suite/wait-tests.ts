@@ -1,10 +1,10 @@
-// Driver: the suite's tests of waiting: its end, its order, and what it leaves behind.
+// Driver: the suite's tests of waiting: how a wait ends, in which order, and what it leaves behind.
 
 import assert from 'node:assert/strict'
 import type { Register, SuiteClient, SuiteOptions } from './suite-types.js'
 import { pause, until } from './suite-waits.js'
 
-/** Resolves when so many wait for that lock, where the engine tells its queue. */
+/** Resolves when that many callers wait for the lock, if the engine tells its queue. */
 async function queued({ capabilities, locks }: SuiteClient, key: string, count: number): Promise<void> {
   if (capabilities.queue === 'unfair') return pause(300)
   await until(`${count} wait for the lock`, async () => (await locks.query(key))[0]?.waiters === count)
@@ -87,7 +87,7 @@ export function waitTests(register: Register): void {
     const hold = await a.locks.acquire(scene.key)
     const dying = b.locks.acquire(scene.key).catch((error: { code?: unknown }) => error.code)
     await queued(a, scene.key, 1)
-    // Closed without a word to the engine: its place stays until its patience is over.
+    // This client is closed without telling the engine, so its place stays until its patience is over.
     await b.close({ holds: 'keep' })
     assert.equal(await dying, 'ERR_CLOSED')
     const next = a.locks.acquire(scene.key, { wait: '25s' })
@@ -97,7 +97,7 @@ export function waitTests(register: Register): void {
 
   register('EN7: the next waiter gets the lock soon after the release', async (scene) => {
     const first = await scene.client()
-    // With pushes the poll is too far away to help.
+    // With pushes the poll interval is so long that polling cannot make the test pass.
     const slow: Partial<SuiteOptions> =
       first.capabilities.wakeUp === 'push' ? { poll: '10m', patience: '1h' } : {}
     const [a, b] = [await scene.client(slow), await scene.client(slow)]

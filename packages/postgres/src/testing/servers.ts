@@ -1,4 +1,5 @@
-// Driver: the PostgreSQL that scripts/servers.sh has started for tests. One that is missing fails the test: none is
+// Driver: the PostgreSQL that scripts/servers.sh has started for tests. One that is missing fails
+// the test: none is
 // left out.
 
 import { execFile } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Types: who looks at the page.
+// Types: the person who uses the page, and that person's rights.
 
 export type Right = 'read' | 'write' | 'admin'
 
@@ -7,7 +7,7 @@ export interface SentPrefix {
   readonly prefixBase64?: string
 }
 
-/** Who the person is to this member. */
+/** The person as this member knows them. */
 export interface Person {
   readonly name: string
   readonly rights: readonly Right[]

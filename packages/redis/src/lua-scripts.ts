@@ -1,17 +1,18 @@
-// Rule: the scripts of the locks, in Lua. Each is one atomic step of the engine, and reads the server's own clock
-// once, at its beginning.
+// Rule: the scripts of the locks, in Lua. Each is one atomic step of the engine, and reads the server's own
+// clock once, at its beginning.
 //
-// Below the prefix: `token`, the last token; `place`, the last place in a queue; `index`, the locks with a hold, in
-// the order of their keys; `ends`, every lock with anything, by the time at which nothing of it counts any more. Of
-// each lock: `lock:KEY`, its hold; `queue:KEY`, its waiters by place; `until:KEY`, the same by the end of their
-// patience; `info:KEY`, what they are. No key has a time to live: what is over is decided by the scripts alone, and
-// a server that evicts only keys with a time to live keeps all of these.
+// These keys are below the prefix: `token`, the last token; `place`, the last place in a queue; `index`,
+// the locks with a hold, in the order of their keys; `ends`, every lock with any data, by the time at which
+// the data becomes useless. Each lock has: `lock:KEY`, its hold; `queue:KEY`, its waiters by place;
+// `until:KEY`, the same by the end of their patience; `info:KEY`, the data of the waiters. No key has a
+// time to live. Only the scripts decide what is over, and a server that evicts only keys with a time to
+// live keeps all of these keys.
 //
-// Law (EN2): a token is the greater of the last one plus 1, and the server's clock in microseconds. So tokens rise
-// also where the counter was lost: a server that starts again without its data, or a replica that takes over
-// without the last writes, goes on above what was given before, as long as its clock is not behind by more than the
-// time that the fail-over took. With a counter alone the next holder would get the token of the last one, and
-// whoever compares tokens would let both write.
+// Law (EN2): a token is the greater of the last one plus 1, and the server's clock in microseconds. So tokens
+// grow even if the counter was lost. A server that starts again without its data, or a replica that takes
+// over without the last writes, continues above what was given before, as long as its clock is not behind by
+// more than the time that the fail-over took. With a counter alone the next holder would get the token of the
+// last one, and a resource that compares tokens would let both write.
 
 import { createHash } from 'node:crypto'
 import { FULL_QUEUE } from './redis-errors.js'
@@ -21,16 +22,16 @@ export interface Script {
   readonly sha: string
 }
 
-/** In ms: for how long a hold that has expired is still told of. */
+/** In ms, for how long a hold that has expired is still reported. */
 const KEPT = 60 * 60 * 1000
-/** Locks that one take looks at, to delete them if they are over. */
+/** How many locks one take examines, to delete them if they are over. */
 const RECLAIMED = 2
-/** Waiters that one take removes because their patience is over. */
+/** How many waiters one take removes because their patience is over. */
 const REMOVED = 100
-/** Rows of the index that a query reads at once. */
+/** How many rows of the index a query reads at once. */
 const PAGE = 1000
 
-/** `offset`: microseconds to add to the clock, as a Lua expression, for tests of a clock that is set. */
+/** `offset` is a Lua expression: microseconds to add to the clock, for tests of a clock that is set. */
 const head = (offset: string) => `
 local p = ARGV[1]
 local t = redis.call('TIME')
@@ -140,7 +141,7 @@ if held and first(key) == id then again = h.deadline + 1 - now end
 return { now, 'HELD', queues and 1 or 0, again, held and answer(h) or {} }
 `
 
-/** Triples of key, id and lease. */
+/** The arguments are triples of key, id and lease. */
 const RENEW = `
 local holds = {}
 for i = 2, #ARGV, 3 do
@@ -171,7 +172,7 @@ finish(key)
 return { now, 'RELEASED', answer(h) }
 `
 
-/** Pairs of key and id. */
+/** The arguments are pairs of key and id. */
 const CANCEL = `
 local tokens = {}
 for i = 2, #ARGV, 2 do

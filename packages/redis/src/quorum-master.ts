@@ -1,28 +1,29 @@
-// Driver: owns one of the independent masters of a quorum: its calls, each with a time limit, and what is known of
-// its clock.
+// Driver: owns one of the independent masters of a quorum: its calls, each with a time limit, and what is
+// known of its clock.
 
 import type { Clock } from '@latchkey/base'
 import { mayHaveArrived, type TakeAnswer, type TakeRequest, type Timed, type OwnTime } from '@latchkey/lock'
-import type { Attempt } from './attempts.js'
+import type { Attempt } from './takes-under-way.js'
 import type { RedisCalls } from './redis-calls.js'
 
-/** In ms: a master that has not answered after it has no vote in this call. */
+/** In ms. A master that has not answered after this time has no vote in the call. */
 export const MASTER_PATIENCE = 1_000
 
 /**
- * Law (EN4): a take is void at the master, by the master's clock, when it is void by the caller's. What the master's
- * clock is at least follows from its last answer. Without this: a take that was delayed on its way to a master is
- * applied there after its caller has given up, and that vote is lost until its lease is over.
+ * Law (EN4): when a take is void by the caller's clock, it is void at the master by the master's clock too.
+ * The lowest possible time of the master's clock follows from its last answer. Without this law: a take that
+ * was delayed on its way to a master is applied there after its caller has given up, and that vote is lost
+ * until its lease is over.
  */
 export class Master {
   readonly calls: RedisCalls
   readonly #clock: Clock
   readonly #time: OwnTime
   readonly #rate: number
-  /** The master's clock, and the own one when that was received. */
+  /** What the master's clock was, and what the own clock was when that was received. */
   #seen: { readonly there: number; readonly here: number } | undefined
 
-  /** `rate`: how many ms of the master pass at least in one of the own clock. */
+  /** `rate` is how many ms of the master pass at least in one ms of the own clock. */
   constructor(calls: RedisCalls, clock: Clock, time: OwnTime, rate: number) {
     this.calls = calls
     this.#clock = clock

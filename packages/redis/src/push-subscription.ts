@@ -1,13 +1,14 @@
 // Driver: owns the connection that listens for pushes. It is made when the first caller waits.
 
-import { CONNECTION_OPTIONS } from './connection.js'
+import { CONNECTION_OPTIONS } from './redis-connection.js'
 import type { RedisClient } from './redis-types.js'
 
 type Wake = (id: string | undefined) => void
 
 /**
- * Law (EN7): after each subscription everybody is woken, because pushes were missed while there was none. Without
- * this: the connection is lost, the lock is released, and its first waiter sleeps on to its next poll.
+ * Law (EN7): after each subscription all waiters are woken, because pushes were missed while there was
+ * none. Without this law: the connection is lost, the lock is released, and its first waiter sleeps until
+ * its next poll.
  */
 export class Subscription {
   readonly #parent: RedisClient

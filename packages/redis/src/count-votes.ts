@@ -1,10 +1,10 @@
-// Driver: one call to all masters at once, and the count of what they answer.
+// Driver: makes one call to all masters at once, and counts their answers.
 
 import { mayHaveArrived, notReached } from '@latchkey/lock'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
 
 export class Votes<T> {
-  /** Masters there are. */
+  /** How many masters there are. */
   readonly of: number
   readonly answers: T[] = []
   readonly errors: unknown[] = []
@@ -21,17 +21,17 @@ export class Votes<T> {
     return this.answers.filter(isFor).length
   }
 
-  /** Whether so many answers are for it that the rest does not matter. */
+  /** Whether so many answers are in favour that the others do not matter. */
   has(isFor: (answer: T) => boolean): boolean {
     return this.count(isFor) >= this.quorum
   }
 
-  /** Whether so many answers are against it that it can be reached no more. */
+  /** Whether so many answers are against it that a majority cannot be reached any more. */
   lacks(isFor: (answer: T) => boolean): boolean {
     return this.answers.length - this.count(isFor) > this.of - this.quorum
   }
 
-  /** Too few masters have answered. */
+  /** The error if too few masters have answered. */
   failure(): LatchkeyError {
     const unknown = this.errors.find((error) => !isLatchkeyError(error) || error.outcome === 'unknown')
     if (unknown !== undefined) return mayHaveArrived(unknown)
@@ -40,7 +40,7 @@ export class Votes<T> {
   }
 }
 
-/** Resolves when `isDecided`, or when all masters have answered or failed. */
+/** Resolves when `isDecided` returns true, or when all masters have answered or failed. */
 export function vote<M, T>(
   masters: readonly M[],
   ask: (master: M) => Promise<T>,

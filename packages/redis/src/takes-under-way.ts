@@ -1,19 +1,19 @@
-// Driver: owns the takes of one client that are still on their way to some master.
+// Driver: owns the takes of one client that are still under way to some master.
 //
-// Law (EN5): what a master grants after its caller has given up, or has released, is given back at once. A master's
-// answer may come long after the others have decided, and a release that is sent meanwhile may overtake the take.
-// Without this: that vote is kept for a lease by an id that nobody uses, and with one master down nobody else gets
-// a majority.
-// Law (EN1): each attempt asks in a name of its own. Without this: a waiter asks again while what its last attempt got
-// is being given back, and the late return of the old vote takes a new one away, so that another gets a majority
-// beside it.
+// Law (EN5): what a master grants after its caller has given up, or has released, is given back at once. A
+// master's answer may come long after the others have decided, and a release that is sent meanwhile may
+// overtake the take. Without this law: that vote is kept for a lease by an id that nobody uses, and with one
+// master down nobody else gets a majority.
+// Law (EN1): each attempt uses a name of its own at the masters. Without this law: a waiter asks again while
+// the votes of its last attempt are being given back. The late return of an old vote takes a new vote away,
+// so that another caller gets a majority at the same time.
 
 import { binary, newId } from '@latchkey/base'
 
 export interface Attempt {
-  /** What the masters know it by. */
+  /** The name under which the masters know it. */
   readonly vote: string
-  /** Its caller does not want it any more. */
+  /** True if its caller does not want it any more. */
   isOver: boolean
   /** Called once for each master, when its answer has come or never will. */
   settled(): void
@@ -22,7 +22,7 @@ export interface Attempt {
 export class Attempts {
   readonly #open = new Map<string, Set<Attempt>>()
 
-  /** `vote`: of the hold that the caller has already. */
+  /** `vote` is the name of the hold that the caller has already. */
   begin(key: Uint8Array, id: string, masters: number, vote = newId()): Attempt {
     const name = nameOf(key, id)
     const same = this.#open.get(name) ?? new Set()
@@ -41,7 +41,7 @@ export class Attempts {
     return attempt
   }
 
-  /** Ends those of that caller; answers the names that some master may know. */
+  /** Ends the attempts of that caller. Returns the names that some master may know. */
   end(key: Uint8Array, id: string): string[] {
     const open = [...(this.#open.get(nameOf(key, id)) ?? [])]
     for (const attempt of open) attempt.isOver = true

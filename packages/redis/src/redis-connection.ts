@@ -1,21 +1,21 @@
 // Driver: owns one connection to a server, made from the options of the user's client.
 //
-// Law: nothing is kept to be sent later, and nothing is sent twice. ioredis keeps what is asked of it while it is
-// not connected, and sends again what was not answered; the fate of a take would then be unknown for as long as the
-// server is away. So this connection does neither, and the port decides what is asked again.
+// Law: nothing is kept to be sent later, and nothing is sent twice. ioredis keeps commands while it is not
+// connected, and sends commands again that were not answered. The outcome of a take would then be unknown for
+// as long as the server is away. So this connection does neither, and the port decides what is sent again.
 
 import type { Clock } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'
 import { toLockError } from './redis-errors.js'
 import type { RedisArg, RedisClient } from './redis-types.js'
-import type { Script } from './scripts.js'
+import type { Script } from './lua-scripts.js'
 
-/** In ms: how long a call waits for the connection. */
+/** In ms, how long a call waits for the connection. */
 const CONNECT_PATIENCE = 1_000
 const LONGEST_PAUSE = 1_000
 const FIRST_PAUSE = 50
 
-/** Of every connection that the locks open. */
+/** The options of every connection that the locks open. */
 export const CONNECTION_OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,
@@ -25,7 +25,7 @@ export const CONNECTION_OPTIONS = {
   keyPrefix: '',
   stringNumbers: false,
   retryStrategy: (times: number) => Math.min(times * FIRST_PAUSE, LONGEST_PAUSE),
-  // A master that became a replica: sentinels are asked for the new one.
+  // If a master has become a replica, the sentinels are asked for the new master.
   reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
 }
 
@@ -50,7 +50,7 @@ export class RedisConnection {
     this.#client.on('end', changed)
   }
 
-  /** The script's answer; bytes are Buffers. */
+  /** Returns the script's answer. Bytes are Buffers. */
   async run(script: Script, args: readonly RedisArg[]): Promise<unknown> {
     const rest = ['0', ...args]
     try {
@@ -77,7 +77,8 @@ export class RedisConnection {
   #ready(): Promise<void> {
     const { status } = this.#client
     if (status === 'ready') return Promise.resolve()
-    // It pauses before it connects again. The port asks again by itself, and a quorum has others to ask.
+    // ioredis waits before it connects again. The port asks again by itself, and a quorum has other
+    // servers to ask.
     if (status === 'reconnecting' || status === 'close') return Promise.reject(notReached(this.#failure))
     this.#becomesReady ??= this.#connected().finally(() => {
       this.#becomesReady = undefined

@@ -1,15 +1,17 @@
 // Driver: owns what one caller has at one lock: its place in the queue, its hold, and the leases of both.
 //
 // Laws:
-// - One step after the other: a cancel waits for the take that is under way. So it knows each lease that the take
-//   has made.
-// - A lease whose transaction was not answered is doubtful, and is revoked before anything else is tried (EN4, EN5).
-//   A transaction that names a revoked lease is refused, so that what was lost on its way can no longer be
-//   applied. Without this: a caller gives up, and minutes later its request arrives and takes the lock for nobody.
-// - A hold lasts for as long as its lease was asked for, counted from before the lease was granted or kept, less
-//   what clocks may drift (EN1, EN8). It ends by this clock, whatever the stream to etcd says.
-// - Who is over by its own clock gives its lease back. etcd's leases have two seconds at least, and others would wait
-//   for the rest of them.
+// - One step is made after the other: a cancel waits for the take that is under way. So it knows each lease
+//   that the take has made.
+// - A lease whose transaction was not answered is doubtful, and is revoked before anything else is tried
+//   (EN4, EN5). A transaction that names a revoked lease is refused, so a transaction that was delayed on its
+//   way can no longer be applied. Without this law: a caller gives up, and minutes later its request arrives
+//   and takes the lock for nobody.
+// - A hold lasts for as long as its lease was asked for, counted from before the lease was granted or
+//   kept, less the possible drift of clocks (EN1, EN8). It ends by this clock, even if the stream to etcd
+//   is still open.
+// - When a hold is over by its holder's own clock, the holder gives its lease back. etcd's leases have two
+//   seconds at least, and others would wait for the rest of them.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
@@ -23,12 +25,12 @@ export interface Ports {
   readonly calls: EtcdCalls
   readonly rows: LockRows
   readonly watches: RowWatches
-  /** Called when a waiter may have its turn. */
+  /** Called when the turn of a waiter may have come. */
   readonly wake: (id: string) => void
   readonly clock: Clock
   /** The own clock, in ms. */
   readonly now: () => number
-  /** How much of a lease its holder may believe in, of 1: clocks drift. */
+  /** Which part of a lease its holder may believe in, because clocks drift. */
   readonly part: number
 }
 
@@ -38,20 +40,20 @@ export interface OwnHold extends EngineHold {
 }
 
 interface OwnPlace extends Place {
-  /** On the own clock: who has not asked again by then has left (EN6). */
+  /** On the own clock. A waiter that has not asked again by this time has left (EN6). */
   readonly until: number
 }
 
-/** How often a take begins anew because what stood before it has gone meanwhile. */
+/** How often a take begins again because the row before it has gone meanwhile. */
 const ROUNDS = 5
-/** In ms: when the caller asks again whose take was overtaken so often. */
+/** In ms, when a caller asks again whose take was overtaken that often. */
 const SOON = 20
 
 export class Contender {
   readonly #key: Uint8Array
   readonly #id: string
   readonly #ports: Ports
-  /** Called when nothing is left of it. */
+  /** Called when nothing of it is left. */
   readonly #done: () => void
   #lastStep: Promise<unknown> = Promise.resolve()
   #steps = 0
@@ -59,7 +61,7 @@ export class Contender {
   #place: OwnPlace | undefined
   readonly #doubtful = new Set<string>()
   #timer: Timer | undefined
-  /** The row before it in the queue, and what ends the watch of it. */
+  /** The row before it in the queue, and the function that ends the watch of that row. */
   #watched: { readonly row: Buffer; readonly end: () => void } | undefined
 
   constructor(key: Uint8Array, id: string, ports: Ports, done: () => void) {
@@ -69,7 +71,7 @@ export class Contender {
     this.#done = done
   }
 
-  /** Runs it after the step before. */
+  /** Runs the step after the step before it. */
   async #step<T>(run: () => Promise<T>): Promise<T> {
     this.#steps++
     const before = this.#lastStep
@@ -82,8 +84,6 @@ export class Contender {
       this.#arm()
     }
   }
-
-  // ---- taking
 
   take(request: TakeRequest): Promise<TakeAnswer> {
     return this.#step(async () => {
@@ -168,7 +168,7 @@ export class Contender {
     return { now: after, code: 'HELD', hold: undefined, queued: request.queues, again: SOON }
   }
 
-  /** Asking again keeps the place. */
+  /** Keeps its place in the queue when it asks again. */
   async #stay(place: OwnPlace, patience: number): Promise<Before> {
     const { calls, rows, now } = this.#ports
     const until = now() + patience
@@ -208,9 +208,10 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  // ---- holding
-
-  /** Keeps the lease, and tells what the hold would be then. The servers are still to be asked who holds the lock. */
+  /**
+   * Keeps the lease alive, and returns the hold as it would then be. The servers must still be asked who
+   * holds the lock.
+   */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()
@@ -218,7 +219,7 @@ export class Contender {
     })
   }
 
-  /** `isThere`: whether the lock is held on the lease of that hold. */
+  /** `isThere` says whether the lock is held on the lease of that hold. */
   confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
     return this.#step(async () => {
       const present = this.#hold
@@ -240,7 +241,9 @@ export class Contender {
     return { hold, deadline: Math.max(hold.deadline, this.#deadline(begun, millis, hold.lease)) }
   }
 
-  /** A lease of etcd has one length for its life: a longer one takes its place. */
+  /**
+   * Moves the hold to a longer lease. A lease of etcd has one fixed length, so another lease takes its place.
+   */
   async #move(
     old: OwnHold,
     millis: number,
@@ -300,7 +303,7 @@ export class Contender {
     })
   }
 
-  /** Ends its hold and its wait. Resolves with the token of the hold, or 0. */
+  /** Ends its hold and its wait. Resolves to the token of the hold, or 0. */
   cancel(): Promise<number> {
     return this.#step(async () => {
       const hold = this.#hold
@@ -311,21 +314,19 @@ export class Contender {
     })
   }
 
-  /** Its own hold, in force. */
+  /** Its own hold, if it is in force. */
   get hold(): OwnHold | undefined {
     const hold = this.#hold
     return hold !== undefined && this.#ports.now() <= hold.deadline ? hold : undefined
   }
 
-  /** Nothing is told to etcd: what stands there runs out. */
+  /** Closes without telling etcd. Its rows end with their leases. */
   close(): void {
     this.#timer?.cancel()
     this.#endWatch()
     this.#hold = undefined
     this.#place = undefined
   }
-
-  // ---- leases
 
   #deadline(begun: number, millis: number, { ttl }: Lease): number {
     return begun + Math.floor(Math.min(millis, ttl) * this.#ports.part) - 1
@@ -347,7 +348,7 @@ export class Contender {
     }
   }
 
-  /** Ends place and hold; answers what became of the hold. */
+  /** Ends the place and the hold. Resolves to what became of the hold. */
   async #end(): Promise<TxnAnswer | undefined> {
     const { calls, rows } = this.#ports
     const [place, hold] = [this.#place, this.#hold]
@@ -368,14 +369,14 @@ export class Contender {
     if (place !== undefined) void this.#ports.calls.revoke(place.lease).catch(() => {})
   }
 
-  /** The hold is over for its holder; the lease is given back, or runs out. */
+  /** The hold is over for its holder. The lease is given back, or ends by itself. */
   #abandon(): undefined {
     const hold = this.#hold
     this.#hold = undefined
     if (hold !== undefined) void this.#ports.calls.revoke(hold.lease.id).catch(() => {})
   }
 
-  /** One timer, for what is over first. */
+  /** Sets one timer for whatever is over first. */
   #arm(): void {
     this.#timer?.cancel()
     this.#timer = undefined

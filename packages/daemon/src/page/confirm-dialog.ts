@@ -1,4 +1,4 @@
-// Driver: asks a person before something is done that cannot be undone, and says what came of it.
+// Driver: asks a person to confirm something that cannot be undone, and then reports the result.
 
 import { Refusal } from './api.js'
 import type { Console } from './console.js'
@@ -8,13 +8,13 @@ export interface Question {
   readonly title: string
   /** What will happen, in whole sentences. */
   readonly text: string
-  /** What the button says. */
+  /** The text of the button. */
   readonly action: string
-  /** Does it, and says what came of it. */
+  /** Does what was confirmed, and resolves to a sentence about the result. */
   run(): Promise<string>
 }
 
-/** The focus begins at the button that does nothing; Escape closes. */
+/** Shows the dialog. The focus begins at the button that does nothing, and Escape closes the dialog. */
 export function ask(console: Pick<Console, 'say'>, question: Question): void {
   const { title, text, action } = question
   const failed = el('p', { class: 'refused', role: 'alert', hidden: true })
