@@ -1,10 +1,10 @@
 // Driver: the port for clocks and timers. No other file reads a clock or sets a timer.
 //
-// Law: fake timers of a test runner, which replace the global functions, have no effect here. Without this
-// law: a test installs fake timers and acquires a lock. The turn of the event loop that sends the answer
-// never comes, and the test hangs. Or the test sets the date, and every lock is lost, because a holder uses
-// the clock that ran fastest. So this file takes clocks and timers from Node's modules, once, when it is
-// loaded.
+// Law: fake timers of a test runner, which replace the global functions, have no effect here. Without
+// this law: a test installs fake timers and acquires a lock. The turn of the event loop that sends the
+// answer never comes, and the test hangs. Or the test sets the date, and every lock is lost, because a
+// holder uses the clock that ran fastest. So this file takes clocks and timers from Node's modules, once,
+// when it is loaded.
 
 import { performance } from 'node:perf_hooks'
 import timers from 'node:timers'

@@ -50,16 +50,16 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   /** How long this store's places in lock queues survive while this process sends nothing. Default '30s'. */
   sessionLife?: Duration | undefined
   /**
-   * The largest assumed error of the rate of a clock. The default is 0.005. Use the same value as the
-   * members.
+   * The largest assumed error of the rate of a clock. The default is 0.005. Use the same value
+   * as the members.
    */
   drift?: number | undefined
   /** Receives warnings and errors. Default: `console`; false: nothing is logged. */
   logger?: Logger | false | undefined
   /**
-   * Spans of OpenTelemetry and events of node:diagnostics_channel (docs/tracing.md). Default: spans if an SDK
-   * is registered, events if somebody subscribes. true: a TypeError if @opentelemetry/api is missing. false:
-   * neither.
+   * Spans of OpenTelemetry and events of node:diagnostics_channel (docs/tracing.md). Default: spans if an
+   * SDK is registered, events if somebody subscribes. true: a TypeError if @opentelemetry/api is missing.
+   * false: neither.
    */
   tracing?: boolean | undefined
   /** Aborts connect(). */

@@ -10,9 +10,8 @@
 //
 // Laws:
 // - held/K is made only if it is missing and no waiter is before the caller (EN1, EN6).
-// - Each change of a hold is made only where held/K is on the lease of the caller. Without this:
-//   a release that
-//   comes late ends the hold of another.
+// - Each change of a hold is made only where held/K is on the lease of the caller. Without this: a release
+//   that comes late ends the hold of another.
 // - A token is the revision of a put, and revisions only rise (EN2).
 
 import { asBuffer, binary, prefixEnd } from '@latchkey/base'

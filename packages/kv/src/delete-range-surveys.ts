@@ -10,8 +10,8 @@
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
 // - `take` returns nothing for a range whose events the history can keep. The look-up of such a range is
 //   short, and the look-up also builds the events.
-// - The number of surveys is limited, each has a limited number of changes,
-//   and each is dropped after a while.
+// - The number of surveys is limited, each has a limited number of changes, and each is dropped
+//   after a while.
 
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'

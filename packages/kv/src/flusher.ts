@@ -140,8 +140,8 @@ export class Flusher {
   }
 
   /**
-   * Starts another write if, during the last write, a caller asked for a
-   * flush or the overlay reached a limit.
+   * Starts another write if, during the last write, a caller asked for a flush or the overlay
+   * reached a limit.
    */
   #next(): void {
     if (this.#waiters.length > 0 || this.#due) this.#write()

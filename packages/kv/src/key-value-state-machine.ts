@@ -6,8 +6,8 @@
 // Laws
 // - MA1: entries are applied in order, each whole, from the log's bytes. Cluster time never goes back (CT1).
 // - MA2: after apply has thrown, nothing is written and nothing more is applied: the member stops (A4, A5).
-// - MA3: while an entry waits for rows or for another turn, nothing is written
-//   (A2) and no other entry begins.
+// - MA3: while an entry waits for rows or for another turn, nothing is written (A2) and no
+//   other entry begins.
 // - MA4: a snapshot replaces state, overlay, flusher and views together. Nothing old is used after it (S3).
 // - MA5: the work that is applied in one turn of the event loop is limited (rules/apply-work-limit.ts).
 

@@ -85,8 +85,8 @@ export interface KvLimits {
   /** A view that no client has used for this long is closed. */
   readonly viewIdleMillis: number
   /**
-   * How many watches may be open at once, in total and for one client. A
-   * further one is refused with ERR_BUSY.
+   * How many watches may be open at once, in total and for one client. A further one is refused
+   * with ERR_BUSY.
    */
   readonly watches: number
   readonly watchesOfOne: number
@@ -188,14 +188,12 @@ export interface WatchLags {
 
 export interface KvStore extends StateMachine {
   /**
-   * Answers a read from the local state. The caller has made sure that the state is recent
-   * enough (ReadIndex). `now` is the cluster time that was confirmed for the read. The state's
-   * own time is used if it is later.
-   * The results are those of protocol's results.ts. Most are returned at once. A page of rows and a
-   * piece of a backup are returned as promises. `by` names the client, because one client may use only
-   * a part of the views and watches.
-   * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED
-   * (the view is closed), ERR_PROTOCOL.
+   * Answers a read from the local state. The caller has made sure that the state is recent enough
+   * (ReadIndex). `now` is the cluster time that was confirmed for the read. The state's own time is used if
+   * it is later. The results are those of protocol's results.ts. Most are returned at once. A page of rows
+   * and a piece of a backup are returned as promises. `by` names the client, because one client may use only
+   * a part of the views and watches. Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views),
+   * ERR_COMPACTED (the view is closed), ERR_PROTOCOL.
    */
   read(read: Read, now?: number, by?: string): unknown
   /**
@@ -228,8 +226,8 @@ export interface KvStore extends StateMachine {
   readonly revision: number
   stateHash(): StateHash
   /**
-   * Estimates the work of applying the command, which has this many bytes, in the
-   * units of rules/apply-work-limit.ts.
+   * Estimates the work of applying the command, which has this many bytes, in the units
+   * of rules/apply-work-limit.ts.
    */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions

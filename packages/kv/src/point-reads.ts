@@ -110,8 +110,8 @@ const tooManyLines = () =>
   )
 
 /**
- * The list ends when it has the bytes that one answer may hold, because many keys
- * with large values could be gigabytes.
+ * The list ends when it has the bytes that one answer may hold, because many keys with large values
+ * could be gigabytes.
  */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)

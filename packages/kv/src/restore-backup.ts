@@ -2,8 +2,8 @@
 // check all of it.
 //
 //   kept      data, lives of keys, sequences, events, holds (to their deadline), fencing counters, the
-//             position in the log, the cluster time
-//             latches with their counts, barriers with the number of their generations
+//             position in the log, the cluster time latches with their counts, barriers with the number of
+//             their generations
 //   dropped   sessions, and with them their ephemeral keys; kept replies, waiters, parties at latches and barriers
 //   raised    the base of tokens, to 2^32 above every token in the backup: tokens that were given out after
 //             the backup are not given out again

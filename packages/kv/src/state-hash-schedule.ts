@@ -1,7 +1,6 @@
 // Driver: computes the state hash at the moments at which members compare their states: after the first entry
-// of each half minute of cluster time. That entry is the same on every member.
-// No other entry is applied until the hash is computed and the promise of
-// `onStateHash` (kv-store.ts) has settled.
+// of each half minute of cluster time. That entry is the same on every member. No other entry is applied
+// until the hash is computed and the promise of `onStateHash` (kv-store.ts) has settled.
 
 import type { Turns } from './stored-key-lookups.js'
 import type { State } from './state/state.js'

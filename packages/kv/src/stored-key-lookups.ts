@@ -1,7 +1,6 @@
-// Driver: reads the stored rows that a range command needs, before the command
-// runs, and joins them with the overlay.
-// The overlay has the rows that are applied but not in the store yet, and those of the batch that is being
-// written. Rows are read page by page, so that the event loop can run in between.
+// Driver: reads the stored rows that a range command needs, before the command runs, and joins them with the
+// overlay. The overlay has the rows that are applied but not in the store yet, and those of the batch that is
+// being written. Rows are read page by page, so that the event loop can run in between.
 //
 // Laws
 // - While the command waits, no other entry is applied, so the command sees exactly what was found.

@@ -1,5 +1,5 @@
-// Driver: owns the watches, grouped by their ranges, and finds the groups whose
-// range contains the key of an event.
+// Driver: owns the watches, grouped by their ranges, and finds the groups whose range contains the
+// key of an event.
 
 import { elementAt, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -19,8 +19,8 @@ export interface Cursor {
   /** The client that opened the watch. */
   readonly by: string
   /**
-   * True if the watch is up to date. It is then served together with all others
-   * that are, and `next` has no meaning.
+   * True if the watch is up to date. It is then served together with all others that are, and `next`
+   * has no meaning.
    */
   follows: boolean
   /** The next revision that the watch reads. */

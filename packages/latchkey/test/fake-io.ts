@@ -1,5 +1,5 @@
-// Driver: the world of a command in memory, for tests: what it printed, the signals it gets, the store it
-// finds.
+// Driver: the world of a command in memory, for tests: what it printed, the signals it gets, the
+// store it finds.
 
 import { spawn } from 'node:child_process'
 import { uptime } from 'node:os'

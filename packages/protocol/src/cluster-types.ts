@@ -33,8 +33,8 @@ export interface Status {
   clusterId: string
   members: MemberStatus[]
   /**
-   * The ids of the voters that this member does not reach. The field exists only while this member knows no
-   * leader.
+   * The ids of the voters that this member does not reach. The field exists only while this member
+   * knows no leader.
    */
   missing?: string[] | undefined
   /**
@@ -47,8 +47,8 @@ export interface Status {
   /** The version of latchkey that this member runs. */
   version: string
   /**
-   * The milliseconds since this member was opened, by its monotonic clock. Two readings show the rate of this
-   * clock.
+   * The milliseconds since this member was opened, by its monotonic clock. Two readings show the rate
+   * of this clock.
    */
   uptimeMillis: number
   /** The wall clock of this member's machine, in milliseconds since 1970. */
@@ -90,8 +90,8 @@ export interface MemberCalls {
   /** Removes a member from the cluster. Stop its process afterwards. */
   remove(id: string, options?: CallOptions): Promise<void>
   /**
-   * Replaces the state of a damaged member by a snapshot of another one. The member keeps its log and its
-   * vote.
+   * Replaces the state of a damaged member by a snapshot of another one. The member keeps its
+   * log and its vote.
    */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
@@ -106,8 +106,8 @@ export interface SessionInfo {
   idleMillis: number
   remainingMillis: number
   /**
-   * The number of holds that were requested in this session. They stay after its end until their leases
-   * expire.
+   * The number of holds that were requested in this session. They stay after its end until their
+   * leases expire.
    */
   holds: number
   /**
@@ -127,8 +127,8 @@ export interface SessionCalls {
 }
 export interface BackupOptions extends CallOptions {
   /**
-   * An existing file is replaced when the new one is complete. Without this option an existing file is an
-   * error.
+   * An existing file is replaced when the new one is complete. Without this option an existing
+   * file is an error.
    */
   overwrite?: boolean | undefined
   /** Called after each piece with the number of bytes written so far. */
@@ -189,8 +189,8 @@ export type StoreEvents = {
   disconnected: { url: string; error: Error }
   moved: { from: string; to: string }
   /**
-   * These events exist only for a store of `open`. Its member no longer reaches a majority, or reaches one
-   * again.
+   * These events exist only for a store of `open`. Its member no longer reaches a majority, or
+   * reaches one again.
    */
   quorum: { lost: boolean }
 }

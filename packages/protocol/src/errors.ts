@@ -331,8 +331,8 @@ export class LatchkeyError extends Error {
 }
 
 /**
- * Tells whether an error is a LatchkeyError. With codes, it also tells whether the error has one of these
- * codes.
+ * Tells whether an error is a LatchkeyError. With codes, it also tells whether the error has one
+ * of these codes.
  * ```ts
  * if (isLatchkeyError(error, 'ERR_LOCK_LOST', 'ERR_FENCED')) return // another process goes on with it
  * ```

@@ -8,10 +8,9 @@
 //        part of its neighbour is gone.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// To add a primitive that has names: its constructor gets LockServices (packages/lock) or a
-// Decoding. Each name
-// that a caller gives must go through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here. Each
-// name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
+// To add a primitive that has names: its constructor gets LockServices (packages/lock) or a Decoding. Each
+// name that a caller gives must go through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here.
+// Each name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
 // (packages/client) offers the primitive in the store and in each sub.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'

@@ -52,8 +52,8 @@ export interface WriteOptions extends CallOptions {
   guard?: Guard | undefined
 }
 /**
- * How long a key exists: without limit, unless one of these options is given. Both together are a TypeError.
- * docs/keys.md
+ * How long a key exists: without limit, unless one of these options is given. Both together are a
+ * TypeError. docs/keys.md
  */
 export interface KeyLife {
   /**
@@ -190,9 +190,9 @@ export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
 }
 
 /**
- * `S` is the encoding of the store, `'bytes'` by default. The `as` of a call overrides `S`. `T` is the type
- * of the decoded values under `json` and `msgpack`. The caller chooses `T`, and the store does not check the
- * type.
+ * `S` is the encoding of the store, `'bytes'` by default. The `as` of a call overrides `S`. `T` is the
+ * type of the decoded values under `json` and `msgpack`. The caller chooses `T`, and the store does not
+ * check the type.
  */
 export interface KeyValueCalls<S extends As = 'bytes'> {
   /** The encoding of calls without `as`. */
@@ -241,8 +241,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    */
   touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>
   /**
-   * One atomic step. If a key is given twice, the last value counts. At most 20,000 rows (ERR_TOO_LARGE; see
-   * `batch`).
+   * One atomic step. If a key is given twice, the last value counts. At most 20,000 rows
+   * (ERR_TOO_LARGE; see `batch`).
    */
   putAll<A extends As = S>(
     entries: Iterable<({ key: Bytes; value: ValueIn<A> } & KeyLife) | readonly [Bytes, ValueIn<A>]>,
@@ -332,8 +332,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     options?: ReadWriteOptions<A>,
   ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey<A> | undefined)[]; revision: number }>
   /**
-   * Resolves to all rows as an array in key order, with a `revision`. For more than a few hundred rows use
-   * `entries`.
+   * Resolves to all rows as an array in key order, with a `revision`. For more than a few hundred rows
+   * use `entries`.
    */
   scan<T = unknown, A extends As = S>(
     range?: Range,

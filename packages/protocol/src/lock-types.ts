@@ -114,9 +114,8 @@ export interface LockHistoryRow {
   agoMillis: number
 }
 /**
- * The last changes of a lock, in their order. `sinceMillis`: every change of the last so many
- * ms is there, and
- * none before. Renewals are no changes here.
+ * The last changes of a lock, in their order. `sinceMillis`: every change of the last so many ms is there,
+ * and none before. Renewals are no changes here.
  */
 export interface LockHistory extends Array<LockHistoryRow> {
   readonly sinceMillis: number
@@ -151,9 +150,8 @@ export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {
 }
 export interface LockListOptions<A extends As = As> extends LockQueryOptions<A> {
   /**
-   * What to list. With it, rows tell their `kind`. 'all' reads one kind after the other, so
-   * that the answer is
-   * not of one moment. Default: locks, without a `kind` in the rows.
+   * What to list. With it, rows tell their `kind`. 'all' reads one kind after the other, so that the answer
+   * is not of one moment. Default: locks, without a `kind` in the rows.
    */
   kind?: HoldKind | 'all' | undefined
 }

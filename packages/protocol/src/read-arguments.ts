@@ -129,7 +129,7 @@ export function watchArgs(target: unknown): WatchArgs {
   return { ...spanOf(given), from }
 }
 
-/** The target of a mirror, or of a watch with `initial`. */
+/** Checks the target of a mirror, or of a watch with `initial`. */
 export function initialTargetArgs(target: unknown): Bounds {
   const given = toRecord(target, 'target')
   if (given.from !== undefined)

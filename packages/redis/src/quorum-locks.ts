@@ -21,8 +21,8 @@ import { type Scripts, scriptsOf } from './lua-scripts.js'
 
 export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**
-   * Clients of ioredis, each of a master of its own: three or five, no replicas of each other. They stay
-   * yours.
+   * Clients of ioredis, each of a master of its own: three or five, no replicas of each other.
+   * They stay yours.
    */
   clients: readonly RedisClient[]
   /** What the names of all keys begin with. Default: 'latchkey:'. */
@@ -33,11 +33,9 @@ const OPTIONS = knownNames(...ENGINE_OPTIONS, 'clients', 'prefix')
 const MOST_MASTERS = 9
 
 /**
- * Locks by Redlock's algorithm on several independent masters. It has NO fencing: a holder that is
- * paused between
- * "I have it" and "I write" writes beside the next one, and nothing can refuse it. For work that may
- * rarely be done
- * twice; where it must not be, use an engine whose `capabilities.fencing` is 'enforced'.
+ * Locks by Redlock's algorithm on several independent masters. It has NO fencing: a holder that is paused
+ * between "I have it" and "I write" writes beside the next one, and nothing can refuse it. For work that may
+ * rarely be done twice; where it must not be, use an engine whose `capabilities.fencing` is 'enforced'.
  */
 export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,

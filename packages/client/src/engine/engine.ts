@@ -255,7 +255,7 @@ export class Engine {
     this.#router.retry()
   }
 
-  /** The last report about the cluster. */
+  /** The last report of a member about the cluster and its leader. */
   get cluster(): LeaderReply | undefined {
     return this.#reports.cluster
   }

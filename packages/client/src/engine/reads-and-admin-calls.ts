@@ -90,8 +90,8 @@ export class ReadsAndAdminCalls {
   }
 
   /**
-   * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
-   * due.
+   * Takes the answer to an attempt on a link that the store has left, while another attempt is
+   * under way or due.
    */
   #late(live: Live, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)

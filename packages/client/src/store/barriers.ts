@@ -90,8 +90,8 @@ export class Barriers {
   }
 
   /**
-   * All barriers with waiters whose names begin with `prefix`, in the order of their names. A linearizable
-   * read.
+   * All barriers with waiters whose names begin with `prefix`, in the order of their names. A
+   * linearizable read.
    */
   async query<A extends As = As>(prefix?: Bytes, options?: ListOptions<A>): Promise<BarrierInfo<A>[]> {
     const { decoding } = this.#port

@@ -117,8 +117,8 @@ export class Latches {
   }
 
   /**
-   * Removes a latch. Resolves to true if there was such a latch. Calls that wait for the latch reject with
-   * ERR_MISMATCH.
+   * Removes a latch. Resolves to true if there was such a latch. Calls that wait for the latch reject
+   * with ERR_MISMATCH.
    */
   async remove(name: Bytes, options?: CallOptions): Promise<boolean> {
     return (await this.#command(

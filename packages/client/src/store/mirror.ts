@@ -183,8 +183,8 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   // ---- Reading
 
   /**
-   * Undefined if the key is absent. Throws if the value cannot be decoded. With `as: 'bytes'` each call
-   * copies.
+   * Undefined if the key is absent. Throws if the value cannot be decoded. With `as: 'bytes'`
+   * each call copies.
    */
   get(key: Bytes): ValueAs<A, T> | undefined {
     const row = this.#row(key)

@@ -40,8 +40,8 @@ export interface LockCalls<S extends As = 'bytes'> {
   /** Elections of one leader among processes: campaign, leader, observe. */
   readonly elections: Elections<S>
   /**
-   * Locks with the calls of `navigator.locks`: request, query. Their names are separate from the names of
-   * `locks`.
+   * Locks with the calls of `navigator.locks`: request, query. Their names are separate from the
+   * names of `locks`.
    */
   readonly webLocks: WebLocks
 }

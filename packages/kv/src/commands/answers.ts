@@ -96,8 +96,8 @@ export const TOO_MANY_OF_ONE = new Refused(
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
 /**
- * `holder` is the holder of the guard's lock at the entry of the write. The
- * client puts it into the error message.
+ * `holder` is the holder of the guard's lock at the entry of the write. The client puts it into the
+ * error message.
  */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')

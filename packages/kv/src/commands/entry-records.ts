@@ -104,8 +104,8 @@ export class BatchReader {
   bad = false
   #at = 0
   /**
-   * The memory behind `data`. It is read once here, because each access of the
-   * property `buffer` calls native code.
+   * The memory behind `data`. It is read once here, because each access of the property `buffer`
+   * calls native code.
    */
   readonly #memory: ArrayBufferLike
   readonly #offset: number

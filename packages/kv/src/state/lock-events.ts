@@ -84,8 +84,8 @@ export class LockEvents {
   }
 
   /**
-   * Drops the oldest event. Law 2: `floor` moves behind the event's entry, so the other events of that entry
-   * are not returned any more either.
+   * Drops the oldest event. All events of its entry are then no longer returned: `floor` becomes the entry
+   * after it (law 2).
    */
   #dropOldest(): void {
     const place = this.#dropped++ % MOST_EVENTS

@@ -112,7 +112,7 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { sinceMillis, history } }
 }
 
-// ---- Watches
+// ---- watches
 
 /**
  * All keys of locks are less than this key, except keys that begin with 0xff. The keys of semaphores and

@@ -60,7 +60,7 @@ export const PARAMETERS = {
   renewals: flag('With each renewal.'),
 } satisfies Record<string, Schema>
 
-// ---- Bodies
+// ---- bodies
 
 const VALUE: Schema = {
   oneOf: [
@@ -208,7 +208,7 @@ export const BODIES = {
   proclaim: { fields: { ...owned, value: VALUE }, required: ['id', 'fencingToken', 'value'] },
 } satisfies Record<string, RouteBody>
 
-// ---- Answers
+// ---- answers
 
 const revision = whole('A revision of the store.')
 const next: Schema = {

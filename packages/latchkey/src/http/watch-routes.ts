@@ -52,7 +52,7 @@ const aheadOf = (seen: number, revision: number) =>
     `This store has come to revision ${revision} only, and ${seen} is not one of its own: it is another store, or it was restored from a backup. Begin anew with initial=true.`,
   )
 
-// oxlint-disable-next-line require-yield -- it yields nothing and only throws
+// oxlint-disable-next-line require-yield -- an error is all that it has
 async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefined> {
   throw error
 }

@@ -103,7 +103,7 @@ export class RequestTracer {
 
 /** One request that is followed; it ends once. */
 export class RequestTrace {
-  /** The traceparent of the member's own span. Without an SDK: that of the caller. */
+  /** The traceparent of the member's own span. Without an OpenTelemetry SDK it is that of the caller. */
   readonly traceparent: string
   readonly #span: Span | undefined
   readonly #ended: (code: string | undefined, name?: string) => void

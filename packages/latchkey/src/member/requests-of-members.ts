@@ -2,8 +2,8 @@
 // the cluster.
 //
 // Law: a forwarded command is proposed here or refused, and never forwarded to a further member (M28). The
-// sender takes this member for the leader; if it does not lead any more, the sender learns that, and sends
-// the command elsewhere.
+// sender believes that this member leads. If this member does not lead any more, the sender is told so, and
+// sends the command elsewhere.
 
 import { shortError } from '@latchkey/base'
 import { isPlainPut, type KvStore } from '@latchkey/kv'

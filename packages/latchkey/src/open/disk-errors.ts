@@ -3,9 +3,9 @@
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 /**
- * Runs the function. An error of the file system or of the storage becomes ERR_STORAGE_FAILED, whose message
- * says what could not be done (`what`) and why. It is used only before the member runs, so nothing was
- * applied.
+ * Runs the function. An error of the file system or of the storage becomes ERR_STORAGE_FAILED, whose
+ * message says what could not be done (`what`) and why. It is used only before the member runs, so
+ * nothing was applied.
  */
 export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {

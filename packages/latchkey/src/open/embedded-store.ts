@@ -1,5 +1,5 @@
-// Driver: the store that open() returns: all calls of a Store, and `reload` for the member's certificates and
-// tokens.
+// Driver: the store that open() returns: all calls of a Store, and `reload` for the member's
+// certificates and tokens.
 
 import { ClientStore, type Store, type StoreOptions } from '@latchkey/client'
 import type { As } from '@latchkey/protocol'

@@ -1,13 +1,13 @@
-// Driver: owns the HTTP requests of one port that are not answered yet: how many bytes of a connection are
-// parsed in one turn of the event loop, how many of its requests wait, and that each of them ends with its
-// connection.
+// Driver: owns the HTTP requests of one port that are not answered yet: how many bytes of a connection
+// are parsed in one turn of the event loop, how many of its requests wait, and that each of them ends
+// with its connection.
 //
 // Laws:
-//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. Beyond, it is
-//      closed.
-//   2. In one turn, one request of a connection is begun and SLICE bytes of it are parsed; all connections
-//      together get TURN_MS of a turn. The rest waits for another turn, unparsed, and the connections take
-//      turns.
+//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers.
+//      Beyond, it is closed.
+//   2. In one turn, one request of a connection is begun and SLICE bytes of it are parsed; all
+//      connections together get TURN_MS of a turn. The rest waits for another turn, unparsed, and the
+//      connections take turns.
 //   3. Each request that was begun or waits gets its end ('close' of its response) at the latest when its
 //      connection ends.
 //

@@ -1,5 +1,5 @@
-// Door: checks the options of open(). A wrong option is a TypeError that names the option; nothing is opened
-// before.
+// Door: checks the options of open(). A wrong option is a TypeError that names the option; nothing is
+// opened before.
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'

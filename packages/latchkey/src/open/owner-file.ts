@@ -7,9 +7,8 @@
 //     checksum. Without this law: a flipped bit in the name makes the directory look like another member's,
 //     and the operator searches for a wrong mount although the disk is at fault.
 //   - An address of a former member is kept while there is room. An operator's list of members is often older
-//     than the log and names removed members. They are no
-//     strangers (packages/raft/src/node/wrong-cluster-check.ts),
-//     so no start waits for their answer.
+//     than the log and names removed members. They are no strangers
+//     (packages/raft/src/node/wrong-cluster-check.ts), so no start waits for their answer.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,8 +33,8 @@ const VERSION = 2
 const MOST_KNOWN = 256
 
 /**
- * A directory whose owner is this member. The caller holds the lock of the directory while it uses this
- * object.
+ * A directory whose owner is this member. The caller holds the lock of the directory while it
+ * uses this object.
  */
 export class OwnDirectory {
   readonly #dir: string

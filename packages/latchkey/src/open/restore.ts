@@ -17,9 +17,9 @@ import { closeToOthers } from './private-directory.js'
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
 /**
- * Makes the directory of a member of a new cluster from a backup. Restore each member from the same file with
- * the same list. The first leader chooses a new cluster id, so nobody confuses the new cluster with the old
- * one.
+ * Makes the directory of a member of a new cluster from a backup. Restore each member from the same
+ * file with the same list. The first leader chooses a new cluster id, so nobody confuses the new
+ * cluster with the old one.
  */
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))

@@ -44,8 +44,8 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /** Resumes a paused process, as SIGCONT does. */
   resume(id: Id): Promise<void>
   /**
-   * Cuts the link between two members. With one argument, it cuts this member off from all others and from
-   * clients.
+   * Cuts the link between two members. With one argument, it cuts this member off from all others
+   * and from clients.
    */
   cut(a: Id, b?: Id): Promise<void>
   /** Heals all cut links. */

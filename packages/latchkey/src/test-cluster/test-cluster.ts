@@ -42,8 +42,8 @@ const FIRST_MS = 1_000
 const LEADER_MS = 30_000
 
 /**
- * Starts a cluster in this process, for tests. The members are real, but they are in memory and have no
- * ports.
+ * Starts a cluster in this process, for tests. The members are real, but they are in memory and
+ * have no ports.
  * ```ts
  * await using cluster = await testCluster({ members: 3, clock: 'manual' })
  * const hold = await cluster.stores.a.locks.acquire('orders/42', { lease: '10s', renew: false })

@@ -29,8 +29,8 @@ interface Waiter {
  * Laws:
  * - A push that comes before the answer "you wait now" is remembered, and the waiter asks at once. Without
  *   this law: the lock is released between the two, and the waiter sleeps although the lock is free.
- * - A request ends when its place in the queue is given up. UnsettledTakes knows what may still be
- *   applied of it.
+ * - A request ends when its place in the queue is given up. If the server may still apply the request,
+ *   UnsettledTakes keeps it.
  */
 export class EngineWaits {
   readonly #clock: Clock

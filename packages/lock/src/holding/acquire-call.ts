@@ -45,8 +45,8 @@ export interface WaitOptions {
   /** When it aborts, the caller leaves the queue and the call rejects with ERR_ABORTED. */
   signal?: AbortSignal | undefined
   /**
-   * The counter of the token. The default is the store's own counter. A lock must always use the same
-   * counter.
+   * The counter of the token. The default is the store's own counter. A lock must always use
+   * the same counter.
    */
   fencingKey?: Bytes | null | undefined
   /** Up to 4 KiB that other callers see as the holder's context, for example a host name or a job. */

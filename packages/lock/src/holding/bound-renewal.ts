@@ -47,7 +47,7 @@ export class BoundRenewal {
     })
   }
 
-  /** Watches the concern until `remove`. `left` is its remaining time now. */
+  /** Checks the hold or attempt at each tick until it is removed. `left` is its remaining time now. */
   add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
     this.#joined = true

@@ -84,11 +84,11 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the lease
-   * was over, and with ERR_NOT_OWNER if another holds the lock or nothing was held. The unlock of the last
-   * acquire sets `held` to false and ends renewals at once, even if the call rejects or its signal had
-   * already fired. The release then continues in the background until its answer arrives or the lease is
-   * over.
+   * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the
+   * lease was over, and with ERR_NOT_OWNER if another holds the lock or nothing was held. The unlock of
+   * the last acquire sets `held` to false and ends renewals at once, even if the call rejects or its
+   * signal had already fired. The release then continues in the background until its answer arrives or the
+   * lease is over.
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
@@ -106,8 +106,8 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * For how many milliseconds the store can promise the hold without a renewal. The value is 0 if the hold is
-   * over.
+   * For how many milliseconds the store can promise the hold without a renewal. The value is 0 if
+   * the hold is over.
    */
   remainingMillis(): number {
     return this.#holder.validity?.remaining() ?? 0

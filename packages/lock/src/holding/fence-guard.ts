@@ -4,8 +4,8 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './lock-arguments.js'
 
 /**
- * The place of the largest tokens, for example a database or a file. Without a port, the guard keeps them in
- * memory.
+ * The place of the largest tokens, for example a database or a file. Without a port, the guard keeps
+ * them in memory.
  */
 export interface FencePort {
   get(resource: string): number | undefined | Promise<number | undefined>

@@ -1,5 +1,5 @@
-// Driver: the calls of store.locks. Each acquire uses a holder of its own, so that no hold is reentrant by
-// accident.
+// Driver: the calls of store.locks. Each acquire uses a holder of its own, so that no hold is
+// reentrant by accident.
 
 import { binary } from '@latchkey/base'
 import {
@@ -233,9 +233,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * The last changes of one lock, in their order: who acquired it, lost it, released it, waited
-   * for it. Members
-   * remember the last 1,024 changes of all locks together since they were started: a restart forgets.
+   * The last changes of one lock, in their order: who acquired it, lost it, released it, waited for it.
+   * Members remember the last 1,024 changes of all locks together since they were started: a restart forgets.
    * `sinceMillis` of the answer says how far back the memory of the member that answered goes.
    * ```ts
    * for (const { type, context, agoMillis } of await store.locks.history('orders/42'))

@@ -46,8 +46,8 @@ import { WebLocks } from './web-locks.js'
 /** Options of a lock that few callers need. */
 export interface LockOptions {
   /**
-   * The counter of the token. The default is the store's own counter. A lock must always use the same
-   * counter.
+   * The counter of the token. The default is the store's own counter. A lock must always use
+   * the same counter.
    */
   fencingKey?: Bytes | null | undefined
   /** Up to 4 KiB that other callers see as the holder's context. */

@@ -36,8 +36,8 @@ export function inForce(row: HoldRow | undefined, now: number): row is HoldRow {
 }
 
 /**
- * An expired row stays until another acquirer takes the lock, its owner releases it, or an entry has now >
- * reclaimAt.
+ * An expired row stays until another acquirer takes the lock, its owner releases it, or an entry has
+ * now > reclaimAt.
  */
 export function reclaimAt(row: HoldRow): number {
   return overAt(row) + RECLAIM_AFTER

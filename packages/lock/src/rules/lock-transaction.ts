@@ -147,8 +147,8 @@ export interface LockTransaction extends LockView {
   /** A waiter was granted this hold in this entry. The waiter's member pushes ownerOfHold(row, now) to it. */
   granted(row: HoldRow): void
 
-  // Each list below is complete when the call returns, because the rules delete and write rows while they
-  // iterate.
+  // Each list below is complete when the call returns, because the rules delete and write rows
+  // while they iterate.
 
   /**
    * Waiters with now > deadline, without those whose deadline is 0. They come in the order of CT3: by

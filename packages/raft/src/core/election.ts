@@ -189,12 +189,11 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 /**
- * This member is known not to be a member that lost its disk (wiped-member-check.ts), so it may vote
- * from now on. If
- * its log is empty, the cluster is new and has never had a leader: an election can disturb nobody, so this
- * member need not wait for a timeout. The rules of the election stay the same, and after a failed one the
- * ordinary timeout applies. A member that may vote before the others asks them in vain. The last member to be
- * allowed asks all others, and can win.
+ * This member is known not to be a member that lost its disk (wiped-member-check.ts), so it may vote from now
+ * on. If its log is empty, the cluster is new and has never had a leader: an election can disturb nobody, so
+ * this member need not wait for a timeout. The rules of the election stay the same, and after a failed one
+ * the ordinary timeout applies. A member that may vote before the others asks them in vain. The last member
+ * to be allowed asks all others, and can win.
  */
 export function onVotingAllowed(state: State): void {
   state.mayVote = true

@@ -164,9 +164,8 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One action that the core asks its driver for. The driver carries the effects out in
- * order. collect-effects.ts
- * states the order and its reasons.
+ * One action that the core asks its driver for. The driver carries the effects out in order.
+ * collect-effects.ts states the order and its reasons.
  * Law: a message that promises something durable (a vote, an acknowledgement, the leader's own match) is sent
  * after the disk has it. The core keeps the message until `persisted(batch.id)`. If a truncation or a newer
  * term has made the message void meanwhile, the core drops it.

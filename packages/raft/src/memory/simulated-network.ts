@@ -172,8 +172,7 @@ export interface MessageCodec {
 }
 
 /**
- * In microseconds, the shortest and the longest time from the moment when two members may connect
- * until they do.
+ * In microseconds, the shortest and the longest time that it takes two members to connect.
  */
 export interface DialTimes {
   readonly first: readonly [number, number]

@@ -23,7 +23,7 @@ export interface NodeOptions {
   /** The log is compacted beyond these limits; half of them stays for members that lag a little. */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
-  /** Limits of the core that its defaults set otherwise. */
+  /** Limits of the core. A limit that is left out has its default. */
   readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
 }
 

@@ -121,7 +121,7 @@ export class OneCluster {
     this.judge()
   }
 
-  /** Compares the clusters. Also called when this member's cluster has got its id. */
+  /** Compares this member's cluster with those of the answers. Also called when this cluster gets its id. */
   judge(): void {
     const own = this.#ports.clusterId()
     const { expected } = this.#ports

@@ -190,8 +190,8 @@ interface Status {
 async function statusOf(pid: number): Promise<Status | undefined> {
   const line = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'))
   if (line === undefined) return undefined
-  // The name, in brackets, may contain any characters, so the fields after it are counted from the last
-  // bracket.
+  // The name, in brackets, may contain any characters, so the fields after it are counted from
+  // the last bracket.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const dead = fields[0] === 'Z' || fields[0] === 'X'
   return { start: fields[19] ?? '0', over: dead && (await threadsOf(pid)) <= 1 }

@@ -1,6 +1,5 @@
-// Driver: random flows that take locks one after the other. A request is refused exactly if it would
-// close a circle
-// of flows that wait for each other (docs/locks.md, 13).
+// Driver: random flows that take locks one after the other. A request is refused exactly if it would close a
+// circle of flows that wait for each other (docs/locks.md, 13).
 
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'

@@ -1,6 +1,5 @@
-// Rule: locks, shared locks, semaphores, elections and sets as docs/locks.md and docs/semaphores.md
-// describe them,
-// on plain arrays: after each change all waiters are looked at, in the order of their arrival.
+// Rule: locks, shared locks, semaphores, elections and sets as docs/locks.md and docs/semaphores.md describe
+// them, on plain arrays: after each change all waiters are looked at, in the order of their arrival.
 
 /** permits: 0 is an exclusive hold. */
 export type Wants = readonly (readonly [key: string, permits: number])[]

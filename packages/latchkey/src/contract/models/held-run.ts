@@ -1,6 +1,5 @@
-// Driver: random calls of locks, semaphores, elections and sets on the stores of a cluster whose
-// clock stands still
-// between them. After each call the cluster must show what the model shows: holders, queues, who has
+// Driver: random calls of locks, semaphores, elections and sets on the stores of a cluster whose clock stands
+// still between them. After each call the cluster must show what the model shows: holders, queues, who has
 // been answered.
 
 import assert from 'node:assert/strict'
@@ -39,9 +38,9 @@ const LOCKS = ['lock/a', 'lock/b', 'lock/c']
 const SEMAPHORES = ['semaphore/s', 'semaphore/t']
 const ELECTIONS = ['election/e']
 /**
- * Time is advanced by whole seconds. Who does not renew gives its lock back by its own clocks, up to
- * a hundredth of
- * the lease early, and a wait ends a little early too: so each ends at a time of its own within the second.
+ * Time is advanced by whole seconds. Who does not renew gives its lock back by its own clocks, up to a
+ * hundredth of the lease early, and a wait ends a little early too: so each ends at a time of its own
+ * within the second.
  */
 const LEASES = [10_450, 10_650, 10_850, 15_450, 15_650, 15_850]
 const WAITS = [5_250, 8_250, 12_250, 20_250]
@@ -362,7 +361,7 @@ export class HeldRun {
   }
 }
 
-/** Whether it is known who ends until then, and in which order. */
+/** Whether the model knows which holds and waits end before that time, and in which order. */
 function isCertain(all: readonly { readonly who: string; readonly until: number }[], to: number): boolean {
   const byWho = new Map(all.map(({ who, until }) => [who, until]))
   const ends = [...byWho.values()].filter((end) => end < to + CLOSE_MS).sort((a, b) => a - b)
