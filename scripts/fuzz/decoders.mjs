@@ -32,7 +32,7 @@ import { unsnappied } from '../../packages/kv/dist/storage/leveldb-check/snappy.
 import { isRowOf } from '../../packages/kv/dist/snapshot/row-format-check.js'
 import { StateStream } from '../../packages/kv/dist/snapshot/received-state-check.js'
 import { FrameWriter, PREAMBLE } from '../../packages/kv/dist/snapshot/stream-format.js'
-import { EventGroup } from '../../packages/kv/dist/state/event-group.js'
+import { EventGroup } from '../../packages/kv/dist/state/events-of-sixteen-revisions.js'
 import { decodeEvents } from '../../packages/kv/dist/state/event-row.js'
 import { decodeCounter, decodeHold, decodeWaiter } from '../../packages/kv/dist/state/lock-rows.js'
 import { decodeMeta, emptyMeta, encodeMeta } from '../../packages/kv/dist/state/meta-row.js'

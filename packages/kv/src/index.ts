@@ -18,9 +18,9 @@ export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './default-limits.js'
 export { KvMachine } from './key-value-state-machine.js'
 export { type Restored, restoreRows, surveyBackup } from './restore-backup.js'
-export { classicHome } from './storage/classic-level-home.js'
+export { classicHome } from './storage/classic-level-storage.js'
 export { type DiskFault, SimulatedRowDisk, SimulatedRowHome } from './storage/simulated-row-store.js'
-export { memoryLevelHome } from './storage/memory-level-home.js'
+export { memoryLevelHome } from './storage/memory-level-storage.js'
 export type {
   Row,
   RowBuilder,

@@ -6,7 +6,7 @@ import { COMMAND_BUDGET, type Command, OP, READ, STEP } from '@latchkey/protocol
 import { expect, test } from 'vitest'
 import type { KvMachine } from './key-value-state-machine.js'
 import { SimulatedRowHome } from './storage/simulated-row-store.js'
-import { memoryLevelHome } from './storage/memory-level-home.js'
+import { memoryLevelHome } from './storage/memory-level-storage.js'
 import type { RowStore } from './storage/row-store.js'
 import { hashOfRows } from './testing/members.js'
 import { World, k } from './testing/world.js'

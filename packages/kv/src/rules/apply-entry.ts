@@ -40,7 +40,7 @@ import {
 import { BatchReader } from '../commands/entry-records.js'
 import { plainKeyAt, plainKeyEnd, plainValueAt } from '../commands/plain-put.js'
 import { bodyChecksum } from '../storage/row-checksum.js'
-import { keyChecksum, withWord } from '../storage/short-checksum.js'
+import { keyChecksum, withWord } from '../storage/checksum-of-short-keys.js'
 import type { KvLimits } from '../kv-store.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import { type ApplyContext, execute } from './execute-command.js'

@@ -10,7 +10,7 @@ import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import { u48, writeU48 } from '../little-endian.js'
 import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
-import { keyChecksum, withBytes, withWord } from '../storage/short-checksum.js'
+import { keyChecksum, withBytes, withWord } from '../storage/checksum-of-short-keys.js'
 
 /** The bytes after the value in a row without a lifetime. */
 const TAIL = 18

@@ -8,7 +8,7 @@ import type { RowChange, RowStore } from '../storage/row-store.js'
 import { sealBody } from '../storage/row-checksum.js'
 import { RowCache } from './row-cache.js'
 import { RowTable } from './row-table-with-overlay.js'
-import { RowKeys } from '../storage/row-keys.js'
+import { RowKeys } from '../storage/compact-list-of-keys.js'
 import { Sum } from './set-hash.js'
 
 const bytes = (text: string) => Buffer.from(text)

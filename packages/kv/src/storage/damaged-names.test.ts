@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
-import { classicHome } from './classic-level-home.js'
+import { classicHome } from './classic-level-storage.js'
 import { sealBody } from './row-checksum.js'
 
 const folders = new Folders()

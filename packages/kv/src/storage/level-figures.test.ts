@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { classicHome } from './classic-level-home.js'
+import { classicHome } from './classic-level-storage.js'
 import { levelFigures } from './level-figures.js'
 
 test('tables of each level, and what merges took: levels that are not there have none', () => {

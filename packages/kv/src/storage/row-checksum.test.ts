@@ -3,7 +3,7 @@
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { isSealed, sealBody, sealOf, unseal } from './row-checksum.js'
-import { keyChecksum, shortChecksum, withBytes, withWord } from './short-checksum.js'
+import { keyChecksum, shortChecksum, withBytes, withWord } from './checksum-of-short-keys.js'
 
 const random = seededRandom('seals')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))

@@ -2,7 +2,7 @@
 // suite of tests that every implementation passes.
 
 import type { LevelFigures } from './level-figures.js'
-import type { RowKeys } from './row-keys.js'
+import type { RowKeys } from './compact-list-of-keys.js'
 
 /**
  * A value of undefined removes the row. Any other value has its checksum (row-checksum.ts), and no code

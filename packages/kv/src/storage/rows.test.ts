@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { rowConformance } from '../testing/row-conformance.js'
-import { classicHome } from './classic-level-home.js'
+import { classicHome } from './classic-level-storage.js'
 import { SimulatedRowHome } from './simulated-row-store.js'
-import { memoryLevelHome } from './memory-level-home.js'
+import { memoryLevelHome } from './memory-level-storage.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

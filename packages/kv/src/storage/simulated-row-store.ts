@@ -2,7 +2,7 @@
 // and tests use them.
 // A write that was synced survives. A write that was under way at the crash may survive, but only whole.
 // Every step is deterministic, and every wait is one microtask. (The rows of a store with { memory: true }
-// are in memory-level-home.ts.)
+// are in memory-level-storage.ts.)
 
 import { wholeValue } from './row-value.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'

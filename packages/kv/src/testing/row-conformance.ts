@@ -2,7 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { RowKeys } from '../storage/row-keys.js'
+import { RowKeys } from '../storage/compact-list-of-keys.js'
 import type { Row, RowHome, RowRange, RowStore, RowView } from '../storage/row-store.js'
 import { behind } from '../storage/page-scan.js'
 import { SEAL, sealBody } from '../storage/row-checksum.js'

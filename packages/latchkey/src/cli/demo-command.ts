@@ -3,7 +3,7 @@
 
 import { type Command, flag, positiveNumber, words } from './command.js'
 import { loadDaemon } from './daemon-package.js'
-import { Trio } from './demo-trio.js'
+import { Trio } from './demo-members.js'
 import { EXIT, explain } from './exit-codes.js'
 import type { CommandStore, Io } from './command-io.js'
 import { jsonLine, paint } from './print-values.js'

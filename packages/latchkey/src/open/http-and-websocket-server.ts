@@ -2,7 +2,7 @@
 // and limits them.
 //
 // Law: no socket stays open longer than REFUSED_MS after its refusal, and no silent socket longer than its
-// time (connections.ts). This holds for each kind of refusal: bytes that are not HTTP, a head that is too
+// time (connections-of-port.ts). This holds for each kind of refusal: bytes that are not HTTP, a head that is too
 // long or too slow, an unknown path, an unwanted WebSocket, and a client that does not answer a close.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -12,11 +12,11 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, nextTurn, REFUSED_MS, type RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
-import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
+import { Connections, IDLE_MS, placesOf, type Proven } from './connections-of-port.js'
 import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen } from './options.js'
-import { isWebSocket } from './other-upgrades.js'
+import { isWebSocket } from './ignored-upgrade-requests.js'
 import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 

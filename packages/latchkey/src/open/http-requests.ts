@@ -26,8 +26,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock, Defer, RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
-import { addressOf } from './connections.js'
-import { plainHead } from './other-upgrades.js'
+import { addressOf } from './connections-of-port.js'
+import { plainHead } from './ignored-upgrade-requests.js'
 
 /** In ms, how much time HTTP may use in one turn before the rest waits. */
 const TURN_MS = 5

@@ -1,5 +1,5 @@
 // Driver: a member in this process with everything around it: its directory, the connections that it accepts,
-// the user's store, and the stores of HTTP callers. The member itself is in current-member.ts.
+// the user's store, and the stores of HTTP callers. The member itself is in running-member.ts.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -20,7 +20,7 @@ import { Unfinished } from '../member/unfinished-messages-limit.js'
 import { HttpCallerStores } from './http-caller-stores.js'
 import { callerOf } from './caller-identity.js'
 import { CertificateWatch } from './certificate-watch.js'
-import { CurrentMember, hasOthers } from './current-member.js'
+import { CurrentMember, hasOthers } from './running-member.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localRoute } from './local-link.js'
 import { MembersGate } from './connections-of-members.js'
@@ -29,7 +29,7 @@ import type { TlsOptions } from './tls-options.js'
 import { reloaded, type ReloadOptions } from './reload.js'
 import { type MemberWorld, realWorld } from './member-world.js'
 import type { Storage } from './member-storage.js'
-import { addressOf, type Proven } from './connections.js'
+import { addressOf, type Proven } from './connections-of-port.js'
 import { openingAnew, whyNotServed } from './reason-not-serving.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './http-and-websocket-server.js'
 

@@ -13,7 +13,7 @@ import type {
   Status,
 } from '@latchkey/protocol'
 import type { Acting } from '../http/index.js'
-import type { Proven } from '../open/connections.js'
+import type { Proven } from '../open/connections-of-port.js'
 import type { Outboxes } from '../member/unread-bytes-limit.js'
 import type { Unfinished } from '../member/unfinished-messages-limit.js'
 import type { RequestTracer } from '../member/request-tracer.js'

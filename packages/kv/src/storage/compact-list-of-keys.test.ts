@@ -2,7 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { RowKeys } from './row-keys.js'
+import { RowKeys } from './compact-list-of-keys.js'
 
 test('keys of any length, over many buffers, in their order', () => {
   const random = seededRandom('keys')
