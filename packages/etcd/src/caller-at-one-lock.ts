@@ -1,17 +1,14 @@
-// Driver: owns what one caller has at one lock: its place in the queue, its hold, and the leases of both.
+// Driver: owns the state of one caller at one lock: its place in the queue, its hold, and their etcd leases.
 //
 // Laws:
-// - One step is made after the other: a cancel waits for the take that is under way. So it knows each lease
-//   that the take has made.
-// - A lease whose transaction was not answered is doubtful, and is revoked before anything else is tried
-//   (EN4, EN5). A transaction that names a revoked lease is refused, so a transaction that was delayed on its
-//   way can no longer be applied. Without this law: a caller gives up, and minutes later its request arrives
-//   and takes the lock for nobody.
-// - A hold lasts for as long as its lease was asked for, counted from before the lease was granted or
-//   kept, less the possible drift of clocks (EN1, EN8). It ends by this clock, even if the stream to etcd
-//   is still open.
-// - When a hold is over by its holder's own clock, the holder gives its lease back. etcd's leases have two
-//   seconds at least, and others would wait for the rest of them.
+// - The steps of a caller run one after the other, so a cancel knows every lease that a take has made.
+// - If a transaction was not answered, its lease is doubtful, and is revoked before the next attempt (EN4, EN5).
+//   etcd refuses a transaction that names a revoked lease. Without this law: a caller gives up, and minutes later
+//   its delayed request takes the lock for a caller that no longer exists.
+// - A hold lasts as long as the caller asked for. The time counts from before the lease was granted or renewed,
+//   less the allowed drift of the clocks (EN1, EN8). The hold ends by this process's clock alone.
+// - A caller whose hold has ended by its own clock revokes the lease. etcd's shortest lease is two seconds, and
+//   other callers would wait for its end.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
@@ -25,12 +22,12 @@ export interface Ports {
   readonly calls: EtcdCalls
   readonly rows: LockRows
   readonly watches: RowWatches
-  /** Called when the turn of a waiter may have come. */
+  /** Called when the waiter with this id may be the next holder. */
   readonly wake: (id: string) => void
   readonly clock: Clock
-  /** The own clock, in ms. */
+  /** Returns the time of this process's clock, in ms. */
   readonly now: () => number
-  /** Which part of a lease its holder may believe in, because clocks drift. */
+  /** The part of a lease that its holder may use, less than 1 because clocks drift. */
   readonly part: number
 }
 
@@ -40,20 +37,20 @@ export interface OwnHold extends EngineHold {
 }
 
 interface OwnPlace extends Place {
-  /** On the own clock. A waiter that has not asked again by this time has left (EN6). */
+  /** A time of this process's clock. A waiter that has not asked again by then has left the queue (EN6). */
   readonly until: number
 }
 
-/** How often a take begins again because the row before it has gone meanwhile. */
+/** How often a take begins anew because the row before the caller has disappeared meanwhile. */
 const ROUNDS = 5
-/** In ms, when a caller asks again whose take was overtaken that often. */
+/** In ms. A caller asks again after this time if its take had to begin anew too often. */
 const SOON = 20
 
 export class Contender {
   readonly #key: Uint8Array
   readonly #id: string
   readonly #ports: Ports
-  /** Called when nothing of it is left. */
+  /** Called when the caller has neither a place nor a hold any more. */
   readonly #done: () => void
   #lastStep: Promise<unknown> = Promise.resolve()
   #steps = 0
@@ -61,7 +58,7 @@ export class Contender {
   #place: OwnPlace | undefined
   readonly #doubtful = new Set<string>()
   #timer: Timer | undefined
-  /** The row before it in the queue, and the function that ends the watch of that row. */
+  /** The row before the caller in the queue, and the function that ends the watch of that row. */
   #watched: { readonly row: Buffer; readonly end: () => void } | undefined
 
   constructor(key: Uint8Array, id: string, ports: Ports, done: () => void) {
@@ -71,7 +68,7 @@ export class Contender {
     this.#done = done
   }
 
-  /** Runs the step after the step before it. */
+  /** Runs `run` after the step before has ended. */
   async #step<T>(run: () => Promise<T>): Promise<T> {
     this.#steps++
     const before = this.#lastStep
@@ -168,7 +165,7 @@ export class Contender {
     return { now: after, code: 'HELD', hold: undefined, queued: request.queues, again: SOON }
   }
 
-  /** Keeps its place in the queue when it asks again. */
+  /** Renews the caller's place in the queue. */
   async #stay(place: OwnPlace, patience: number): Promise<Before> {
     const { calls, rows, now } = this.#ports
     const until = now() + patience
@@ -219,7 +216,7 @@ export class Contender {
     })
   }
 
-  /** `isThere` says whether the lock is held on the lease of that hold. */
+  /** Confirms a renewal. `isThere`: the servers report that the lock is held on the hold's lease. */
   confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
     return this.#step(async () => {
       const present = this.#hold
@@ -241,9 +238,7 @@ export class Contender {
     return { hold, deadline: Math.max(hold.deadline, this.#deadline(begun, millis, hold.lease)) }
   }
 
-  /**
-   * Moves the hold to a longer lease. A lease of etcd has one fixed length, so another lease takes its place.
-   */
+  /** Moves the hold to a longer lease, because the length of an etcd lease cannot change. */
   async #move(
     old: OwnHold,
     millis: number,
@@ -303,7 +298,7 @@ export class Contender {
     })
   }
 
-  /** Ends its hold and its wait. Resolves to the token of the hold, or 0. */
+  /** Ends the hold and the wait of the caller. Resolves to the token of the hold, or to 0. */
   cancel(): Promise<number> {
     return this.#step(async () => {
       const hold = this.#hold
@@ -314,13 +309,13 @@ export class Contender {
     })
   }
 
-  /** Its own hold, if it is in force. */
+  /** The caller's hold, if the hold is in force. */
   get hold(): OwnHold | undefined {
     const hold = this.#hold
     return hold !== undefined && this.#ports.now() <= hold.deadline ? hold : undefined
   }
 
-  /** Closes without telling etcd. Its rows end with their leases. */
+  /** Ends the timers, without a request to etcd. The caller's rows in etcd end with their leases. */
   close(): void {
     this.#timer?.cancel()
     this.#endWatch()
@@ -332,7 +327,7 @@ export class Contender {
     return begun + Math.floor(Math.min(millis, ttl) * this.#ports.part) - 1
   }
 
-  /** The leases are doubtful until the transaction is answered. */
+  /** Runs a transaction. Its leases are doubtful until the transaction is answered. */
   async #doubted(leases: readonly string[], run: () => Promise<TxnAnswer>): Promise<TxnAnswer> {
     for (const lease of leases) this.#doubtful.add(lease)
     const answer = await run()
@@ -348,7 +343,7 @@ export class Contender {
     }
   }
 
-  /** Ends the place and the hold. Resolves to what became of the hold. */
+  /** Ends the place and the hold. Resolves to etcd's answer about the hold. */
   async #end(): Promise<TxnAnswer | undefined> {
     const { calls, rows } = this.#ports
     const [place, hold] = [this.#place, this.#hold]
@@ -369,14 +364,14 @@ export class Contender {
     if (place !== undefined) void this.#ports.calls.revoke(place.lease).catch(() => {})
   }
 
-  /** The hold is over for its holder. The lease is given back, or ends by itself. */
+  /** Forgets the hold, which has ended for its holder. The lease is revoked, or ends by itself. */
   #abandon(): undefined {
     const hold = this.#hold
     this.#hold = undefined
     if (hold !== undefined) void this.#ports.calls.revoke(hold.lease.id).catch(() => {})
   }
 
-  /** Sets one timer for whatever is over first. */
+  /** Starts the timer for the earliest end of the place or the hold. */
   #arm(): void {
     this.#timer?.cancel()
     this.#timer = undefined

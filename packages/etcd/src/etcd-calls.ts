@@ -1,4 +1,4 @@
-// Driver: the calls of etcd that the locks make, each with a time limit.
+// Driver: the requests to etcd that the locks make, each with a time limit.
 
 import { type Clock, type Random } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'
@@ -6,13 +6,13 @@ import { isNoLease, isSameLease, toLockError } from './etcd-errors.js'
 import type { CallOptions, EtcdClient, TxnAnswer } from './etcd-types.js'
 import { KeepAliveStream } from './keep-alive-stream.js'
 
-/** In ms. */
+/** In ms. A request without an answer fails after this time. */
 const CALL_PATIENCE = 4_000
 const SECOND = 1_000
 
 export interface Lease {
   readonly id: string
-  /** In ms, the life that the servers have given to the lease. */
+  /** In ms. The length of the lease that the servers have granted. */
   readonly ttl: number
 }
 
@@ -37,7 +37,9 @@ export class EtcdCalls {
     }
   }
 
-  /** Grants a lease that lives for at least that many ms. etcd counts in seconds, and gives two at least. */
+  /**
+   * Makes a lease of at least `millis`. etcd counts leases in seconds, and its shortest lease is two seconds.
+   */
   async grant(millis: number): Promise<Lease> {
     const id = this.#newLease()
     const TTL = String(Math.max(1, Math.ceil(millis / SECOND)))
@@ -47,12 +49,12 @@ export class EtcdCalls {
     } catch (error) {
       if (isSameLease(error)) return { id, ttl: Number(TTL) * SECOND }
       const known = toLockError(error)
-      // No row depends on this lease, so a grant that comes late changes no lock.
+      // No row uses this lease yet, so a grant that arrives late changes no lock.
       throw known.code === 'ERR_OUTCOME_UNKNOWN' ? notReached(error) : known
     }
   }
 
-  /** Revokes the lease. Its rows are deleted, and a put that names it is refused from now on. */
+  /** Ends the lease. etcd deletes the rows on the lease, and refuses later puts that name the lease. */
   async revoke(lease: string): Promise<void> {
     try {
       await this.#client.leaseClient.leaseRevoke({ ID: lease }, this.#limit())
@@ -61,12 +63,12 @@ export class EtcdCalls {
     }
   }
 
-  /** Resolves to the lease's new life in ms, or 0 if the lease is over. */
+  /** Renews the lease. Resolves to its new length in ms, or to 0 if the lease has ended. */
   keep(lease: string): Promise<number> {
     return this.#stream.keep(lease)
   }
 
-  /** Resolves to the rest of the lease's life in ms, or 0 if the lease is over. */
+  /** Resolves to the remaining time of the lease in ms, or to 0 if the lease has ended. */
   async remaining(lease: string): Promise<number> {
     try {
       const { TTL } = await this.#client.leaseClient.leaseTimeToLive({ ID: lease }, this.#limit())
@@ -86,8 +88,8 @@ export class EtcdCalls {
   }
 
   /**
-   * Makes the id of a lease. The client makes the ids itself, so that a lease whose grant was not answered
-   * can be revoked.
+   * Draws the id of a new lease. The client chooses the ids itself, so that it can revoke a lease whose grant
+   * was not answered.
    */
   #newLease(): string {
     const [high, low] = [this.#random.between(1, 2 ** 30), this.#random.between(0, 2 ** 32)]

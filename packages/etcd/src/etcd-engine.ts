@@ -1,5 +1,5 @@
-// Driver: the lock engine on a cluster of etcd. caller-at-one-lock.ts has what belongs to each caller, and
-// lock-rows.ts the rows in etcd.
+// Driver: the lock engine on an etcd cluster. caller-at-one-lock.ts has the state of each caller at a lock, and
+// lock-rows.ts has the rows in etcd.
 
 import { asBuffer, binary, type Clock } from '@latchkey/base'
 import type { Capabilities, LockEngine, OwnTime, TakeAnswer } from '@latchkey/lock'
@@ -17,9 +17,9 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** The limit of reads in one transaction. etcd allows 128 operations. */
+/** The largest number of reads in one transaction. etcd accepts 128. */
 const MOST_READS = 100
-/** How many leases are asked about at the same time. */
+/** How many leases the engine asks about at the same time. */
 const AT_ONCE = 16
 
 export interface EtcdTerms {
@@ -28,7 +28,7 @@ export interface EtcdTerms {
   readonly rows: LockRows
   readonly clock: Clock
   readonly time: OwnTime
-  /** Which part of a lease its holder may believe in, because clocks drift. */
+  /** The part of a lease that its holder may use, less than 1 because clocks drift. */
   readonly part: number
 }
 
@@ -42,7 +42,7 @@ export class EtcdEngine implements LockEngine {
   readonly #contenders = new Map<string, Contender>()
   readonly #wakes = new Set<Wake>()
 
-  /** `end` ends everything that belongs to the engine. */
+  /** The engine calls `end` when it closes. */
   constructor(terms: EtcdTerms, end: () => void) {
     this.#terms = terms
     this.#end = end
@@ -90,7 +90,7 @@ export class EtcdEngine implements LockEngine {
   }
 
   async cancel(tickets: Parameters<LockEngine['cancel']>[0]): ReturnType<LockEngine['cancel']> {
-    // The servers end the hold after this time, which is before their answers arrived.
+    // The servers end the holds after this moment and before they answer.
     const now = this.#now()
     const tokens = await Promise.all(tickets.map(async ({ key, id }) => this.#known(key, id)?.cancel() ?? 0))
     return { now, tokens }
@@ -139,7 +139,10 @@ export class EtcdEngine implements LockEngine {
     return { now: this.#now(), rows: lines }
   }
 
-  /** In ms. For a hold of another client, etcd knows the rest only in whole seconds. */
+  /**
+   * Returns the remaining time of a hold, in ms. For a hold of another client, etcd knows this time only in
+   * whole seconds.
+   */
   async #remaining({ key, id, lease, etcdLease }: HeldRow): Promise<number> {
     const own = this.#known(key, id)?.hold
     if (own !== undefined) return own.deadline - this.#now() + 1
@@ -197,7 +200,7 @@ const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`
 const byName = (rows: readonly EtcdRow[] | undefined, name: (row: EtcdRow) => string): Map<string, EtcdRow> =>
   new Map((rows ?? []).map((row) => [name(row), row]))
 
-/** Returns the waiters of each lock, in the order of their arrival. */
+/** Returns the waiters of each lock, in the order in which they joined the queue. */
 function queuesOf(rows: readonly EtcdRow[], start: number): Map<string, EtcdRow[]> {
   const queues = new Map<string, EtcdRow[]>()
   for (const row of [...rows].sort((a, b) => Number(a.create_revision) - Number(b.create_revision))) {

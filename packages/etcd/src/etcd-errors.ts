@@ -1,12 +1,12 @@
-// Rule: whether a call that failed with an error of etcd3 may have been applied.
+// Rule: decides from an error of etcd3 whether etcd may have applied the call.
 
 import { mayHaveArrived, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 const CLOSED = /client was already closed/
 /**
- * Answers after which the same call would fail again. Names are compared, because two copies of the driver
- * have two classes.
+ * With these errors the same call would fail again. They are compared by name, because two copies of the
+ * package etcd3 have two different classes.
  */
 const REFUSALS = new Set([
   'EtcdPermissionDeniedError',
@@ -24,12 +24,16 @@ const messageOf = (error: unknown): string => String((error as Error | undefined
 /** The lease does not exist, or does not exist any more. */
 export const isNoLease = (error: unknown): boolean => NO_LEASE.test(messageOf(error))
 
-/** etcd3 has sent the call a second time by itself, and the second one was answered. */
+/**
+ * The lease already exists. etcd3 has repeated the request by itself, and etcd has answered the repeated
+ * request.
+ */
 export const isSameLease = (error: unknown): boolean => SAME_LEASE.test(messageOf(error))
 
 /**
- * etcd3 sends a call that has failed again, to another server. Its last error may then be "refused" although
- * the first attempt was applied. So no error of a call proves that it was not applied.
+ * Converts an error of etcd3. etcd3 repeats a failed call at another server. Even if its last error is
+ * "refused", the first attempt may have been applied. So no error of a call proves that the call was not
+ * applied.
  */
 export function toLockError(error: unknown): LatchkeyError {
   if (isLatchkeyError(error)) return error

@@ -1,4 +1,4 @@
-// Driver: etcdLocks(): locks on a cluster of etcd.
+// Driver: etcdLocks(): locks on an etcd cluster.
 
 import { uptime } from 'node:os'
 import { newId, seededRandom, systemClock, utf8 } from '@latchkey/base'
@@ -17,16 +17,16 @@ import type { EtcdClient, EtcdOperation, TxnAnswer } from './etcd-types.js'
 import { LockRows } from './lock-rows.js'
 
 export interface EtcdOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
-  /** An `Etcd3` of the package etcd3. It stays yours: close() does not end it. */
+  /** An `Etcd3` of the package etcd3. close() does not end your client. */
   client: EtcdClient
-  /** What the keys of the locks begin with. Default: 'latchkey/'. */
+  /** The prefix of the locks' keys in etcd. Default: 'latchkey/'. */
   prefix?: string | undefined
 }
 
 export interface EtcdLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
   /**
-   * Commits these operations in one transaction of etcd, if the lock is held with that token; else nothing is
-   * written and it throws ERR_FENCED.
+   * Commits these operations in one etcd transaction, if the lock is held with that token. Otherwise etcd
+   * writes nothing, and the call throws ERR_FENCED.
    * ```ts
    * await engine.guard(hold, client.put('orders/42').value('charged'))
    * ```
@@ -39,12 +39,15 @@ export interface EtcdLocks<S extends 'bytes' | 'string' = 'bytes'> extends Engin
 
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'client', 'prefix')
 
-/** Locks on etcd: a fair queue woken by watches, and tokens that etcd's own transactions enforce. */
+/**
+ * Returns locks on etcd. They have a fair queue that watches wake, and tokens that etcd's own transactions
+ * check.
+ */
 export function etcdLocks<S extends 'bytes' | 'string' = 'bytes'>(options: EtcdOptions<S>): EtcdLocks<S> {
   return makeLocks(options, () => {})
 }
 
-/** `end` ends everything else that belongs to the locks. */
+/** `end` is called when the locks are closed. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: EtcdOptions<S>,
   end: () => void,
@@ -66,13 +69,13 @@ export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   }
 }
 
-/** The engine itself. */
+/** Returns the engine itself. */
 export function etcdEngine(
   client: EtcdClient,
   of: {
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
-    /** Shared by engines whose histories are compared. */
+    /** Engines whose histories are compared must share one time. */
     readonly time?: OwnTime
   } = {},
   end: () => void = () => {},

@@ -1,5 +1,5 @@
-// Types: the part of `etcd3` that is used here, so that neither its types nor one version of it is needed.
-// Numbers of 64 bits are texts.
+// Types: the functions of `etcd3` that this package uses. So a user needs neither the types of `etcd3` nor
+// one version. Numbers of 64 bits are strings.
 
 export interface EtcdClient {
   readonly kv: { txn(request: object, options?: CallOptions): Promise<TxnAnswer> }
@@ -37,7 +37,7 @@ export interface WatchAnswer {
   readonly events: readonly unknown[]
 }
 
-/** A put, a deletion or a read as `etcd3` builds them: `client.put('k').value('v')`. */
+/** A put, a deletion or a read, as `etcd3` builds them, for example `client.put('k').value('v')`. */
 export interface EtcdOperation {
   op(): Promise<object>
 }
@@ -47,7 +47,7 @@ export interface EtcdRow {
   readonly value: Buffer
   readonly create_revision: string
   readonly mod_revision: string
-  /** The id of the lease with which the row ends. '0' means none. */
+  /** The id of the lease with which the row ends. '0' means no lease. */
   readonly lease: string
 }
 

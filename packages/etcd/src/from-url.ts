@@ -1,4 +1,4 @@
-// Driver: opens locks by the addresses of the servers, with a client of their own.
+// Driver: opens locks on the servers at the addresses, with a new client.
 
 import { refusedByServer } from '@latchkey/lock'
 import { type EtcdLocks, type EtcdOptions, makeLocks } from './etcd-locks.js'
@@ -6,7 +6,7 @@ import type { EtcdClient } from './etcd-types.js'
 
 type Either = 'bytes' | 'string'
 
-/** Used by `locks('etcd://host:port,host:port')` of @latchkey/locks. Its client ends in close(). */
+/** `locks('etcd://host:port,host:port')` of @latchkey/locks calls this function. close() ends the client. */
 export async function locksFromUrl(
   url: string,
   options: Omit<EtcdOptions<Either>, 'client'> = {},

@@ -1,11 +1,12 @@
-// Driver: owns the one stream on which all leases of a client are kept alive.
+// Driver: owns the one stream on which a client renews all its leases.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { mayHaveArrived } from '@latchkey/lock'
 import type { EtcdClient, KeepAliveConnection } from './etcd-types.js'
 
 /**
- * In ms. A server that is silent for longer may be paused or cut off, so the next stream goes to another one.
+ * In ms. A server that is silent for longer may be paused or unreachable. The next stream goes to another
+ * server.
  */
 const PATIENCE = 2_000
 
@@ -15,9 +16,9 @@ interface Asked {
 }
 
 /**
- * Law: an answer confirms only the requests that were sent before it on the same stream, and silence is no
- * answer. A hold is never prolonged because the stream is still open: it ends by its holder's own clock.
- * Without this law: a client behind a network cut believes in a lease that the servers have ended.
+ * Law: an answer counts only for requests that were sent before it on the same stream, and silence is not an
+ * answer. An open stream alone never extends a hold: the hold ends by its holder's own clock. Without this
+ * law: a client that is cut off from the servers uses a lease that the servers have ended.
  */
 export class KeepAliveStream {
   readonly #client: EtcdClient
@@ -31,7 +32,7 @@ export class KeepAliveStream {
     this.#clock = clock
   }
 
-  /** Resolves to the lease's new life in ms, or 0 if the lease is over. */
+  /** Renews the lease. Resolves to its new length in ms, or to 0 if the lease has ended. */
   keep(lease: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const list = this.#asked.get(lease)

@@ -1,17 +1,18 @@
 // Rule: the rows of a lock in etcd, and the transactions that change them.
 //
-// Below the prefix, for a lock of key K:
-//   held/K     who holds the lock. It is on the lease of the hold, and is deleted with it.
-//   info/K     the context and other data, for callers that ask; on the same lease. No rule depends on it.
-//   token/K    its revision is the fencing token. It is on no lease, and a release deletes it. So if it is still
-//              there, the hold before was not released: it has expired.
-//   wait/H/I   a waiter with the id I, on a lease of its own. H is K in hex. The queue has the order in which
-//              these rows were made.
+// The rows of a lock with key K, below the prefix:
+// - held/K contains the holder's id. It is on the lease of the hold, so etcd deletes it with the lease.
+// - info/K contains the context and other information for queries. It is on the same lease. No transaction
+//   decides by it.
+// - token/K has a revision that is the fencing token. It is on no lease, and only a release deletes it. So if
+//   token/K exists without held/K, the last hold has expired.
+// - wait/H/I is a waiter with the id I, on its own lease. H is K in hex. The order of the queue is the order
+//   of the rows' create revisions.
 //
 // Laws:
-// - held/K is made only if it is missing and no waiter is before the caller (EN1, EN6).
-// - Each change of a hold is made only where held/K is on the lease of the caller. Without this: a release
-//   that comes late ends the hold of another.
+// - held/K is created only if it does not exist and no waiter is before the caller (EN1, EN6).
+// - A hold is changed only if held/K is on the caller's lease. Without this law: a late release ends the hold
+//   of another caller.
 // - A token is the revision of a put, and revisions only rise (EN2).
 
 import { asBuffer, binary, prefixEnd } from '@latchkey/base'
@@ -19,29 +20,29 @@ import type { EngineHold } from '@latchkey/lock'
 import type { ContextArg } from '@latchkey/protocol'
 import type { EtcdRow, OperationAnswer, TxnAnswer } from './etcd-types.js'
 
-/** The value of info/K and of wait/H/I. */
+/** The value of the rows info/K and wait/H/I. */
 export interface Info {
   readonly acquires: number
   readonly context: ContextArg
-  /** In ms, the lease that was asked for. */
+  /** In ms. The lease that the caller asked for. */
   readonly lease: number
-  /** The date of its client when it began. */
+  /** The date of the client's clock at which the hold or the wait began. */
   readonly since: number
 }
 
 export interface Place {
   readonly lease: string
-  /** The revision that has made the row. */
+  /** The revision at which the row was created. */
   readonly revision: string
 }
 
-/** What is before a caller in the queue. */
+/** The holder and the waiters before a caller. */
 export interface Before {
   readonly hold: HeldRow | undefined
-  /** The row whose end may let the caller pass. Undefined if nothing is before the caller. */
+  /** The row whose deletion may make the caller the next holder. Undefined if no row is before the caller. */
   readonly row: Buffer | undefined
   readonly waiters: number
-  /** Whether the caller itself has a place in the queue. */
+  /** True if the caller itself has a place in the queue. */
   readonly isWaiting: boolean
   readonly revision: string
 }
@@ -63,7 +64,7 @@ export class LockRows {
   held = (key: Uint8Array): Buffer => this.#named('held/', key)
   info = (key: Uint8Array): Buffer => this.#named('info/', key)
   token = (key: Uint8Array): Buffer => this.#named('token/', key)
-  /** The rows of the waiters of all locks whose keys begin with the prefix. */
+  /** The prefix of the waiters of all locks whose keys begin with `prefix`. */
   waitersBelow = (prefix: Uint8Array): Buffer =>
     Buffer.from(`${this.prefix}wait/${asBuffer(prefix).toString('hex')}`)
   waiters = (key: Uint8Array): Buffer => Buffer.concat([this.waitersBelow(key), SLASH])
@@ -110,12 +111,12 @@ export class LockRows {
       range(this.info(key)),
       range(this.token(key)),
       range(this.waiter(key, id)),
-      // Two rows are read, because the last one may be the caller itself, which has just come.
+      // Two rows are read, because the last waiter may be the caller itself.
       below(waiters(key), { ...before, limit: 2, sort_target: 'Create', sort_order: 'Descend' }),
     ]
   }
 
-  /** Changes the hold of that lease. Otherwise returns who has it. */
+  /** Changes the hold on that lease. Otherwise reads who holds the lock. */
   #change(key: Uint8Array, id: string, lease: string, operations: readonly object[]): object {
     return {
       compare: [standsOn(this.held(key), lease)],
@@ -146,7 +147,7 @@ export class LockRows {
     return { compare: this.guard(key, token), success: this.#ending(key) }
   }
 
-  /** Both conditions are true only while the hold with that token is in force. */
+  /** Returns two conditions. Both are true only while the hold with that token is in force. */
   guard(key: Uint8Array, token: number): object[] {
     return [
       { key: this.token(key), target: 'Mod', result: 'Equal', mod_revision: String(token) },
@@ -179,7 +180,7 @@ export class LockRows {
 const SLASH = Buffer.from('/')
 const EMPTY_VALUE = Buffer.alloc(0)
 
-// ---- The parts of a transaction
+// ---- the parts of a transaction
 
 const missing = (key: Buffer): object => ({
   key,
@@ -187,10 +188,13 @@ const missing = (key: Buffer): object => ({
   result: 'Equal',
   create_revision: '0',
 })
-/** A range without rows counts as one row of revision 0. */
+/** The condition that a range has no rows. etcd compares an empty range like one row with revision 0. */
 const noneBelow = (prefix: Buffer): object => ({ ...missing(prefix), range_end: endOf(prefix) })
 
-/** Each row of the range was made at that revision or later, and the row of the caller itself exists. */
+/**
+ * The condition that each row of the range was created at the caller's revision or later, and that the
+ * caller's own row exists.
+ */
 const firstOf = (prefix: Buffer, place: Place): object => ({
   key: prefix,
   range_end: endOf(prefix),
@@ -210,17 +214,20 @@ export const below = (prefix: Buffer, more: object = {}): object => ({
   request_range: { key: prefix, range_end: endOf(prefix), ...more },
 })
 
-/** Prefixes of rows end with a letter or a slash, so another prefix always follows them. */
+/**
+ * Returns the end of the range of a prefix. A prefix of rows ends with a letter or a slash, so the end
+ * exists.
+ */
 const endOf = (prefix: Buffer): Buffer => asBuffer(prefixEnd(prefix) ?? EMPTY_VALUE)
 
 export const rowsOf = (answer: OperationAnswer | undefined): readonly EtcdRow[] =>
   answer?.response_range?.kvs ?? []
 
-/** Whether the hold before was left to expire. In that case its token still exists. */
+/** Tells whether the last hold has expired. In that case its token row still existed. */
 export const hadToken = (taken: TxnAnswer): boolean =>
   (taken.responses[0]?.response_put?.prev_kv ?? null) !== null
 
-// ---- Values
+// ---- values
 
 function encode({ acquires, context, lease, since }: Info): Buffer {
   const bytes = typeof context === 'string' || context === null ? undefined : binary(context)
@@ -228,10 +235,7 @@ function encode({ acquires, context, lease, since }: Info): Buffer {
   return Buffer.from(JSON.stringify({ acquires, text, bytes, lease, since }))
 }
 
-/**
- * Decodes the value. Another program may have written there, so a value that cannot be read
- * counts as missing.
- */
+/** Reads an Info. Another program may have written the value, so unreadable parts count as missing. */
 export function decodeInfo(value: Buffer | undefined): Info {
   const told = parsed(value)
   const number = (name: string) => (typeof told[name] === 'number' ? told[name] : 0)
@@ -265,6 +269,6 @@ export function heldRow(
   }
 }
 
-/** Returns the hold of another caller. Its end on the own clock is not known, but comes within its lease. */
+/** Returns the hold of another client. Its exact end is not known, but the hold ends within its lease. */
 export const otherHold = (row: HeldRow | undefined, now: number): EngineHold | undefined =>
   row && { ...row, deadline: now + row.lease }

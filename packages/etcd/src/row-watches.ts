@@ -1,12 +1,12 @@
-// Driver: owns the one stream on which the waiters of a client watch the rows before them.
+// Driver: owns the one stream on which the waiters of a client watch the rows before them in the queue.
 //
-// Law (EN7): the end of a watch always wakes its waiter, whatever has ended the watch: the row's deletion, a
-// revision that was compacted, or a stream that broke. Without this law: the row before is gone, and the
-// waiter sleeps until its next poll.
+// Law: each end of a watch wakes its waiter, for whatever cause: the row was deleted, the revision was
+// compacted, or the stream broke (EN7). Without this law: the row before the waiter is gone, and the waiter
+// sleeps until its next poll.
 //
-// The stream is not the one of etcd3's own watchers, for two reasons. They assume that all events up to
-// the revision at which a watch was made were received, so that a network cut can lose an event. And an
-// answer about a watch that has just been cancelled throws at a place where nobody can catch it, which
+// This file does not use the watchers of etcd3, for two reasons. First, they assume that a new watch has
+// delivered every event up to the revision at which it was created, so an interruption can lose an event.
+// Second, an answer about a watch that was just cancelled throws an error that no caller can catch, and that
 // ends the process.
 
 import type { EtcdClient, WatchAnswer, WatchConnection } from './etcd-types.js'
@@ -29,8 +29,8 @@ export class RowWatches {
   }
 
   /**
-   * `revision` is the one at which the row was seen. `wake` is called once, unless the returned function is
-   * called before.
+   * Watches the row, which was read at `revision`. `wake` is called once, unless the returned function is
+   * called first.
    */
   begin(row: Buffer, revision: string, wake: () => void): () => void {
     const id = String(++this.#lastId)
@@ -88,7 +88,7 @@ export class RowWatches {
     for (const { wake } of woken) wake()
   }
 
-  /** Ends a stream that no waiter needs, so that it does not keep the process alive. */
+  /** Closes a stream without watches, so that the stream does not keep the process running. */
   #disconnect(): void {
     const connection = this.#connection
     this.#connection = undefined

@@ -1,2 +1,2 @@
-// Rule: the exports of this package.
+// Rule: the exports of @latchkey/level.
 export { LatchkeyLevel, type LatchkeyLevelOptions } from './level.js'

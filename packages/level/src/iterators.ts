@@ -1,5 +1,5 @@
-// Driver: iterators of a database over those of the store. They read pages over one view, which is taken when
-// the first entry is asked for, and taken again after a seek.
+// Driver: iterators of a database, made from pages of the store. All pages read one view of the store, which
+// is taken when the first entry is read. A seek takes a new view.
 
 import type { As, KeyValue, KeyValueCalls } from '@latchkey/protocol'
 import {

@@ -1,5 +1,5 @@
-// Driver: an AbstractLevel over any Store, under a prefix. The store is the caller's: closing the database
-// does not close it.
+// Driver: an AbstractLevel in any Store, under a prefix. The caller owns the store, so closing the database
+// does not close the store.
 
 import type { As, KeyValueCalls, WriteOp } from '@latchkey/protocol'
 import { type AbstractDatabaseOptions, AbstractLevel } from 'abstract-level'
@@ -8,7 +8,7 @@ import { type LevelRange, Prefix, isEmpty } from './prefix.js'
 
 export interface LatchkeyLevelOptions<KDefault, VDefault>
   extends AbstractDatabaseOptions<KDefault, VDefault> {
-  /** In the store, all keys of the database begin with this prefix. Not empty. */
+  /** All keys of the database begin with this prefix in the store. The prefix must not be empty. */
   prefix: string | Uint8Array
 }
 
@@ -16,9 +16,9 @@ type Operation =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array }
 
-/** How many keys are deleted in one call if a range with a limit is cleared. */
+/** How many keys one call deletes when a range with a limit is cleared. */
 const PART = 1_000
-/** The longest bound that a range in the store may have. */
+/** The longest bound that a range of the store may have, in bytes. */
 const LONGEST_BOUND = 4_096
 
 /**
@@ -44,7 +44,8 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     super(
       {
         seek: true,
-        // An iterator takes its view when its first entry is asked for, and not when it is made.
+        // An iterator takes its view of the store when its first entry is read, and not when the iterator is
+        // created.
         implicitSnapshots: false,
         explicitSnapshots: false,
         permanence: true,
@@ -61,7 +62,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     this.#prefix = under
   }
 
-  // ---- The methods that AbstractLevel calls. Keys and values are Uint8Arrays here.
+  // ---- the functions that AbstractLevel calls. Keys and values are Uint8Arrays here.
 
   _get(key: Uint8Array): Promise<Uint8Array | undefined> {
     return this.#store.get(this.#prefix.key(key), BYTES)
@@ -90,7 +91,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     await this.#store.delete(this.#prefix.key(key))
   }
 
-  /** Writes all operations in one atomic step. */
+  /** Applies all operations in one atomic step. */
   async _batch(operations: readonly Operation[]): Promise<void> {
     await this.#store.batch(
       operations.map((operation) => this.#toOp(operation)),
@@ -103,7 +104,10 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     return operation.type === 'put' ? { type: 'put', key, value: operation.value } : { type: 'delete', key }
   }
 
-  /** Deletes a range. A whole range is deleted in one atomic step, a range with a limit in parts. */
+  /**
+   * Deletes a range. A range without a limit is deleted in one atomic step, and a range with a limit in
+   * several parts.
+   */
   async _clear(options: LevelRange & { readonly reverse: boolean; readonly limit: number }): Promise<void> {
     const { start, end } = this.#prefix.range(options)
     if (isEmpty({ start, end })) return

@@ -1,4 +1,4 @@
-// Rule: adds the prefix to a database's keys on the way to the store, and removes it on the way back.
+// Rule: converts the keys of a database to keys under its prefix in the store, and back.
 
 import { compareBytes, prefixEnd } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ export interface LevelRange {
   readonly lt?: Uint8Array | undefined
 }
 
-/** The bounds of a range in the store. The start is in the range, the end is not. */
+/** A range of keys in the store. The start belongs to the range, and the end does not. */
 export interface StoreRange {
   readonly start: Uint8Array
   readonly end: Uint8Array
@@ -48,7 +48,7 @@ export class Prefix {
   }
 }
 
-/** Returns the first key after `key`. */
+/** Returns the smallest key that is greater than `key`. */
 export function behind(key: Uint8Array): Uint8Array {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
@@ -58,7 +58,8 @@ export function behind(key: Uint8Array): Uint8Array {
 export const isEmpty = ({ start, end }: StoreRange): boolean => compareBytes(start, end) >= 0
 
 /**
- * Returns the part of a range that is left after a seek, or nothing if the target is outside of the range.
+ * Returns the part of a range that remains after a seek. If the target is outside of the range, no key
+ * remains.
  */
 export function seekIn(range: StoreRange, target: Uint8Array, reverse: boolean): StoreRange {
   const outside = compareBytes(target, range.start) < 0 || compareBytes(target, range.end) >= 0

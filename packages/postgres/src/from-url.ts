@@ -1,12 +1,12 @@
-// Driver: opens locks by the address of a database, with a pool of their own.
+// Driver: opens locks in the database at a URL, with a new pool.
 
 import { refusedByServer } from '@latchkey/lock'
 import type { PgPool } from './pg-types.js'
 import { makeLocks, type PostgresLocks, type PostgresOptions } from './postgres-locks.js'
 
 /**
- * Used by `locks('postgres://...')` of @latchkey/locks. Makes the table if it is missing, and ends its
- * pool in close().
+ * `locks('postgres://...')` of @latchkey/locks calls this function. It creates the table if it is missing.
+ * close() ends the pool.
  */
 export async function locksFromUrl(
   url: string,

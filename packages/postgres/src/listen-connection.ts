@@ -1,5 +1,5 @@
-// Driver: owns the database connection that listens for pushes. It is made when the first caller waits, and
-// made again when it is lost.
+// Driver: owns the connection that listens for notifications (LISTEN). The connection is opened when the
+// first caller waits, and opened again when it is lost.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { channelOf } from './schema.js'
@@ -11,9 +11,9 @@ const LONGEST_PAUSE = 10_000
 type Wake = (id: string | undefined) => void
 
 /**
- * Law: after each connect all waiters are woken, because pushes were missed while there was no
- * connection. Without this law: the connection is lost, the lock is released, and its first waiter sleeps
- * until its next poll.
+ * Law: after each connect, all waiters are woken, because notifications were missed while the connection was
+ * lost. Without this law: the connection is lost, the lock is released, and the first waiter sleeps until its
+ * next poll.
  */
 export class Listening {
   readonly #make: () => Promise<PgListener>

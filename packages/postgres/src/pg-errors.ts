@@ -1,16 +1,18 @@
-// Rule: whether a statement that failed with an error of pg may have been applied.
+// Rule: decides from an error of pg whether the database has applied the statement.
 
 import { mayHaveArrived, notReached, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
-/** SQLSTATEs after which the same statement may succeed, because the transaction was rolled back. */
+/** After these SQLSTATEs the same statement may succeed, because the database rolled the transaction back. */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03'])
-/** The server stops, starts, has no room, or is a replica that may not write. */
+/**
+ * With these SQLSTATEs the server is stopping, starting, out of room, or a replica that accepts no writes.
+ */
 const AWAY = new Set(['57P01', '57P02', '57P03', '53300', '25006', '53100', '53200'])
 const MISSING = new Set(['42P01', '42883', '3F000'])
 const TOO_MANY = '53400'
 
-/** Errors that show that no connection was made, so nothing was sent. */
+/** With these errors no connection was made, so no statement was sent. */
 const NO_CONNECTION = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

@@ -1,4 +1,5 @@
-// Types: the part of `pg` that is used here, so that neither its types nor one version of it is needed.
+// Types: the functions of `pg` that this package uses. So a user needs neither the types of `pg` nor one
+// version.
 
 /** A pool, a client of a pool, or a client. */
 export interface PgClient {
@@ -11,7 +12,7 @@ export interface PgPool extends PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** A connection of its own, for LISTEN. */
+/** A separate connection, for LISTEN. */
 export interface PgListener extends PgClient {
   connect(): Promise<unknown>
   end(): Promise<void>

@@ -1,4 +1,4 @@
-// Driver: the lock engine over the functions of schema.ts. Each call is one statement.
+// Driver: the lock engine on PostgreSQL. Each call is one statement with a function of schema.ts.
 
 import { asBuffer, prefixEnd } from '@latchkey/base'
 import type { Capabilities, EngineHold, LockEngine, ReleaseAnswer, TakeAnswer } from '@latchkey/lock'
@@ -45,7 +45,7 @@ export class PostgresEngine implements LockEngine {
   readonly #listening: Listening | undefined
   readonly #end: () => Promise<void>
 
-  /** Without `listening` waiters are not woken. `end` ends everything that belongs to the engine. */
+  /** Without `listening`, waiters only poll. The engine calls `end` when it closes. */
   constructor(client: PgClient, table: string, listening: Listening | undefined, end: () => Promise<void>) {
     this.#client = client
     this.#table = table
@@ -74,8 +74,8 @@ export class PostgresEngine implements LockEngine {
       before,
     ])
     const { code, queued, again } = only(row)
-    // A push between the answer and the connection may be missed. The waiters are woken when the connection
-    // exists (Listening).
+    // A notification before the connection is ready would be missed. Listening wakes all waiters after the
+    // connect.
     if (queued) this.#listening?.begin()
     return {
       now: Number(only(row).now),
@@ -184,7 +184,10 @@ function only<Row>(row: Row | undefined): Row {
   return row
 }
 
-/** The clock is read again for each hold of a list. The first reading is the earliest. */
+/**
+ * Returns the earliest time. The function reads the clock again for each hold of a list, and the earliest
+ * reading is a bound for all of them.
+ */
 const earliest = (rows: readonly { readonly now: string }[]): number =>
   Math.min(...rows.map(({ now }) => Number(now)))
 

@@ -11,22 +11,23 @@ import { PostgresEngine } from './postgres-engine.js'
 import { FENCED_STATE, schemaSql, tableArg } from './schema.js'
 
 export interface PostgresOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
-  /** A `pg.Pool`. It stays yours: close() does not end it. */
+  /** A `pg.Pool`. close() does not end your pool. */
   pool: PgPool
-  /** The table, with its schema if it has one: 'app.locks'. Default: 'latchkey_locks'. */
+  /** The table, with its schema if it has one, for example 'app.locks'. Default: 'latchkey_locks'. */
   table?: string | undefined
   /**
-   * Where the connection for LISTEN goes: default, as the pool's. A connection string: there, for a pool that
-   * goes through PgBouncer. false: nobody listens, and waiters ask again after `poll`.
+   * Where the connection for LISTEN connects to. Default: to the same server as the pool. A connection string
+   * is for a pool that goes through PgBouncer: LISTEN then connects to that address. With false, waiters get
+   * no notifications and ask again after `poll`.
    */
   listen?: boolean | string | undefined
 }
 
 export interface PostgresLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
   /**
-   * Call it inside your own transaction, on its client, before or after your writes: it throws ERR_FENCED
-   * unless the lock is held with that token, and the transaction can then not be committed. While the
-   * transaction is open nobody else gets the lock.
+   * Call guard() inside your own transaction, on the transaction's client, before or after your writes. If
+   * the lock is not held with that token, guard() throws ERR_FENCED, and the transaction cannot be committed.
+   * While the transaction is open, no other caller gets the lock.
    * ```ts
    * await client.query('BEGIN')
    * await engine.guard(client, hold)
@@ -35,25 +36,31 @@ export interface PostgresLocks<S extends 'bytes' | 'string' = 'bytes'> extends E
    * ```
    */
   guard(client: PgClient, hold: { readonly key: string | Uint8Array; readonly token: number }): Promise<void>
-  /** Makes the table and its functions, or brings the functions up to date. May be called again, by all processes. */
+  /**
+   * Creates the table and its functions, or updates the functions. All processes may call it, any number of
+   * times.
+   */
   migrate(): Promise<void>
-  /** The statements of migrate(), for who runs migrations otherwise. */
+  /** Returns the statements of migrate(), for users who run migrations with another tool. */
   sql(): string
-  /** Deletes at most 1000 rows of locks that nobody has held for an hour. Resolves to their number. */
+  /**
+   * Deletes at most 1000 rows of locks that had no holder for an hour. Resolves to the number of deleted
+   * rows.
+   */
   prune(): Promise<number>
 }
 
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'pool', 'table', 'listen')
 const PRUNED_AFTER = 60 * 60 * 1000
 
-/** Locks in a table of your own database. Call `migrate()` once. */
+/** Returns locks in a table of your own database. Call `migrate()` once. */
 export function postgresLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: PostgresOptions<S>,
 ): PostgresLocks<S> {
   return makeLocks(options, async () => {})
 }
 
-/** `end` ends everything else that belongs to the locks. */
+/** `end` is called when the locks are closed. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: PostgresOptions<S>,
   end: () => Promise<void>,
@@ -77,8 +84,8 @@ export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
 const outliving = new WeakSet<PgPool>()
 
 /**
- * pg tells a pool that an idle connection was lost by an 'error' event, which ends a process without a
- * listener for it. The pool itself continues with new connections.
+ * When an idle connection is lost, pg emits 'error' on the pool. Without a listener for this event the
+ * process would end. The pool itself continues with new connections.
  */
 function outliveLostConnections(pool: PgPool): void {
   if (outliving.has(pool)) return
@@ -95,8 +102,8 @@ function besideLocks(
     sql,
     guard: (client, { key, token }) => guard(client, table, key, token),
     migrate: async () => {
-      // Two processes that migrate at the same time would disturb each other in the catalogue, so one waits
-      // for the other. Statements that are sent together are one transaction.
+      // The advisory lock makes a second process wait, because two migrations at the same time would conflict
+      // in the catalogue. The statements of one query are one transaction.
       await pool.query(`SELECT pg_advisory_xact_lock(hashtext('${table}')); ${sql()}`)
     },
     prune: async () => {
@@ -107,8 +114,8 @@ function besideLocks(
 }
 
 /**
- * Deletes rows. Tokens come from a sequence, so a lock whose row was deleted gets a higher token when it
- * is used again.
+ * Deletes the rows of unused locks. Tokens come from a sequence, so a lock whose row was deleted still gets a
+ * higher token later.
  */
 const prune = (t: string) => `
 DELETE FROM ${t} WHERE ctid = ANY (ARRAY(
@@ -126,8 +133,8 @@ async function guard(
 ): Promise<void> {
   const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
   if (!Number.isSafeInteger(token)) throw new TypeError(`token must be a safe integer; got ${String(token)}`)
-  // The statement has no parameters, so that it is one message. If it is alone, its time is then that of
-  // its transaction.
+  // The statement has no parameters, so pg sends it as one message. If no transaction is open, the statement
+  // then runs in a transaction of its own, and now() equals statement_timestamp().
   const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`
   const text = `SELECT ${table}_guard(${bytes}, ${token}::bigint), now() = statement_timestamp() AS alone`
   let row: { alone: boolean } | undefined
@@ -143,7 +150,7 @@ async function guard(
 const ALONE =
   'guard() must be called inside a transaction, on the client that has begun it: outside of one it guards nothing'
 
-/** Makes a connection like those of the pool, or to another address. */
+/** Makes a connection like those of the pool, or a connection to another address. */
 async function listener(pool: PgPool, listen: true | string): Promise<PgListener> {
   const { Client, options } = pool as unknown as {
     readonly Client: new (options: object) => PgListener

@@ -1,28 +1,35 @@
-// Rule: the table of locks and its functions, as SQL. Each function is one atomic step of the engine. All of
-// them read the database's own clock after they have locked the row.
+// Rule: the SQL of the table of locks and of its functions. Each function is one atomic step of the engine.
+// It locks the row of the lock first, and then reads the database's clock.
 //
-// There is one table. For each lock the row with place 0 is the lock itself, and stays. The other rows are
-// its waiters, in the order of `place`. `deadline` is in milliseconds of the database's clock: the end of the
-// lease of a lock, or the end of the patience of a waiter.
+// The table has one row for each lock, with place 0, and one row for each waiter, in the order of `place`.
+// The lock's row stays after a release. `deadline` is in milliseconds of the database's clock. In the lock's
+// row, it is the end of the lease. In a waiter's row, it is the time at which the waiter leaves the queue
+// unless it asks again.
 //
-// Law: a function that changes a lock's row locks the row FOR NO KEY UPDATE, and a function that gives it
-// another token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts with the second only. So
-// renewals and releases never wait for a transaction that is guarded, and the next holder always does.
-// Without the second: a transaction passes its guard, the lease ends, another takes the lock and writes, and
-// then the first commits. Without the first: a transaction that lasts longer than the lease stops its own
-// renewal, and loses the lock.
+// Law: a function that changes the lock's row locks the row FOR NO KEY UPDATE. A function that gives the row
+// a new token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts only with FOR UPDATE. So
+// renewals and releases never wait for a guarded transaction, and the next holder always does. Without the
+// wait of the next holder: a transaction passes its guard, the lease ends, another client gets the lock and
+// writes, and then the first transaction commits. If renewals also waited: a transaction that lasts longer
+// than the lease would block its own renewal and lose the lock.
 
 import { show } from '@latchkey/protocol'
 
-/** In ms, how soon a waiter asks again if only the transaction of the last holder delays it. */
+/**
+ * In ms. A waiter asks again after this time if only the guarded transaction of the last holder blocks the
+ * lock.
+ */
 const BEHIND_GUARD = 100
-/** Shorter than the attempt of a caller, because a statement must not last longer than its caller waits. */
+/**
+ * Shorter than the time that a caller waits for one attempt, because a statement must not run longer than its
+ * caller waits.
+ */
 const LOCK_TIMEOUT = '3s'
 
-/** The code of the error of a guard whose lock is not held: "latchkey, fenced". */
+/** The SQLSTATE with which a guard fails if the lock is not held. LKFEN is short for "latchkey, fenced". */
 export const FENCED_STATE = 'LKFEN'
 
-/** `table` was checked by tableArg. `waiters` is the limit of waiters of one lock. */
+/** tableArg has checked `table`. `waiters` is the largest number of waiters of one lock. */
 export function schemaSql(table: string, waiters: number): string {
   const parts = [
     tables(table),
@@ -66,7 +73,7 @@ BEGIN
 END $$;
 `
 
-/** The answer of most functions. A row of nulls means that there is no hold. */
+/** The columns that most functions return. A row of nulls means that the lock has no hold. */
 const ANSWER = `now bigint, code text, id text, token bigint, deadline bigint, acquires integer, context bytea, is_text boolean`
 const answerOf = (row: string) =>
   `${row}.id, ${row}.token, ${row}.deadline, ${row}.acquires, ${row}.context, ${row}.is_text`
@@ -134,7 +141,10 @@ BEGIN
 END $$;
 `
 
-/** Locks the rows in the order of their keys, so that two lists never wait for each other. */
+/**
+ * Renews a list of holds. The rows are locked in the order of their keys, so that two lists never wait for
+ * each other.
+ */
 const renew = (t: string) => `
 CREATE OR REPLACE FUNCTION ${t}_renew(p_keys bytea[], p_ids text[], p_leases bigint[])
 RETURNS TABLE (nth integer, ${ANSWER}) LANGUAGE plpgsql ${settings} AS $$
@@ -269,12 +279,12 @@ CREATE OR REPLACE FUNCTION ${t}_guard(p_key text, p_token bigint) RETURNS boolea
 $$;
 `
 
-/** The name of the channel of NOTIFY, without the schema, because a channel has none. */
+/** Returns the name of the NOTIFY channel of the table. A channel has no schema. */
 export const channelOf = (table: string): string => table.replace('.', '_')
 
 const NAME = /^[a-z_][a-z0-9_]{0,30}(\.[a-z_][a-z0-9_]{0,30})?$/
 
-/** The name is checked, because it becomes part of statements. */
+/** Checks the name of the table, because the name becomes a part of SQL statements. */
 export function tableArg(table: unknown): string {
   if (table === undefined) return 'latchkey_locks'
   if (typeof table === 'string' && NAME.test(table)) return table

@@ -4,7 +4,7 @@ import { mayHaveArrived, notReached } from '@latchkey/lock'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
 
 export class Votes<T> {
-  /** How many masters there are. */
+  /** The number of masters. */
   readonly of: number
   readonly answers: T[] = []
   readonly errors: unknown[] = []
@@ -21,17 +21,17 @@ export class Votes<T> {
     return this.answers.filter(isFor).length
   }
 
-  /** Whether so many answers are in favour that the others do not matter. */
+  /** Tells whether a majority of the answers satisfies `isFor`. */
   has(isFor: (answer: T) => boolean): boolean {
     return this.count(isFor) >= this.quorum
   }
 
-  /** Whether so many answers are against it that a majority cannot be reached any more. */
+  /** Tells whether so many answers fail `isFor` that no majority is possible any more. */
   lacks(isFor: (answer: T) => boolean): boolean {
     return this.answers.length - this.count(isFor) > this.of - this.quorum
   }
 
-  /** The error if too few masters have answered. */
+  /** Returns the error to report if too few masters have answered. */
   failure(): LatchkeyError {
     const unknown = this.errors.find((error) => !isLatchkeyError(error) || error.outcome === 'unknown')
     if (unknown !== undefined) return mayHaveArrived(unknown)

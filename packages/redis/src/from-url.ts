@@ -1,4 +1,5 @@
-// Driver: opens locks by address. The clients are made here, and end with the locks.
+// Driver: opens locks by their address. The clients of ioredis are made here, and closing the locks ends
+// them.
 
 import type { EngineLocks } from '@latchkey/lock'
 import { makeQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
@@ -8,7 +9,9 @@ import type { RedisClient } from './redis-types.js'
 type Either = 'bytes' | 'string'
 const QUORUM = 'redis+quorum://'
 
-/** Used by `locks('redis://...')` and `locks('redis+quorum://host,host,host')` of @latchkey/locks. */
+/**
+ * `locks('redis://...')` and `locks('redis+quorum://host,host,host')` of @latchkey/locks call this function.
+ */
 export async function locksFromUrl(
   url: string,
   options: Omit<RedisOptions<Either>, 'client'> & Omit<RedisQuorumOptions<Either>, 'clients'> = {},
@@ -40,7 +43,8 @@ async function clientsTo(addresses: readonly string[]): Promise<RedisClient[]> {
     const { Redis } = (await import('ioredis')) as unknown as {
       Redis: new (url: string, options: object) => RedisClient
     }
-    // These clients never connect: the locks open connections of their own with the clients' options.
+    // These clients never connect. They only carry the options with which the locks open their own
+    // connections.
     return addresses.map((address) => new Redis(address, { lazyConnect: true }))
   } catch (cause) {
     if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause

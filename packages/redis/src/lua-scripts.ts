@@ -1,18 +1,18 @@
-// Rule: the scripts of the locks, in Lua. Each is one atomic step of the engine, and reads the server's own
+// Rule: the Lua scripts of the locks. Each script is one atomic step of the engine, and reads the server's
 // clock once, at its beginning.
 //
-// These keys are below the prefix: `token`, the last token; `place`, the last place in a queue; `index`,
-// the locks with a hold, in the order of their keys; `ends`, every lock with any data, by the time at which
-// the data becomes useless. Each lock has: `lock:KEY`, its hold; `queue:KEY`, its waiters by place;
-// `until:KEY`, the same by the end of their patience; `info:KEY`, the data of the waiters. No key has a
-// time to live. Only the scripts decide what is over, and a server that evicts only keys with a time to
-// live keeps all of these keys.
+// The keys below the prefix: `token` is the last token. `place` is the last place in a queue. `index` has the
+// locks with a hold, in the order of their keys. `ends` has every lock that has a hold or a waiter, ordered
+// by the time at which all of them have ended. Each lock has four keys: `lock:KEY` is its hold, `queue:KEY`
+// has its waiters by place, `until:KEY` has its waiters by the time at which they leave the queue, and
+// `info:KEY` describes the waiters. No key has a time to live, because only the scripts decide what has
+// ended. So a server that evicts only keys with a time to live keeps all of these keys.
 //
-// Law (EN2): a token is the greater of the last one plus 1, and the server's clock in microseconds. So tokens
-// grow even if the counter was lost. A server that starts again without its data, or a replica that takes
-// over without the last writes, continues above what was given before, as long as its clock is not behind by
-// more than the time that the fail-over took. With a counter alone the next holder would get the token of the
-// last one, and a resource that compares tokens would let both write.
+// Law: a new token is the greater of two numbers: the last token plus 1, and the server's clock in
+// microseconds (EN2). Tokens then rise even if the counter is lost: a server restarts without its data, or a
+// replica becomes master without the last writes. This holds unless the new clock is behind the old clock by
+// more than the time of the fail-over. Without this law: the next holder gets the token of the last holder,
+// and a system that compares tokens lets both write.
 
 import { createHash } from 'node:crypto'
 import { FULL_QUEUE } from './redis-errors.js'
@@ -22,16 +22,19 @@ export interface Script {
   readonly sha: string
 }
 
-/** In ms, for how long a hold that has expired is still reported. */
+/** In ms. An expired hold is still reported for this long. */
 const KEPT = 60 * 60 * 1000
-/** How many locks one take examines, to delete them if they are over. */
+/** The number of locks that one take checks, to delete those that have ended. */
 const RECLAIMED = 2
-/** How many waiters one take removes because their patience is over. */
+/** The largest number of waiters that one take removes because they have stopped asking. */
 const REMOVED = 100
-/** How many rows of the index a query reads at once. */
+/** The number of rows of the index that a query reads at once. */
 const PAGE = 1000
 
-/** `offset` is a Lua expression: microseconds to add to the clock, for tests of a clock that is set. */
+/**
+ * `offset` is a Lua expression for the microseconds to add to the clock. Only tests that set the clock use
+ * it.
+ */
 const head = (offset: string) => `
 local p = ARGV[1]
 local t = redis.call('TIME')

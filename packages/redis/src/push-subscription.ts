@@ -1,4 +1,5 @@
-// Driver: owns the connection that listens for pushes. It is made when the first caller waits.
+// Driver: owns the connection that listens for pushed messages. The connection is opened when the first
+// caller waits.
 
 import { CONNECTION_OPTIONS } from './redis-connection.js'
 import type { RedisClient } from './redis-types.js'
@@ -6,9 +7,9 @@ import type { RedisClient } from './redis-types.js'
 type Wake = (id: string | undefined) => void
 
 /**
- * Law (EN7): after each subscription all waiters are woken, because pushes were missed while there was
- * none. Without this law: the connection is lost, the lock is released, and its first waiter sleeps until
- * its next poll.
+ * Law: after each subscription, all waiters are woken, because messages were missed while the connection was
+ * lost (EN7). Without this law: the connection is lost, the lock is released, and the first waiter sleeps
+ * until its next poll.
  */
 export class Subscription {
   readonly #parent: RedisClient

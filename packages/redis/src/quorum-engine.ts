@@ -1,17 +1,17 @@
-// Driver: the lock engine on several masters that know nothing of each other, by the Redlock algorithm. A
-// hold is what a majority of them has granted, for as long as the first of those grants lasts.
+// Driver: the lock engine on several independent Redis masters, by Redlock's algorithm. A caller holds a lock
+// when a majority of the masters has granted it, and until the first of these grants ends.
 //
 // Laws:
-// - A hold's time counts from before its first request was sent, less the possible drift of clocks. A
-//   majority that is reached later than that is given back. Without this law: two of three masters end the
-//   hold before its holder knows.
-// - A caller without a majority gives back its votes at once. Without this law: three callers that have one
-//   master each keep each other out for a whole lease. They ask again after random times, so that they do not
-//   collide again.
-// - A hold is prolonged only at masters where its own id has it. A master that has lost it is not given it
-//   again, because it may have voted for another caller in between.
-// - This process counts its acquires itself, because an acquire that a master has missed must not free
-//   its vote early.
+// - The time of a hold counts from before its first request was sent, and is shortened by the allowed drift
+//   of the clocks. A majority that is complete only after that time is given back. Without this law: two of
+//   three masters end the hold before its holder knows.
+// - A caller without a majority gives its votes back at once. Without this law: three callers that have one
+//   master each block each other for a whole lease. A refused caller asks again after a random time, so that
+//   the callers do not collide again.
+// - A master extends a hold only if it still has the hold's id. A master that has lost the hold does not get
+//   it again, because this master may have voted for another caller meanwhile.
+// - This process counts the acquires of a reentrant lock itself. Without this law: a master that missed an
+//   acquire frees its vote too early.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type {
@@ -36,22 +36,22 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** In ms. A caller that was refused asks again after a random time between these two. */
+/** In ms. A refused caller asks again after a random time between these two. */
 const LEAST_PAUSE = 50
 const MOST_PAUSE = 250
 const MOST_TOKEN = 2 ** 48
 
 interface OwnHold extends EngineHold {
-  /** The name under which the masters know it (Attempts). */
+  /** The id under which the masters know the hold (see Attempts). */
   readonly vote: string
 }
 
 export interface QuorumTerms {
   readonly masters: readonly Master[]
   readonly time: OwnTime
-  /** Which part of a lease its holder may believe in, because clocks drift. */
+  /** The part of a lease that its holder may use, less than 1 because clocks drift. */
   readonly part: number
-  /** The seed of the random times. */
+  /** The seed of the random numbers. */
   readonly seed: string
 }
 
@@ -66,7 +66,7 @@ export class QuorumEngine implements LockEngine {
   readonly #holds = new Map<string, OwnHold>()
   readonly #attempts = new Attempts()
 
-  /** `end` ends the connections. */
+  /** `end` closes the connections. */
   constructor({ masters, time, part, seed }: QuorumTerms, end: () => void) {
     this.#masters = masters
     this.#time = time
@@ -103,7 +103,7 @@ export class QuorumEngine implements LockEngine {
       this.#holds.set(nameOf(key, id), hold)
       return { now, code: codeOf(votes, old), hold, queued: false }
     }
-    // If this caller had a hold before this take, that hold continues, and its votes are not given back.
+    // If the caller had a hold before this take, the hold continues, and its votes are not given back.
     if (had === undefined) this.#giveBack(key, attempt)
     if (now > before) return { now, code: 'LATE', hold: undefined, queued: false }
     if (votes.answers.length < votes.quorum) throw votes.failure()
@@ -149,7 +149,8 @@ export class QuorumEngine implements LockEngine {
     )
     if (votes.answers.length < votes.quorum) throw votes.failure()
     this.#lose(key, id)
-    // The masters end the hold after this time, which is before their answers arrived.
+    // The masters ended the hold after this moment and before they answered, so this time is early enough for
+    // all of them.
     const now = begun
     if (own !== undefined && now <= own.deadline && votes.has(wasOwn))
       return { now, code: 'RELEASED', hold: own }
@@ -235,12 +236,18 @@ export class QuorumEngine implements LockEngine {
     return hold !== undefined && now <= hold.deadline ? hold : undefined
   }
 
-  /** Returns the name at the masters. An id without a hold is known to no master, and is used itself. */
+  /**
+   * Returns the vote id of the hold. If this client has no such hold, the id itself is used, which no master
+   * knows.
+   */
   #voteOf(key: Uint8Array, id: string): string {
     return this.#holds.get(nameOf(key, id))?.vote ?? id
   }
 
-  /** Gives back what masters have prolonged of a hold that is over for its holder. */
+  /**
+   * Gives back the votes of a hold that has ended for its holder. Some masters may have extended the hold
+   * before.
+   */
   #abandon(key: Uint8Array, id: string): undefined {
     const vote = this.#holds.get(nameOf(key, id))?.vote
     if (vote !== undefined) this.#takeBack(key, vote)
@@ -262,8 +269,8 @@ export class QuorumEngine implements LockEngine {
   }
 
   /**
-   * Each take examines the hold that was not examined for the longest time, so that no unused hold
-   * stays for ever.
+   * Each take checks the hold that was not checked for the longest time, so every hold that has ended is
+   * removed.
    */
   #forgetOldest(now: number): void {
     const [oldest] = this.#holds
@@ -276,7 +283,8 @@ export class QuorumEngine implements LockEngine {
 
 const isGrant = ({ code }: TakeAnswer): boolean => code !== 'HELD' && code !== 'LATE'
 /**
- * True also for EXPIRED: a release that was begun in time may reach a master when its lease is over there.
+ * Counts a master's answer as a release by the holder. If a release is sent in time, the lease may still end
+ * at the master before the release arrives.
  */
 const wasOwn = ({ code }: ReleaseAnswer): boolean => code === 'RELEASED' || code === 'EXPIRED'
 
@@ -285,7 +293,7 @@ function codeOf(votes: Votes<TakeAnswer>, old: EngineHold | undefined): TakeAnsw
   return votes.answers.some(({ code }) => code === 'NEW_ACQUIRE') ? 'NEW_ACQUIRE' : 'FIRST_TIME'
 }
 
-/** Returns the hold of another caller that most masters name, with its end on the own clock. */
+/** Returns the hold of another caller that most masters report, with its end by this process's clock. */
 function otherHold(
   votes: Votes<{ readonly now: number; readonly hold: EngineHold | undefined }>,
   now: number,
@@ -302,7 +310,7 @@ function otherHold(
   return [...named.values()].sort((a, b) => b.votes - a.votes)[0]?.hold
 }
 
-/** Returns for each lock what a majority reports, for as long as a majority does. */
+/** Returns, for each lock, the hold that a majority of the masters reports, until this majority ends. */
 function majorityRows(
   votes: Votes<{ readonly now: number; readonly rows: readonly LockInfoResult[] }>,
 ): LockInfoResult[] {

@@ -1,4 +1,4 @@
-// Driver: redisQuorumLocks(): locks on several masters that know nothing of each other.
+// Driver: redisQuorumLocks(): locks on several independent Redis masters.
 
 import { uptime } from 'node:os'
 import { newId, systemClock } from '@latchkey/base'
@@ -21,11 +21,11 @@ import { type Scripts, scriptsOf } from './lua-scripts.js'
 
 export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**
-   * Clients of ioredis, each of a master of its own: three or five, no replicas of each other.
-   * They stay yours.
+   * Clients of ioredis for three or five different masters, none of which is a replica of another. close()
+   * does not end your clients.
    */
   clients: readonly RedisClient[]
-  /** What the names of all keys begin with. Default: 'latchkey:'. */
+  /** The prefix of the names of all Redis keys. Default: 'latchkey:'. */
   prefix?: string | undefined
 }
 
@@ -33,9 +33,10 @@ const OPTIONS = knownNames(...ENGINE_OPTIONS, 'clients', 'prefix')
 const MOST_MASTERS = 9
 
 /**
- * Locks by Redlock's algorithm on several independent masters. It has NO fencing: a holder that is paused
- * between "I have it" and "I write" writes beside the next one, and nothing can refuse it. For work that may
- * rarely be done twice; where it must not be, use an engine whose `capabilities.fencing` is 'enforced'.
+ * Returns locks by Redlock's algorithm on several independent masters. These locks have NO fencing. If a
+ * holder pauses between the check of its hold and its write, the next holder may write at the same time, and
+ * no system can refuse the first write. Use them only for work that may rarely be done twice. For other work,
+ * use an engine whose `capabilities.fencing` is 'enforced'.
  */
 export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,
@@ -43,7 +44,7 @@ export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return makeQuorumLocks(options, () => {})
 }
 
-/** `end` ends everything else that belongs to the locks. */
+/** `end` is called when the locks are closed. */
 export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,
   end: () => void,
@@ -61,14 +62,14 @@ export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return engineLocks<S>(engine, rest)
 }
 
-/** The engine itself. `scripts` has the scripts of each master, for tests that set a master's clock. */
+/** Returns the engine itself. A test gives `scripts` for each master, to set the master's clock. */
 export function quorumEngine(
   clients: readonly RedisClient[],
   of: {
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
     readonly scripts?: readonly Scripts[]
-    /** Shared by engines whose histories are compared. */
+    /** Engines whose histories are compared must share one time. */
     readonly time?: OwnTime
   } = {},
   end: () => void = () => {},

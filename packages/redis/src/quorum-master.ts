@@ -1,29 +1,34 @@
-// Driver: owns one of the independent masters of a quorum: its calls, each with a time limit, and what is
-// known of its clock.
+// Driver: owns one of the independent masters of a quorum. It makes the calls of this master, each with a
+// time limit, and estimates the master's clock.
 
 import type { Clock } from '@latchkey/base'
 import { mayHaveArrived, type TakeAnswer, type TakeRequest, type Timed, type OwnTime } from '@latchkey/lock'
 import type { Attempt } from './takes-under-way.js'
 import type { RedisCalls } from './redis-calls.js'
 
-/** In ms. A master that has not answered after this time has no vote in the call. */
+/** In ms. A master that does not answer within this time has no vote in the call. */
 export const MASTER_PATIENCE = 1_000
 
 /**
- * Law (EN4): when a take is void by the caller's clock, it is void at the master by the master's clock too.
- * The lowest possible time of the master's clock follows from its last answer. Without this law: a take that
- * was delayed on its way to a master is applied there after its caller has given up, and that vote is lost
- * until its lease is over.
+ * Law: when a take request is too late by the caller's clock, the master refuses it by the master's clock
+ * (EN4). The last answer of the master gives a lower bound of the master's clock. Without this law: a delayed
+ * take request is applied after its caller has given up, and the vote is lost until the lease ends.
  */
 export class Master {
   readonly calls: RedisCalls
   readonly #clock: Clock
   readonly #time: OwnTime
   readonly #rate: number
-  /** What the master's clock was, and what the own clock was when that was received. */
+  /**
+   * The last time of the master's clock that an answer contained, and this process's time when the answer
+   * arrived.
+   */
   #seen: { readonly there: number; readonly here: number } | undefined
 
-  /** `rate` is how many ms of the master pass at least in one ms of the own clock. */
+  /**
+   * `rate` is the smallest number of ms by which the master's clock can advance in one ms of this process's
+   * clock.
+   */
   constructor(calls: RedisCalls, clock: Clock, time: OwnTime, rate: number) {
     this.calls = calls
     this.#clock = clock
@@ -42,7 +47,7 @@ export class Master {
         return answer
       }
       const answer = await send()
-      // What was known of its clock was old, or the clock was set forward.
+      // The known time of the master's clock was too old, or the master's clock was set forward.
       const last = answer.code === 'LATE' ? await send() : answer
       if (attempt.isOver) await this.calls.cancel([{ key, id }])
       return last

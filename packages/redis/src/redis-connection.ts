@@ -1,8 +1,9 @@
-// Driver: owns one connection to a server, made from the options of the user's client.
+// Driver: owns one connection to a server, made with the options of the user's client.
 //
-// Law: nothing is kept to be sent later, and nothing is sent twice. ioredis keeps commands while it is not
-// connected, and sends commands again that were not answered. The outcome of a take would then be unknown for
-// as long as the server is away. So this connection does neither, and the port decides what is sent again.
+// Law: the connection keeps no request to send it later, and sends no request twice. ioredis by default
+// queues requests while it is not connected, and repeats requests that were not answered. Without this law:
+// for as long as the server is down, no caller knows whether its take request will still be applied. The
+// engine itself decides which requests to repeat.
 
 import type { Clock } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'
@@ -10,12 +11,12 @@ import { toLockError } from './redis-errors.js'
 import type { RedisArg, RedisClient } from './redis-types.js'
 import type { Script } from './lua-scripts.js'
 
-/** In ms, how long a call waits for the connection. */
+/** In ms. A call waits this long for the connection. */
 const CONNECT_PATIENCE = 1_000
 const LONGEST_PAUSE = 1_000
 const FIRST_PAUSE = 50
 
-/** The options of every connection that the locks open. */
+/** The options of each connection that the locks open. */
 export const CONNECTION_OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,
@@ -25,7 +26,7 @@ export const CONNECTION_OPTIONS = {
   keyPrefix: '',
   stringNumbers: false,
   retryStrategy: (times: number) => Math.min(times * FIRST_PAUSE, LONGEST_PAUSE),
-  // If a master has become a replica, the sentinels are asked for the new master.
+  // A master that became a replica answers READONLY. The reconnect asks the sentinels for the new master.
   reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
 }
 
@@ -50,7 +51,7 @@ export class RedisConnection {
     this.#client.on('end', changed)
   }
 
-  /** Returns the script's answer. Bytes are Buffers. */
+  /** Runs a script and resolves to its answer, in which bytes are Buffers. */
   async run(script: Script, args: readonly RedisArg[]): Promise<unknown> {
     const rest = ['0', ...args]
     try {
@@ -77,8 +78,8 @@ export class RedisConnection {
   #ready(): Promise<void> {
     const { status } = this.#client
     if (status === 'ready') return Promise.resolve()
-    // ioredis waits before it connects again. The port asks again by itself, and a quorum has other
-    // servers to ask.
+    // The connection pauses before the next connect, so the call fails at once. The engine tries again, and a
+    // quorum has other masters.
     if (status === 'reconnecting' || status === 'close') return Promise.reject(notReached(this.#failure))
     this.#becomesReady ??= this.#connected().finally(() => {
       this.#becomesReady = undefined

@@ -1,4 +1,4 @@
-// Driver: the lock engine on one server, or on the master that sentinels name.
+// Driver: the lock engine on one Redis server, or on the master that the sentinels report.
 
 import type { Capabilities, LockEngine, TakeRequest } from '@latchkey/lock'
 import { refusedByServer } from '@latchkey/lock'
@@ -20,7 +20,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   readonly #end: () => void
   #checked: Promise<void> | undefined
 
-  /** `end` ends everything that belongs to the engine. */
+  /** `end` is called when the engine is closed. */
   constructor(
     connection: RedisConnection,
     subscription: Subscription,
@@ -37,8 +37,8 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   override async take(request: TakeRequest): ReturnType<RedisCalls['take']> {
     if (this.capabilities.survives === 'restart') await this.#durable()
     const answer = await super.take(request)
-    // A push between the answer and the subscription may be missed. The waiters are woken when the
-    // subscription exists (Subscription).
+    // A message that arrives before the subscription is ready would be missed. Subscription wakes all waiters
+    // when it is ready.
     if (answer.queued) this.#subscription.begin()
     return answer
   }
@@ -54,7 +54,8 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   }
 
   /**
-   * Checks that the server writes each hold to its disk. Otherwise it loses the hold when it starts again.
+   * Checks that the server writes each hold to its disk. A server that does not would lose the holds at a
+   * restart.
    */
   #durable(): Promise<void> {
     this.#checked ??= this.#checkDurable().catch((error: unknown) => {
@@ -66,7 +67,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
 
   async #checkDurable(): Promise<void> {
     const reply = await this.#connection.call('CONFIG', ['GET', 'append*']).catch((error: unknown) => {
-      // Many services do not let CONFIG be read. Then the caller's option is believed.
+      // Many hosted services forbid CONFIG. The engine then believes the user's option.
       if ((error as { code?: unknown }).code === 'ERR_FORBIDDEN') return undefined
       throw error
     })
@@ -84,9 +85,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   }
 }
 
-/**
- * Reads a map, which is a list of names and values or an object, depending on the version of the protocol.
- */
+/** A map is a list of names and values, or an object, depending on the version of the protocol. */
 function pairs(reply: unknown): [string, string][] {
   if (Array.isArray(reply))
     return reply.flatMap((name: unknown, i) => (i % 2 === 0 ? [[String(name), String(reply[i + 1])]] : []))

@@ -1,12 +1,14 @@
-// Rule: whether a script that failed with an error of ioredis or of Redis may have been applied.
+// Rule: decides from an error of ioredis or of Redis whether the server has applied the script.
 
 import { mayHaveArrived, notReached, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
-/** The first word of the error with which `take` answers if the queue is full. */
+/** The error code with which `take` answers if the queue is full. */
 export const FULL_QUEUE = 'LKFULL'
 
-/** First words of errors after which the same script may succeed, and which mean that nothing was changed. */
+/**
+ * Redis error codes with which the script has changed nothing, and after which the same script may succeed.
+ */
 const AWAY = new Set([
   'LOADING',
   'READONLY',
@@ -18,7 +20,7 @@ const AWAY = new Set([
   'TRYAGAIN',
   'CLUSTERDOWN',
 ])
-/** Errors of ioredis that mean that nothing was sent. */
+/** Errors with which ioredis has sent nothing. */
 const UNSENT = /Stream isn't writeable|Connection in subscriber mode/
 const WORD = /^(?:ERR |@?\w+: )?([A-Z]{2,})\b/
 

@@ -1,4 +1,4 @@
-// Driver: redisLocks(): locks on one Redis server, or on the master that sentinels name.
+// Driver: redisLocks(): locks on one Redis server, or on the master that the sentinels report.
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
@@ -12,27 +12,27 @@ import { Subscription } from './push-subscription.js'
 
 export interface RedisOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**
-   * A client of ioredis, of one server or with sentinels. The locks open connections of their own with its
-   * options; it stays yours.
+   * A client of ioredis for one server, or with sentinels. The locks open their own connections with the
+   * client's options. close() does not end your client.
    */
   client: RedisClient
-  /** What the names of all keys begin with. Default: 'latchkey:'. */
+  /** The prefix of the names of all Redis keys. Default: 'latchkey:'. */
   prefix?: string | undefined
   /**
-   * 'restart': this server runs with `appendonly yes` and `appendfsync always`, so that a hold outlives its
-   * restart; it is checked where CONFIG may be read. Default: 'nothing'.
+   * 'restart' means that this server runs with `appendonly yes` and `appendfsync always`, so that a hold
+   * survives a restart. The locks check this if they may read CONFIG. Default: 'nothing'.
    */
   survives?: 'restart' | 'nothing' | undefined
 }
 
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'client', 'prefix', 'survives')
 
-/** Locks on one Redis server: a fair queue, pushes, and tokens that rise. */
+/** Returns locks on one Redis server, with a fair queue, pushed wake-ups and rising tokens. */
 export function redisLocks<S extends 'bytes' | 'string' = 'bytes'>(options: RedisOptions<S>): EngineLocks<S> {
   return makeLocks(options, () => {})
 }
 
-/** `end` ends everything else that belongs to the locks. */
+/** `end` is called when the locks are closed. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisOptions<S>,
   end: () => void,
@@ -59,8 +59,8 @@ export function clientArg(client: unknown, name: string): void {
 }
 
 /**
- * Checks the prefix. The connections of the locks must have no keyPrefix of their own, because the scripts
- * make names of keys.
+ * Checks the prefix. The client must not have a keyPrefix, because the scripts build the names of keys
+ * themselves.
  */
 export function prefixArg(client: RedisClient, prefix: unknown = 'latchkey:'): string {
   if (typeof prefix !== 'string' || prefix === '' || prefix.length > 200)

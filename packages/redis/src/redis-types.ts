@@ -1,8 +1,9 @@
-// Types: the part of `ioredis` that is used here, so that neither its types nor one version of it is needed.
+// Types: the functions of `ioredis` that this package uses. So a user needs neither the types of `ioredis`
+// nor one version.
 
 export type RedisArg = string | Buffer | number
 
-/** A client of one server, or of the master that sentinels name. */
+/** A client of one server, or of the master that the sentinels report. */
 export interface RedisClient {
   readonly status: string
   readonly options: { readonly keyPrefix?: string | undefined }

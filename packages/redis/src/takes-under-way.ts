@@ -1,28 +1,28 @@
-// Driver: owns the takes of one client that are still under way to some master.
+// Driver: owns the attempts of one client whose take requests some masters have not answered yet.
 //
-// Law (EN5): what a master grants after its caller has given up, or has released, is given back at once. A
-// master's answer may come long after the others have decided, and a release that is sent meanwhile may
-// overtake the take. Without this law: that vote is kept for a lease by an id that nobody uses, and with one
-// master down nobody else gets a majority.
-// Law (EN1): each attempt uses a name of its own at the masters. Without this law: a waiter asks again while
-// the votes of its last attempt are being given back. The late return of an old vote takes a new vote away,
-// so that another caller gets a majority at the same time.
+// Law: a grant that arrives after its caller has given up, or has released, is given back at once (EN5). A
+// master may answer long after the other masters have decided, and a release may overtake the take request.
+// Without this law: an id that no caller uses keeps that vote for a whole lease, and if one master is down,
+// no other caller gets a majority.
+// Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter tries again while
+// the votes of its last attempt are still being given back. The late return of an old vote removes a new
+// vote, and a second caller gets a majority beside the first.
 
 import { binary, newId } from '@latchkey/base'
 
 export interface Attempt {
-  /** The name under which the masters know it. */
+  /** The id under which the masters know this attempt. */
   readonly vote: string
-  /** True if its caller does not want it any more. */
+  /** True if the caller does not need the grant any more. */
   isOver: boolean
-  /** Called once for each master, when its answer has come or never will. */
+  /** The engine calls this once for each master, when the master has answered or its call has failed. */
   settled(): void
 }
 
 export class Attempts {
   readonly #open = new Map<string, Set<Attempt>>()
 
-  /** `vote` is the name of the hold that the caller has already. */
+  /** Begins an attempt. If the caller already has a hold, `vote` is the vote id of that hold. */
   begin(key: Uint8Array, id: string, masters: number, vote = newId()): Attempt {
     const name = nameOf(key, id)
     const same = this.#open.get(name) ?? new Set()
@@ -41,7 +41,7 @@ export class Attempts {
     return attempt
   }
 
-  /** Ends the attempts of that caller. Returns the names that some master may know. */
+  /** Ends the attempts of the caller. Returns the vote ids that some master may know. */
   end(key: Uint8Array, id: string): string[] {
     const open = [...(this.#open.get(nameOf(key, id)) ?? [])]
     for (const attempt of open) attempt.isOver = true

@@ -1,4 +1,5 @@
-// Driver: a cluster of three etcd servers of a test, on free ports of loopback with data of their own.
+// Driver: starts an etcd cluster of three servers for a test, on free ports of loopback and with their own
+// data.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,22 +13,22 @@ const clock = systemClock(uptime)
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 export const now = (): number => clock.now()
 
-/** In ms: how long the servers may take to start, or to elect a leader. */
+/** In ms. The servers may need this long to start, or to elect a leader. */
 const START_PATIENCE = 60_000
 
 export interface TestServers {
   readonly urls: readonly string[]
-  /** A client of all of them, which their end ends. */
+  /** A client of all servers. It ends when the servers end. */
   readonly client: Etcd3
-  /** The number of the server that leads. */
+  /** Resolves to the number of the server that leads. */
   leader(): Promise<number>
-  /** Kills one without a chance to tidy up. */
+  /** Kills a server with SIGKILL. */
   kill(server: number): Promise<void>
   start(server: number): Promise<void>
-  /** Stops the process in the middle of what it does, until `go`. */
+  /** Stops the process with SIGSTOP, until `go` is called. */
   stall(server: number): void
   go(server: number): void
-  /** Kills them, and deletes their data. */
+  /** Kills the servers and deletes their data. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -112,7 +113,7 @@ async function ask(url: string, body?: string): Promise<Record<string, unknown>>
   }
 }
 
-/** All at once, so that no two are the same. */
+/** Finds free ports. All ports are opened at the same time, so that no two are the same. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from(

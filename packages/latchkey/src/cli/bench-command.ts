@@ -29,8 +29,8 @@ export const bench: Command = {
       const found: Figures[] = []
       const progress = new Progress(io)
       const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
-      // One write first shows, before anything is measured, whether this client may write and whether
-      // there is a leader.
+      // The write below fails at once if this client may not write, or if the cluster has no leader. So the
+      // user learns the fault before any measurement.
       await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {

@@ -1,12 +1,12 @@
-// Driver: runs one load against a store: a number of callers, each of which makes one call after the other,
-// for some time.
+// Driver: runs one load of `latchkey bench` against a store. Several callers run for a given time, and each
+// caller makes one call after the other.
 
 import type { Clock } from '@latchkey/base'
 import type { CommandStore } from './command-io.js'
 
 export interface Load {
   readonly name: string
-  /** One call of one caller. */
+  /** Makes one call for one caller. */
   run(store: CommandStore, caller: number, turn: number): Promise<unknown>
 }
 
@@ -16,7 +16,7 @@ export interface Figures {
   readonly samples: number
   readonly errors: number
   readonly perSecond: number
-  /** In milliseconds. */
+  /** The median time of a call, in milliseconds. */
   readonly p50: number
   readonly p99: number
   readonly max: number
@@ -24,7 +24,9 @@ export interface Figures {
 
 const VALUE = new Uint8Array(256).fill(120)
 
-/** Each caller has keys of its own, so that no call waits for another caller. */
+/**
+ * Each caller has its own keys. So a call never waits for another caller's lock, only for the replicated log.
+ */
 export const loadsUnder = (prefix: string): readonly Load[] => [
   {
     name: 'lock and release',

@@ -91,7 +91,7 @@ export const backup: Command = {
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
-      // The default timeout of a call is meant for short answers, not for gigabytes.
+      // A backup may be gigabytes long, so the default timeout of a call is too short for it.
       const timeout = duration(line, 'timeout')
       let bytes = 0
       await progress.during(

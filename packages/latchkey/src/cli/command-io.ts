@@ -1,5 +1,5 @@
-// Types: everything outside of the command line that a command may use: streams, environment, signals, and
-// the store at its endpoints.
+// Types: everything outside the process that a command may use: streams, environment, signals, and the store
+// to which the command connects.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock, Logger } from '@latchkey/base'
@@ -25,9 +25,9 @@ import type {
 
 export interface Hold {
   readonly token: number
-  /** Aborts when the hold can no longer be promised. */
+  /** Aborts when the holder can no longer be sure that the hold is in force. */
   readonly signal: AbortSignal
-  /** Writes that are refused if the hold is lost. */
+  /** The member refuses these writes if the hold is no longer in force. */
   readonly kv: Pick<KeyValueCalls, 'put'>
   release(options?: CallOptions): Promise<void>
 }
@@ -57,7 +57,7 @@ export interface Locks {
   history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory>
   forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
 }
-/** Latches and barriers. */
+/** The calls that list latches or barriers. */
 export interface Listed<Info> {
   query(prefix?: Bytes, options?: ListOptions<'bytes'>): Promise<Info[]>
 }
@@ -70,7 +70,7 @@ export interface LockCalls {
   ): Promise<Owner>
   releaseLockWith(key: Bytes, acquirer: Acquirer): Promise<Owner>
 }
-/** The calls of a Store that the commands use. */
+/** The calls of a store that the commands use. */
 export type CommandStore = KeyValueCalls &
   ClusterCalls &
   LockCalls &
@@ -95,33 +95,35 @@ export interface ConnectOptions {
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** The host and the id of this process, for people who look for it. */
+  /** The host name and the process id, by which people find this process. */
   readonly processName: string
-  /** Standard output is a terminal. */
+  /** True if standard output is a terminal. */
   readonly isTerminal: boolean
-  /** True if that terminal shows colours and the user has not turned them off. */
+  /** True if standard output is a terminal with colours, and the user has not turned the colours off. */
   readonly colours: boolean
-  /** True if standard error is a terminal, so that progress can be shown in one line that is overwritten. */
+  /**
+   * True if standard error is a terminal. A command may then show its progress in one line that it
+   * overwrites.
+   */
   readonly errIsTerminal: boolean
   out(bytes: string | Uint8Array): void
   err(text: string): void
   stdin(): Promise<Uint8Array>
   readFile(path: string): string
   /**
-   * Aborted by SIGINT or SIGTERM, or by SIGPIPE if nobody reads the output any more. Its reason is
-   * an Interrupted.
+   * Aborts at SIGINT and SIGTERM, and at SIGPIPE, which means that no program reads the output any more. The
+   * reason of the abort is an `Interrupted`.
    */
   readonly interrupted: AbortSignal
-  /**
-   * From now on these signals are passed to `told`, and interrupt nothing. The returned function ends that.
-   */
-  /** From now on a SIGHUP calls `run`, and nothing else happens. */
+  /** From now on, a SIGHUP only calls `run`. */
   onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
-  /** Opens one connection to the member at this address, and to no other one. */
+  /** Opens one connection to the member at this address. The connection never moves to another member. */
   connectToMember(url: string, options: ConnectOptions): Promise<MemberConnection>
-  /** Starts a process with the streams of this process, or with 'quiet' only with standard error. */
+  /**
+   * Starts a process with the streams of this process. With 'quiet', the process gets only standard error.
+   */
   spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
 }
 

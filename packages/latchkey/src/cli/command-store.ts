@@ -1,4 +1,5 @@
-// Driver: owns the connection of a command: it is opened with the common options, and closed in every case.
+// Driver: owns the connection of a command. It connects with the common options, and always closes the
+// connection.
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
@@ -41,7 +42,7 @@ export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print 
 export interface Session {
   readonly store: CommandStore
   readonly json: boolean
-  /** The timeout of each call of the store. */
+  /** The options of each call of the store. */
   readonly call: { readonly timeout?: number | undefined; readonly signal: AbortSignal }
 }
 
@@ -61,7 +62,7 @@ export async function withStore(
   }
 }
 
-/** The options of `connect` that the command line and the environment give. */
+/** Returns the options of `connect` from the command line and the environment. */
 export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
   token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
   cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
@@ -72,7 +73,7 @@ export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
   tls: tlsOf(line, io),
 })
 
-/** Writes each warning as one line on standard error, because standard output is for programs. */
+/** Prints each warning as one line on standard error, because programs read standard output. */
 function warnings(io: Io): Logger {
   const say: Logger['warn'] = (message, fields) => {
     const reason = fields?.['reason']
@@ -109,7 +110,7 @@ export function endpoints(line: Line, io: Io): string[] {
   return found.length > 0 ? found : [DEFAULT_ENDPOINT]
 }
 
-/** 'host:port' and the HTTP address of the same port are accepted too. */
+/** Returns a WebSocket address. Users may also give 'host:port', or the HTTP address of the same port. */
 function socketUrl(url: string): string {
   const full = url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`
   if (/^wss?:/.test(full) && URL.canParse(full)) return full
@@ -119,8 +120,8 @@ function socketUrl(url: string): string {
 }
 
 /**
- * Returns the error to report. An interrupted command ends by its signal. A read that was not confirmed
- * because there is no leader is reported as that.
+ * Returns the error to report. An interrupted command reports its signal. A read that failed because the
+ * cluster has no leader reports the missing leader.
  */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
@@ -128,7 +129,7 @@ async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<un
   return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
 }
 
-/** The present state of the connected member; false if it cannot be asked. */
+/** Asks the connected member whether it knows a leader. Resolves to false if the member does not answer. */
 export function hasLeader(store: CommandStore): Promise<boolean> {
   return store.status({ timeout: '1s' }).then(
     ({ leader }) => leader !== undefined,

@@ -1,4 +1,5 @@
-// Rule: describes a command: its words, its options and its help. Parses a command line by that description.
+// Rule: describes a command by its arguments, its options and its help, and parses a command line by that
+// description.
 
 import { parseArgs } from 'node:util'
 import { nearest } from '@latchkey/base'
@@ -10,7 +11,7 @@ export interface Option {
   readonly short?: string
   /** The option may be given several times. */
   readonly multiple?: true
-  /** The text after the option in the help. */
+  /** The text after the option in the help, for example `NAME`. */
   readonly value?: string
   readonly help: string
 }
@@ -18,27 +19,27 @@ export type OptionTable = Readonly<Record<string, Option>>
 
 export interface Line {
   readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-  /** How the command is used, for the message about a missing word. */
+  /** The usage text of the command. The message about a missing argument shows this text. */
   readonly usage: string
   readonly words: readonly string[]
-  /** The words after `--`. Undefined if the command line has no `--`. */
+  /** The arguments after `--`. They are undefined if the command line has no `--`. */
   readonly rest: readonly string[] | undefined
 }
 
 export interface Command {
   readonly name: string
-  /** The text after the command's name in the help, such as 'KEY [VALUE]'. */
+  /** The text after the command's name in the help, for example 'KEY [VALUE]'. */
   readonly usage: string
   readonly summary: string
   readonly options: OptionTable
   readonly examples: readonly string[]
-  /** Further lines of help. */
+  /** Further lines of the help. */
   readonly notes?: string
-  /** Runs the command. Resolves to the exit code. */
+  /** Runs the command and resolves to the exit code. */
   run(line: Line, io: Io): Promise<number>
 }
 
-/** Ends with exit code 2. */
+/** The command line is wrong. The command ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -67,7 +68,7 @@ function parse(options: OptionTable, args: readonly string[]) {
   }
 }
 
-/** Describes a mistake in one line. */
+/** Returns the parser's message about a wrong option, shortened to one line. */
 function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
@@ -110,8 +111,8 @@ export function positiveNumber(line: Line, name: string): number | undefined {
 }
 
 /**
- * Returns the option in milliseconds, if it is given: a number without a unit, or a text such as '10s'.
- * Throws a TypeError if it is neither.
+ * Returns the option's duration in milliseconds, or undefined if the option is not given. The option is a
+ * number of milliseconds, or a text such as '10s'. The function throws a TypeError for anything else.
  */
 export function duration(line: Line, name: string): number | undefined {
   const value = text(line, name)
@@ -121,7 +122,8 @@ export function duration(line: Line, name: string): number | undefined {
 const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /**
- * Returns the words of a command that takes between `least` and `most` of them. Words after `--` count too.
+ * Returns the command's arguments, of which the command takes at least `least` and at most `most`. Arguments
+ * after `--` count too.
  */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]
@@ -132,7 +134,7 @@ export function words(line: Line, least: number, most: number): readonly string[
 
 const nameOf = (usage: string, place: number) => usage.split(' ')[place]?.replace('...', '') ?? 'a word'
 
-/** A key. An invalid key is refused here, before any member is asked. */
+/** Returns the key. This function refuses an invalid key before the command connects to a member. */
 export function keyWord(key: string | undefined): string {
   if (key !== undefined && key !== '') return key
   throw new UsageError('KEY must not be empty: a key has 1 byte to 4 KiB')

@@ -1,5 +1,5 @@
-// Rule: `latchkey completion`: a script that makes a shell complete commands and options. It is made from the
-// table of commands, so that it knows each of them.
+// Rule: the command `latchkey completion`. It prints a script with which a shell completes commands and
+// options. The script is made from the table of commands, so every command is in the script.
 
 import { type Command, type OptionTable, UsageError, words } from './command.js'
 import { EXIT } from './exit-codes.js'
@@ -8,7 +8,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 const isShell = (name: string | undefined): name is Shell => SHELLS.some((shell) => shell === name)
 
-/** `all` returns every command, this one included. */
+/** `all` returns every command, and `completion` is one of them. */
 export function completionCommand(all: () => readonly Command[]): Command {
   return {
     name: 'completion',
@@ -32,12 +32,15 @@ export function completionCommand(all: () => readonly Command[]): Command {
 const namesOf = (commands: readonly Command[]): string => commands.map(({ name }) => name).join(' ')
 const optionsOf = (options: OptionTable): string[] =>
   [...Object.keys(options), 'help'].map((name) => `--${name}`)
-/** Within single quotes only the quote itself has a meaning to a shell. */
+/**
+ * Returns the text in single quotes. Inside single quotes, the quote itself is the only special character of
+ * a shell.
+ */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
   bash: (commands) => bash(commands),
-  // zsh can run a completion script that is written for bash.
+  // With bashcompinit, zsh runs the script that is written for bash.
   zsh: (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`,
   fish: (commands) => fish(commands),
 }

@@ -1,4 +1,4 @@
-// Driver: `latchkey console`: prints the address of the member's web page, and opens the page in a browser.
+// Driver: `latchkey console`: prints the address of the console, a web page of the member, and opens the page.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import { type Command, flag, type Line, words } from './command.js'
@@ -29,8 +29,8 @@ a token where the members have tokens: the address never holds one.`,
 }
 
 /**
- * Returns the first address at which a member answers. A member that refuses the token is good enough,
- * because the page itself needs none.
+ * Returns the first address at which a member answers. A member that refuses the token counts too, because
+ * the page loads without a token.
  */
 async function firstThatAnswers(line: Line, io: Io): Promise<string> {
   let last: unknown

@@ -1,6 +1,6 @@
-// Driver: loads the package that only a member in a process of its own needs, or says how to install it.
-// `latchkey` installs everything that an embedded store, connect() and most commands need. The log and the
-// metrics of `latchkey start` are in a separate package.
+// Driver: loads the package @latchkey/daemon, or tells the user how to install the package. The package
+// contains the log and the metrics of `latchkey start`. Embedded stores, connect() and most commands work
+// without the package, so the package `latchkey` does not install it.
 
 import { ConfigError } from '../sidecar/index.js'
 
@@ -15,7 +15,8 @@ export async function loadDaemon<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * If another package cannot be found, the installation is broken, and Node's own message names that package.
+ * Tells whether exactly this package is not installed. If another package is missing, the installation is
+ * broken, and Node's own message names the missing package.
  */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&

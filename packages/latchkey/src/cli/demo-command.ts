@@ -1,5 +1,5 @@
-// Driver: `latchkey demo`: runs three members and some workers that share a lock. The leader is killed, and
-// the workers continue under the lock.
+// Driver: `latchkey demo`: starts three members, and workers that take turns with one lock. The demo kills
+// the leader, and the workers continue with the next leader.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
 import { loadDaemon } from './daemon-package.js'
@@ -12,10 +12,10 @@ import { JSON_OPTION } from './command-store.js'
 const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']
 const LEASE = '3s'
-/** How long a worker holds the lock, and how long the killed member is down. */
+/** WORK_MS is how long a worker holds the lock. AWAY_MS is how long the killed member stays stopped. */
 const WORK_MS = 250
 const AWAY_MS = 4_000
-/** How much longer than planned the demo may run while it waits for a grant. */
+/** The demo may run this much longer than planned while it waits for a grant. */
 const PATIENCE_MS = 15_000
 
 export const demo: Command = {
@@ -32,7 +32,7 @@ export const demo: Command = {
   async run(line, io) {
     words(line, 0, 0)
     const seconds = positiveNumber(line, 'seconds')
-    // Its members are processes of `latchkey start`.
+    // The demo's members are processes of `latchkey start`, which needs this package.
     await loadDaemon(() => import('@latchkey/daemon'))
     const show = new Show(io, seconds === undefined ? undefined : seconds * 1000, flag(line, 'json'))
     return show.run()
@@ -43,8 +43,8 @@ class Show {
   readonly #io: Io
   readonly #length: number | undefined
   /**
-   * How much of the demo's time is left when the members are ready. On a busy machine their start may use
-   * up most of it.
+   * The time that remains for the demo when the members are ready. On a busy machine, the start of the
+   * members may use most of the demo's time.
    */
   #left: number | undefined
   readonly #json: boolean
@@ -53,15 +53,20 @@ class Show {
   #grants = 0
   #firstToken = 0
   #lastToken = 0
-  /** How many grants had a token that was not higher than the one before. It must be zero. */
+  /**
+   * The number of grants whose token was not higher than the token of the grant before. It must stay zero.
+   */
   #stale = 0
-  /** In ms, the time from the kill to the next grant. */
+  /** The time from the kill of the leader to the next grant, in ms. */
   #gap: number | undefined
-  /** When the leader was killed, until the lock is granted again. */
+  /**
+   * The time at which the leader was killed. Undefined once a worker has been granted the lock after the
+   * kill.
+   */
   #deadSince: number | undefined
-  /** True when another member leads. */
+  /** True once another member leads after the kill. */
   #succeeded = false
-  /** True when the time is over. The next grant then ends the demo. */
+  /** True once the planned time is over. The next grant then ends the demo. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {
@@ -125,7 +130,10 @@ class Show {
     this.#io.clock.after(this.#left, () => this.#end(), { ref: false })
   }
 
-  /** Ends the demo, but not between the kill and the next grant, because the demo must show that grant. */
+  /**
+   * Ends the demo, but never between the kill and the next grant, because the demo is meant to show exactly
+   * that time.
+   */
   #end(): void {
     if (this.#deadSince === undefined) return this.#over.abort()
     this.#ending = true
@@ -160,7 +168,8 @@ class Show {
     if (token <= this.#lastToken) this.#stale++
     if (this.#grants === 1) this.#firstToken = token
     this.#lastToken = token
-    // A grant that was already under way when the leader was killed proves nothing.
+    // If no member has succeeded the killed leader yet, this grant was sent before the kill, and does not end
+    // the gap.
     const dead = this.#succeeded ? this.#deadSince : undefined
     if (dead !== undefined) this.#deadSince = undefined
     if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)
@@ -198,7 +207,7 @@ class Show {
     store.on('leader', told)
   }
 
-  /** Resolves early when the demo is over. */
+  /** Resolves after `ms`, or as soon as the demo ends. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

@@ -1,5 +1,5 @@
-// Driver: owns three members as processes in a temporary directory: starts them, kills one, starts it again,
-// and deletes everything at the end.
+// Driver: owns the three members of `latchkey demo`, which are processes in a temporary directory. It starts
+// the members, kills one, starts that one again, and deletes the directory at the end.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -48,7 +48,7 @@ export class Trio {
     this.#running.get(name)?.kill('SIGKILL')
   }
 
-  /** Ends the members at once. Their data is deleted anyway, so they need not be stopped gently. */
+  /** Kills the members at once. They need no orderly stop, because their data is deleted. */
   async stop(): Promise<void> {
     const children = [...this.#running.values()]
     const gone = children.map((child) => ended(child))
@@ -65,7 +65,10 @@ const ended = (child: ChildProcess) =>
     child.once('error', () => resolve())
   })
 
-/** Removes the settings in the user's own shell, which are not meant for these members. */
+/**
+ * Returns the environment without LATCHKEY_* variables, because the user sets these variables for other
+ * members.
+ */
 function quietEnv(io: Io): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(io.env).filter(([name]) => !name.startsWith('LATCHKEY_')))
 }

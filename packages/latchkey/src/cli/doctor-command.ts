@@ -1,5 +1,5 @@
-// Driver: `latchkey doctor`: examines this machine and each member of a cluster, and says for each fault
-// what to do next.
+// Driver: `latchkey doctor`: examines this machine and each member of a cluster. For each fault, the command
+// prints what the user should do next.
 
 import { silentLogger } from '@latchkey/base'
 import { ConfigError } from '../sidecar/index.js'
@@ -16,7 +16,7 @@ import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 
 const WATCH_MS = 3_000
 
-/** `probesOf` returns the probes. A test passes others. */
+/** `probesOf` makes the probes of the machine. A test gives other probes. */
 export const doctorCommand = (
   version: string,
   probesOf: (io: Io) => Probes = ({ clock }) => realProbes(clock),
@@ -84,7 +84,10 @@ const localCertificates = (
 
 const COLOURS = { ok: 'green', skipped: 'bold', warning: 'yellow', error: 'red' } as const
 
-/** Prints faults last, because the last lines stay visible on a terminal. */
+/**
+ * Formats the findings with the errors last, because the last lines of a long output stay visible in a
+ * terminal.
+ */
 function findingsText(findings: readonly Finding[], colours: boolean): string {
   const order = ['ok', 'skipped', 'warning', 'error'] as const
   const lines = order.flatMap((level) =>

@@ -1,4 +1,4 @@
-// Rule: the exit codes, and the exit code of each error.
+// Rule: the exit codes of the commands, and which error gives which exit code.
 
 import { constants } from 'node:os'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -10,7 +10,7 @@ export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
-  /** There is no leader, or no member could be reached. */
+  /** The cluster has no leader, or the command reaches no member. */
   unavailable: 69,
   /** Another client holds the lock, or the lock was lost. */
   busy: 75,
@@ -24,22 +24,27 @@ export const signalExit = (signal: NodeJS.Signals): number => 128 + constants.si
 export function exitOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof TypeError) return EXIT.usage
   if (error instanceof ConfigError) return EXIT.config
-  // The reader of the output has closed it, as in `latchkey scan | head`. That is no failure.
+  // SIGPIPE means that the program that reads the output has ended, as in `latchkey scan | head`. That is a
+  // success.
   if (error instanceof Interrupted) return error.signal === 'SIGPIPE' ? EXIT.ok : signalExit(error.signal)
   return isLatchkeyError(error, 'ERR_NO_LEADER') ? EXIT.unavailable : EXIT.failure
 }
 
-/** The message of the system, if it says more than that no process listens. */
+/**
+ * Returns the message of the system, unless the message only repeats that no server accepts the connection.
+ */
 function reason(cause: unknown): string {
   if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
   return ` (${cause.message})`
 }
 
-/** Returns the text unless it is already part of the message, because many messages contain their reason. */
+/** Returns the cause's text, unless the error's own message already contains the text. */
 const unsaid = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 
-/** Describes the error in one line for a person. The code comes first, if there is one. */
+/**
+ * Returns the error in one line for the user. The line begins with the error code, if the error has a code.
+ */
 export function explain(error: unknown): string {
   if (isLatchkeyError(error)) return `${error.code}: ${error.message}${unsaid(error.message, error.cause)}`
   return error instanceof Error ? error.message : String(error)

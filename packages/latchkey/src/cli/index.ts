@@ -1,5 +1,5 @@
-// Driver: runs the command as a process. Modules that only some commands need are loaded by those commands,
-// because loading code takes most of the time of a short command.
+// Driver: runs the command line as a process. A command loads the large modules that only this command needs,
+// because a short command spends most of its time in loading code.
 
 import { main } from './main.js'
 import { latchkeyVersion } from '../member/version.js'
@@ -10,7 +10,8 @@ async function sidecar() {
     import('../sidecar/old-heap.js'),
     import('./daemon-package.js'),
   ])
-  // This process runs only a member. An application that embeds a member keeps its own heap settings.
+  // This process runs only a member, so its heap settings may be changed. A program with an embedded member
+  // keeps its own.
   keepOldHeapSmall()
   return await loadDaemon(() => import('../sidecar/run-exports.js'))
 }
@@ -28,6 +29,7 @@ export async function runProcess(): Promise<void> {
     io.err(`latchkey: standard output: ${io.fault.message}\n`)
     process.exit(1)
   }
-  // Something that a dependency has left open must not keep the process of a finished command running.
+  // A dependency may leave a timer or a socket open. Without this exit, a finished command would then not
+  // end.
   process.exit(code)
 }

@@ -160,7 +160,7 @@ async function printRows(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   }
 }
 
-/** Prints one JSON array while the rows arrive, one row on each line. */
+/** Prints the rows as one JSON array, each row as soon as the row arrives. */
 async function printArray(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   let before = '['
   for await (const { key, value } of rows) {

@@ -1,6 +1,5 @@
-// Driver: `latchkey locks` and `latchkey release`: list who holds which lock and who waits for it, and
-// end a hold by force. An operator who looks for what blocks a program may not know its kind, so one list
-// has all kinds.
+// Driver: `latchkey locks` and `latchkey release`: list the holders and the waiters, and end a hold by force.
+// One list contains all kinds of holds, because an operator may not know which kind of hold blocks a program.
 
 import type { BarrierInfo, CallOptions, HoldKind, LatchInfo, LockHistory, LockInfo } from '@latchkey/protocol'
 import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'
@@ -47,7 +46,7 @@ With --history the word is the whole name of one lock. A member remembers the la
   },
 }
 
-/** The names of the kinds, as /metrics has them. */
+/** The metrics at /metrics use the same names for the kinds. */
 const KINDS: Readonly<Record<HoldKind, string>> = {
   lock: 'lock',
   semaphore: 'semaphore',
@@ -72,7 +71,7 @@ const contextField = (context: string | Uint8Array | undefined) =>
 const latchJson = ({ name, ...rest }: LatchInfo) => ({ kind: 'latch', ...field('key', name), ...rest })
 const barrierJson = ({ name, ...rest }: BarrierInfo) => ({ kind: 'barrier', ...field('key', name), ...rest })
 
-// ---- History
+// ---- history of grants
 
 interface Past {
   readonly kind: HoldKind
@@ -80,7 +79,10 @@ interface Past {
   readonly changes: LockHistory
 }
 
-/** The history of a lock is shown even if it is empty, because an empty history is an answer too. */
+/**
+ * Returns the histories of the key. A lock's history is shown even if it is empty, so that the user sees that
+ * the cluster knows no history of the lock.
+ */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,
   name: string,
@@ -115,7 +117,7 @@ function pastText({ kind, name, changes }: Past): string {
   return `\n${reach}:\n${table([['when', 'what', 'who', 'context', 'token'], ...rows])}`
 }
 
-// ---- Holds
+// ---- present holds
 
 const HEAD = ['kind', 'key', 'mode', 'holder', 'context', 'token', 'held for', 'lease left', 'waiters']
 
@@ -172,7 +174,7 @@ function holdRows(info: LockInfo): string[][] {
 
 const permitsOf = (permits: number): string => (permits === 1 ? '1 permit' : `${permits} permits`)
 
-/** The value of a leader is bytes, and mostly text. */
+/** Formats the value of an election's leader. The value may be any bytes, but is text in most cases. */
 const shown = (context: string | Uint8Array | undefined): string =>
   context === undefined ? '-' : printable(context)
 

@@ -1,5 +1,5 @@
-// Driver: `latchkey members`: lists the members and changes them one at a time. It shows how far a learner
-// has caught up.
+// Driver: `latchkey members`: lists the members, and adds, promotes, removes or replaces one member at a
+// time. The command shows how far a new learner is behind the leader.
 
 import { didYouMean } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
@@ -10,21 +10,21 @@ import { jsonLine, membersTable } from './print-values.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 
-/** In ms, the pause between two checks of how far a learner has caught up. */
+/** The pause between two reads of a learner's position in the log, in ms. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'
 
 interface Work extends Session {
   readonly io: Io
-  /** How long a learner may take to catch up, in ms. */
+  /** How long the command waits for a learner to reach the leader's position, in ms. */
   readonly wait: number
   readonly promote: boolean
 }
 
 interface Change {
   readonly words: readonly string[]
-  /** The present state, as text for the user. */
+  /** Runs the change and resolves to the resulting state, as text for the user. */
   run(work: Work, words: readonly string[]): Promise<string>
 }
 
@@ -138,8 +138,8 @@ async function memberOf(
 }
 
 /**
- * Makes the change, and tries again while it is not possible yet: a learner lags, or the members make a
- * change of their own when they first connect.
+ * Repeats the change while the cluster cannot make it yet. The cluster refuses a change while a learner is
+ * too far behind, and during another change, which members also start by themselves when they connect first.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work
@@ -163,7 +163,7 @@ const mayPass = (error: unknown): boolean =>
   (isLatchkeyError(error, 'ERR_BUSY') || isLatchkeyError(error, 'ERR_CONFIG_CHANGE_IN_PROGRESS')) &&
   error.retryable
 
-/** Waits until the learner has caught up, and shows its progress meanwhile. */
+/** Waits until the learner has reached the leader's position, and shows the progress meanwhile. */
 async function promoted(work: Work, id: string): Promise<string> {
   const { store, call } = work
   const ask = () => store.members.promote(id, call)
@@ -186,10 +186,12 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
 }
 
 /**
- * Replaces a member. If the new member has another name, the number of voters never falls. An old member that
- * does not exist is refused before anything is changed (M27): its name was mistyped, and the new member would
- * be added without replacing the one that was meant. The only exception: if the new member already votes at
- * that address, this command was run before and is done.
+ * Replaces the member `old`. A new member with another id is added before `old` is removed, so the number of
+ * voters never falls.
+ * Law: the function refuses an `old` that is not a member before it changes anything (M27). Without this law:
+ * the operator mistypes the id, and the new member joins beside the member that it should replace. One case
+ * is no mistake: the new member already votes at the given address. An earlier run of this command has then
+ * made the whole change.
  */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work

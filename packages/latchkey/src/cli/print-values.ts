@@ -1,13 +1,11 @@
-// Rule: how values are printed. UTF-8 is printed as text. Other bytes are printed in base64, in a JSON field
-// whose name says so.
+// Rule: how the commands print values. Bytes in UTF-8 are printed as text. In JSON, other bytes are printed
+// in base64, in a field whose name ends with `Base64`.
 
 import type { MemberStatus } from '@latchkey/protocol'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/**
- * Returns { name: text }, or { nameBase64 } for bytes that are no text. For undefined the object is empty.
- */
+/** Returns { name: text }, or { nameBase64 } for bytes that are not UTF-8, or nothing for undefined. */
 export function field(name: string, bytes: Uint8Array | undefined): Record<string, string> {
   if (bytes === undefined) return {}
   try {
@@ -18,8 +16,8 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
 }
 
 /**
- * Prepares text for a terminal. Text that others have written may contain control characters, which are shown
- * and have no effect.
+ * Returns the value as text for a terminal. Another user may have written control characters into the value.
+ * They are printed as escape sequences, so that the terminal does not obey them.
  */
 export function printable(value: string | Uint8Array): string {
   const text = typeof value === 'string' ? value : shownBytes(value)
@@ -45,7 +43,7 @@ export const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-/** Shows a length of time in its two largest units, such as '3 d 4 h'. */
+/** Returns a time in its two largest units, for example '3 d 4 h'. */
 export function span(millis: number): string {
   const whole = Math.floor(millis / 1000)
   const parts = [
@@ -65,7 +63,10 @@ const ESC = String.fromCharCode(27)
 const COLOURS = { red: 31, green: 32, yellow: 33, bold: 1 } as const
 const PAINTED = new RegExp(`${ESC}\\[[0-9]+m`, 'g')
 
-/** Adds a colour, but only on a terminal: output that a program reads has no colours. */
+/**
+ * Colours the text if `colours` is true. Only a terminal gets colours, because a program may read other
+ * outputs.
+ */
 export const paint = (colours: boolean, colour: keyof typeof COLOURS, text: string): string =>
   colours ? `${ESC}[${COLOURS[colour]}m${text}${ESC}[0m` : text
 
@@ -83,7 +84,7 @@ export function membersTable(members: readonly MemberStatus[], colours: boolean)
   return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
 }
 
-/** Prints columns of equal width, with two blanks between them. */
+/** Aligns the cells in columns, with two blanks between the columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
   return rows

@@ -1,4 +1,4 @@
-// Driver: owns the process's streams and signals. No other file of the command line touches the process.
+// Driver: owns the process's streams and signals. No other file of the command line uses them directly.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -7,13 +7,13 @@ import { systemClock, type Timer } from '@latchkey/base'
 import { Interrupted, type Io } from './command-io.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
-/** An interrupted command that has not ended after this time is ended by force. */
+/** An interrupted command has this long to end. After that, the process exits by force. */
 const PATIENCE_MS = 3_000
 
 export interface ProcessIo extends Io {
-  /** The error of standard output, unless its reader has closed it. */
+  /** The error of standard output. It is undefined if the reader of the output has only closed the pipe. */
   readonly fault: Error | undefined
-  /** Resolves when everything printed has been written. */
+  /** Resolves when all printed output has been written. */
   flush(): Promise<void>
 }
 
@@ -31,11 +31,12 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A command that handles signals continues without a reader: a member does not stop when the reader
-    // of its log does.
+    // A command that handles signals also continues when nobody reads its output: a member must not stop
+    // because the reader of its log has ended.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
-    // The process does not end at once, because the command must first remove what it has begun.
+    // The process does not exit at once, because the command must first undo what it has begun, for example a
+    // hold.
     interruption.abort(new Interrupted('SIGPIPE'))
     late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
   })
@@ -58,7 +59,7 @@ export function processIo(): ProcessIo {
     onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
-      // A command that handles signals decides when it ends, even for a signal that came before.
+      // A command that handles signals decides itself when to end, even if a signal came earlier.
       late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {
@@ -74,7 +75,7 @@ export function processIo(): ProcessIo {
   }
 }
 
-/** The client is loaded only by commands that connect. */
+/** Loads the client. Only commands that connect call this function. */
 const client = () => import('@latchkey/client')
 
 function start(

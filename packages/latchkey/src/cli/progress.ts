@@ -1,5 +1,5 @@
-// Driver: owns the line on standard error that shows the progress of long work. On a terminal one line is
-// overwritten. Elsewhere a new line is printed now and then, and none for work that ends soon.
+// Driver: shows the progress of long work on standard error. A terminal shows one line that is overwritten.
+// Other outputs get a new line from time to time. Short work shows no line.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ interface ProgressPorts {
   err(text: string): void
 }
 
-/** In ms. Often enough for a person at a terminal, and not too often for a log. */
+/** A terminal shows the progress every LOOK_MS. Other outputs, such as a log, get a line more rarely. */
 const LOOK_MS = 500
 const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000
@@ -43,7 +43,7 @@ export class Progress {
     this.#ports.err(`latchkey: ${text}\n`)
   }
 
-  /** Shows `text` repeatedly until the work has ended, with or without success. */
+  /** Runs `work`, and shows `text` repeatedly until the work succeeds or fails. */
   async during<T>(text: () => string, work: () => Promise<T>): Promise<T> {
     let timer: Timer | undefined
     const look = () => {
@@ -59,7 +59,7 @@ export class Progress {
     }
   }
 
-  /** Makes the next output begin on a new line. */
+  /** Clears the line, so that the next output begins on an empty line. */
   clear(): void {
     if (this.#shown) this.#ports.err(CLEAR_LINE)
     this.#shown = false

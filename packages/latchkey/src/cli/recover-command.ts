@@ -1,5 +1,6 @@
 // Driver: `latchkey recover`: makes a backup from the directory of a member whose cluster has lost its
-// majority for good. It says clearly what may be lost, and does nothing before the caller has confirmed that.
+// majority permanently. The command prints which data may be lost, and does nothing until the user has
+// confirmed the loss.
 
 import type { RecoveredMember, RecoverOptions } from '../open/index.js'
 import { type Command, flag, text, UsageError, words } from './command.js'
@@ -13,7 +14,7 @@ export type Recover = (path: string, options: RecoverOptions) => Promise<Recover
 const MAY_BE_LOST = `Every write that this member has not got is lost, also where its caller was told that it is done; a write whose
 caller was told nothing may have happened. All sessions end, and with them their keys and their places in queues.`
 
-/** `load` loads the native parts of the store when they are needed. */
+/** `load` loads the store's native code only when the command runs. */
 export const recoverCommand = (load: () => Promise<Recover>): Command => ({
   name: 'recover',
   usage: 'FILE --dir PATH --writes-may-be-lost',

@@ -1,4 +1,4 @@
-// Driver: `latchkey restore`: makes a new cluster's first directory from a backup.
+// Driver: `latchkey restore`: makes the first directory of a new cluster from a backup.
 
 import { parseMembers } from '../sidecar/index.js'
 import { type Command, flag, text, texts, UsageError, words } from './command.js'
@@ -15,7 +15,7 @@ export interface RestoreOptions {
 }
 export type Restore = (path: string, options: RestoreOptions) => Promise<void>
 
-/** `load` loads the native parts of the store when they are needed. */
+/** `load` loads the store's native code only when the command runs. */
 export const restoreCommand = (load: () => Promise<Restore>): Command => ({
   name: 'restore',
   usage: 'FILE --id NAME --dir PATH',

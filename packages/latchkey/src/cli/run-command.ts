@@ -22,7 +22,7 @@ import { sessions } from './sessions-command.js'
 import { txn } from './txn-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
-/** The modules that only some commands need, and that are loaded only for them. */
+/** Functions that load modules which only some commands need. */
 export interface Parts {
   sidecar(): Promise<SidecarParts>
   restore(): Promise<Restore>
@@ -52,7 +52,7 @@ export function commandsOf(parts: Parts): readonly Command[] {
   return [...all, completionCommand(() => commandsOf(parts))]
 }
 
-/** Returns the exit code of `latchkey ARGS`, unless ARGS ask for the version. */
+/** Runs `latchkey ARGS` and resolves to the exit code. `main` has already handled `--version`. */
 export async function runCommand(args: readonly string[], io: Io, parts: Parts): Promise<number> {
   const commands = commandsOf(parts)
   const [first, ...rest] = args
@@ -76,8 +76,8 @@ export async function runCommand(args: readonly string[], io: Io, parts: Parts):
 }
 
 /**
- * Whether help is asked for. The words after `--` do not count, because they are another
- * program's command line.
+ * Tells whether the user asks for help. Arguments after `--` belong to another program's command line and do
+ * not count.
  */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
@@ -88,8 +88,8 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
   try {
     return await command.run(readLine(command, args), io)
   } catch (fault) {
-    // A command that a signal has interrupted ends with the exit code of that signal, even if its call failed
-    // with another error.
+    // An interrupted command ends with the exit code of the signal, even if its call failed with another
+    // error.
     const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)

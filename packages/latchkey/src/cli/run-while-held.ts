@@ -1,10 +1,11 @@
-// Driver: owns a hold and the command CMD that runs while the lock is held, for `latchkey lock`,
-// `semaphore` and `elect`.
+// Driver: owns a hold, and runs the user's command CMD during the hold. `latchkey lock`, `latchkey semaphore`
+// and `latchkey elect` use it.
 //
 // Laws:
-// - CMD runs only while the hold can be promised. When it no longer can, CMD is sent SIGTERM, then SIGKILL,
-//   and the exit code is 75.
-// - Otherwise the exit code is CMD's own. In every case the hold is released before this process ends.
+// - CMD runs only while the hold is certainly in force. When this is no longer certain, CMD gets SIGTERM and
+//   later SIGKILL, and the exit code is 75.
+// - Otherwise the exit code is the exit code of CMD. In every case this process releases the hold before it
+//   ends.
 
 import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'
@@ -33,7 +34,7 @@ export const RUN_OPTIONS: OptionTable = {
 export const RUN_NOTES =
   'The hold is renewed while CMD runs. Signals go to CMD. If the hold is lost, CMD gets SIGTERM, then SIGKILL.\nexit codes: that of CMD (128 + n for a signal); 75 busy or lost; 69 no leader; 126, 127 CMD cannot run.'
 
-/** The hold. `what` names it in messages, for example 'the lock'. */
+/** A hold and its name in messages: `what` is, for example, 'the lock'. */
 export interface Held {
   readonly hold: Hold
   readonly name: string
@@ -49,11 +50,13 @@ export interface Run extends Times {
 
 export interface Times {
   readonly lease: number
-  /** 0 means one attempt without waiting, and undefined means no limit. */
+  /**
+   * How long to wait for the hold, in ms. 0 means one attempt without a wait, and undefined means no limit.
+   */
   readonly wait: number | undefined
 }
 
-/** Reads the times from the command line. They are checked before any member is asked. */
+/** Reads the times from the options. A wrong time is refused before the command connects to a member. */
 function timesOf(line: Line): Times {
   const lease = duration(line, 'lease') ?? 10_000
   if (lease < CAPS.minLease || lease > CAPS.maxLease)
@@ -63,7 +66,7 @@ function timesOf(line: Line): Times {
   return { lease, wait: text(line, 'wait') === '0' ? 0 : duration(line, 'wait') }
 }
 
-/** The words of `latchkey COMMAND NAME -- CMD ARGS`; `word` is what the help calls the name. */
+/** Parses `latchkey COMMAND NAME -- CMD ARGS`. `word` is the placeholder for NAME in the help. */
 export function runOf(line: Line, command: string, word: string): Run {
   const [name, ...more] = line.words
   const [program, ...args] = line.rest ?? []
@@ -76,8 +79,8 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * Returns the hold, or undefined if others still had it when the wait was over. Without a leader the attempt
- * got no answer. That does not mean that others have the hold, so the error is thrown.
+ * Returns what the attempt resolves to, or undefined if other clients had the lock until the wait was over.
+ * Without a leader, the attempt gets no answer and the holder is unknown. The function then throws the error.
  */
 export async function heldUnlessBusy<H>(
   store: CommandStore,
@@ -93,7 +96,7 @@ export async function heldUnlessBusy<H>(
   }
 }
 
-/** Runs CMD, then releases the hold. Returns the exit code. */
+/** Runs CMD, then releases the hold, and returns the exit code. */
 export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number> {
   try {
     return await runUnder(held, run, io)
@@ -102,13 +105,11 @@ export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number
   }
 }
 
-/**
- * Releases the hold. If that fails, the next holder has to wait for the end of the lease, but the exit code
- * is still CMD's.
- */
+/** Releases the hold. A failed release keeps CMD's exit code, because the lease ends the hold anyway. */
 async function release({ hold, what }: Held, io: Io): Promise<void> {
   try {
-    // If the hold was lost, the cluster can probably not be reached either. The lease ends by itself.
+    // If the hold was lost, the cluster is probably unreachable too. The release then waits only a short
+    // time, because the lease ends without the release.
     await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
   } catch (error) {
     io.err(`latchkey: ${what} was not released, its lease will end it: ${explain(error)}\n`)
@@ -165,7 +166,7 @@ const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // 'error' also occurs if a signal cannot be sent to a running process, which has not ended then.
+      // 'error' also occurs if a signal cannot be sent to a running process. That process has not ended.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
       const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)

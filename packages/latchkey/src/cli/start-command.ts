@@ -1,4 +1,5 @@
-// Driver: `latchkey start`: runs the sidecar as a process, from its settings to its exit code.
+// Driver: `latchkey start`: runs a member with its HTTP port as a process, from the settings to the exit
+// code.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type * as run from '../sidecar/run-exports.js'
@@ -21,7 +22,7 @@ import { JSON_OPTION } from './command-store.js'
 
 export type SidecarParts = typeof run
 
-/** `load` loads the native parts of the store, which help and settings do not need. */
+/** `load` loads the store's native code. Help and --print-config need no native code. */
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
   name: 'start',
   usage: '--id NAME --dir PATH [--member ID=URL ...]',
@@ -77,7 +78,8 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
 }
 
 /**
- * `read` reads the files that the settings name again, and returns the same settings with their new contents.
+ * Runs the member until a signal or a failure stops it. `read` reads the files in the settings again, and
+ * returns the same settings with the new contents of the files.
  */
 async function serve(
   options: SidecarOptions,
@@ -94,14 +96,15 @@ async function serve(
   )
   for (const warning of options.warnings) logger.warn(warning)
   let hangUp = () => {}
-  // From now on SIGHUP does not end the process. The files have just been read, so it does nothing yet.
+  // From now on, SIGHUP no longer ends the process. A SIGHUP before the member is ready does nothing, because
+  // the files have just been read.
   io.onHangUp(() => hangUp())
   const reloads = (): Readonly<Record<string, number>> => reloader.counts
   const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember, reloads })
   const reload = () => {
     const again = read()
     sidecar.reload(again)
-    // Clients may still send tokens that were removed, and are refused. The log must hide these tokens too.
+    // Clients may still send removed tokens, so the log must keep hiding these tokens.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
@@ -116,7 +119,7 @@ async function serve(
     await sidecar.abandon()
     return EXIT.failure
   }
-  // After a second signal the stop does not wait any longer.
+  // After a second signal, the process does not wait for the end of the orderly stop.
   const outcome = await Promise.race([
     sidecar.stop().then(() => EXIT.ok, failed(io)),
     asked.second.then(signalExit),
@@ -130,14 +133,14 @@ const failed = (io: Io) => (error: unknown) => {
   return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
 }
 
-/** The first and the second signal to stop. */
+/** Returns promises of the first and of the second signal that asks the process to stop. */
 function nextSignal(io: Io) {
   const asked: ((signal: NodeJS.Signals) => void)[] = []
   const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))
   const [first, second] = [next(), next()]
   const tell = (signal: NodeJS.Signals) => asked.shift()?.(signal)
   const off = io.takeSignals(tell, ['SIGTERM', 'SIGINT'])
-  // The signal may have come while the member was opening.
+  // A signal may have come while the member was opening.
   if (io.interrupted.reason instanceof Interrupted) tell(io.interrupted.reason.signal)
   return { first, second, off }
 }

@@ -1,4 +1,5 @@
-// Driver: `latchkey txn`: runs a transaction that is read from a file, in the form of `store.txn`.
+// Driver: `latchkey txn`: runs a transaction from a file. The file has the form of the argument of
+// `store.txn`.
 
 import type { Txn } from '@latchkey/protocol'
 import { type Command, UsageError, words } from './command.js'
@@ -39,7 +40,7 @@ async function content(file: string | undefined, io: Io): Promise<string> {
   }
 }
 
-/** Parses the file. The store checks its fields, as for every transaction. */
+/** Parses the text as JSON. The store checks the fields, as it does for every transaction. */
 function parsed(file = 'standard input', text: string): Txn {
   try {
     return JSON.parse(text) as Txn
@@ -48,7 +49,7 @@ function parsed(file = 'standard input', text: string): Txn {
   }
 }
 
-/** Shows the value of an entry as text if it is text. */
+/** Shows a value that is UTF-8 as text in the result of a `get`. */
 function shown(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('value' in result)) return result ?? null
   const { value, ...rest } = result

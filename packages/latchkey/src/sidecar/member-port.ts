@@ -1,4 +1,4 @@
-// Types: the member that a sidecar runs, as `open` returns it.
+// Types: the member that a sidecar runs. The function `open` returns this object.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -23,30 +23,33 @@ import type { ReloadOptions } from '../open/reload.js'
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
-  /** The store of an HTTP caller, with that caller's rights. */
+  /** Returns the store that runs an HTTP caller's calls with that caller's rights. */
   actAs(who: Identity): Acting
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
   readonly unfinished: Unfinished
   readonly tracer?: RequestTracer | undefined
-  /** The address in its log at which the other members reach it. */
+  /** The address at which the other members reach this member. The address comes from the member's log. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
   warning?(): string | undefined
-  /** Returns the identity of a caller by its connection and token, or why it has none. */
+  /**
+   * Returns the caller's identity by the caller's connection and token, or the error that says why the caller
+   * has none.
+   */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** Handles a WebSocket of a member or of a client. */
+  /** Takes over a WebSocket connection of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /**
-   * Puts new certificates and tokens into use. Throws a TypeError if one is wrong, and then
-   * nothing has changed.
+   * Puts new certificates and tokens into use. If one of them is wrong, the function throws a TypeError and
+   * changes nothing.
    */
   reload(given: ReloadOptions): void
   figures(): MemberFigures
   counters(status: Status): Metric[]
-  /** Settles when the member has stopped by itself, with the reason. */
+  /** Resolves to the reason when the member has stopped because of a failure. */
   readonly failed: Promise<Error>
 }
 

@@ -1,5 +1,5 @@
-// Door: turns resolved settings into the options of open() and the sidecar's own options. It refuses what
-// open() would refuse, before a port is opened, and every refusal is a ConfigError.
+// Door: turns the settings into the options of open() and of the sidecar. The function refuses each option
+// that open() would refuse, before the sidecar opens its port. Every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
 import type { LogLevel } from '@latchkey/daemon'
@@ -22,25 +22,25 @@ export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
   /**
-   * True if no address was given. A member with a directory then listens at the address that the
-   * other members know.
+   * True if the user gave no address to listen at. A member with a directory then listens at the address that
+   * the other members know.
    */
   readonly anywhere: boolean
   readonly origins: readonly string[]
-  /** Host names of this port in addition to those of the members. */
+  /** Further host names of this port, besides the host names of the members. */
   readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
-  /** The files that are read again when they change. */
+  /** The sidecar reads these files again when they change. */
   readonly files: readonly string[]
-  /** The line that is logged at the start. */
+  /** Warnings about the settings, which the sidecar logs when it starts. */
   readonly warnings: readonly string[]
-  /** Every text that no log may contain. */
+  /** The tokens. No log may contain one of these texts. */
   readonly secrets: readonly string[]
 }
 
-/** `read` returns the text of a file, because certificates are given by their paths. */
+/** `read` returns the text of a file. The settings name certificates by their paths. */
 export function sidecarOptions(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
   try {
     return checked(settings, read)
@@ -139,7 +139,7 @@ function authOf(
   return { tokens, file, memberToken }
 }
 
-/** Warnings about the way in which the member was started. */
+/** Returns warnings about the settings and how the user gave them. */
 function warningsOf(settings: ResolvedSettings): string[] {
   const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
   return shown.map((name) => {
@@ -151,7 +151,10 @@ function warningsOf(settings: ResolvedSettings): string[] {
 const missing = (name: string) =>
   `${name} is missing: give --${name}, LATCHKEY_${name.toUpperCase()}, or "${name}" in the configuration file`
 
-/** Returns an origin in the form in which a browser sends it, so that the two can be compared. */
+/**
+ * Checks that the text is an origin exactly as browsers send it. A text in another form would never equal the
+ * origin of a request.
+ */
 function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
   throw new ConfigError(
@@ -159,7 +162,7 @@ function originOf(text: string): string {
   )
 }
 
-/** Returns a host name without its port, in the form in which names are compared. */
+/** Returns the host name in lower case, without its port. Host names are compared in this form. */
 function hostOf(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(text)) return text.toLowerCase()
   throw new ConfigError(

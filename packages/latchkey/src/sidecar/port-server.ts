@@ -1,4 +1,4 @@
-// Driver: owns the port: one server for HTTP and WebSockets, and every connection on it.
+// Driver: owns the member's port: one server for HTTP and WebSockets, and all its connections.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -42,7 +42,7 @@ export class Gate {
     this.refusals = refusals
   }
 
-  /** Listens, or throws the reason. A port that is in use is a wrong configuration. */
+  /** Opens the port. If the port is in use or not allowed, the function throws a ConfigError. */
   static async open(options: GateOptions): Promise<Gate> {
     const { listen } = options
     const gate = Gate.#make(options)
@@ -81,7 +81,9 @@ export class Gate {
     useTls(this.#server, tls)
   }
 
-  /** Accepts no new connections. Idle connections are closed at once, the others when `close` is called. */
+  /**
+   * Accepts no more connections. Idle connections are closed at once, and the others when `close` is called.
+   */
   refuseNew(): void {
     this.#server.close()
     this.#server.closeIdleConnections()
@@ -100,7 +102,7 @@ const STARTING = {
   outcome: 'not-applied',
 }
 
-/** Answers while the member opens: the process is alive, but not ready. */
+/** Answers a request while the member opens: the process is alive, but not ready. */
 function notYet(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   const live = request.url === '/livez'

@@ -1,8 +1,9 @@
-// Driver: reads certificates and tokens again, when it is asked to and when one of their files has changed.
+// Driver: reads the files of certificates and tokens again when it is asked to, and when one of the files has
+// changed.
 //
-// Law: every change is noticed. The state of the files is taken before they are read, so a file that changes
-// during the reading looks different at the next check. If a file is half written, the former contents stay
-// in force, and the other half is another change.
+// Law: the reloader misses no change permanently. It records the state of the files before it reads them. So
+// a file that changes during the reading differs at the next check. If a file is only half written, the old
+// contents stay in force, and the end of the writing counts as a new change.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'
@@ -11,7 +12,10 @@ interface ReloaderPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly files: readonly string[]
-  /** Reads everything and puts it into use. Throws if something is wrong, and then nothing has changed. */
+  /**
+   * Reads all files and puts their contents into use. If a file is wrong, the function throws and changes
+   * nothing.
+   */
   readonly reload: () => void
 }
 
@@ -21,7 +25,10 @@ export class Reloader {
   readonly #ports: ReloaderPorts
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
-  /** The state of the files when they were last refused, and the reason. */
+  /**
+   * The state of the files when they were refused last, together with the reason. Undefined if they were not
+   * refused.
+   */
   #refused: string | undefined
   #timer: Timer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -33,7 +40,7 @@ export class Reloader {
     if (ports.files.length > 0) this.#wait()
   }
 
-  /** Reads the files, changed or not. */
+  /** Reads the files, even if none has changed. */
   run(why: string): Promise<void> {
     return this.#inTurn(async () => {
       this.#seen = this.#look()
@@ -41,7 +48,9 @@ export class Reloader {
     })
   }
 
-  /** One reading runs at a time. What the first has read is no change for the second. */
+  /**
+   * Runs one step after the other. Without that, two readings at the same time would count one change twice.
+   */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
     return this.#last
@@ -61,8 +70,8 @@ export class Reloader {
   }
 
   /**
-   * Law: the same files are refused once. Without this law: one mistake counts twice, once for a signal and
-   * once for a change, and alerts count mistakes.
+   * Law: the same contents of the files are refused once. Without this law: a signal and a check both find
+   * the same mistake, the mistake is counted twice, and an alert reports two mistakes.
    */
   #refuse(why: string, seen: string, { message: error }: Error): void {
     const { logger } = this.#ports
@@ -91,7 +100,7 @@ export class Reloader {
     if (!this.#closed) this.#wait()
   }
 
-  /** Never rejects. */
+  /** Resolves to a text that describes the present state of the files. Never rejects. */
   async #look(): Promise<string> {
     const looks = this.#ports.files.map((path) =>
       stat(path).then(

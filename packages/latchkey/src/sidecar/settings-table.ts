@@ -1,5 +1,6 @@
-// Rule: every setting of `latchkey start`: its flag, its place in the configuration file, and how its text is
-// parsed. The environment variable follows from the flag: --tls-cert is LATCHKEY_TLS_CERT.
+// Rule: the table of all settings of `latchkey start`. Each row has the setting's flag, its place in the
+// configuration file, and how its text is parsed. The name of the environment variable follows from the flag:
+// the variable of --tls-cert is LATCHKEY_TLS_CERT.
 
 import { CAPS } from '@latchkey/protocol'
 
@@ -7,20 +8,20 @@ export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' 
 
 export interface SettingRow {
   readonly flag: string
-  /** The place of the setting in the configuration file. Each dot enters an object. */
+  /** The path of the setting in the configuration file. Each dot enters an object. */
   readonly place: string
   readonly kind: Kind
-  /** What the help shows after the flag. */
+  /** The text after the flag in the help. */
   readonly value?: string
   readonly help: string
-  /** The value that is used, and shown, if no source gives one. */
+  /** The value that is used and shown if no source gives a value. */
   readonly fallback?: unknown
   readonly secret?: true
 }
 
 export const DEFAULT_LISTEN = '127.0.0.1:7001'
 
-// long: one table, one row a setting
+// long: one table, with one row for each setting
 export const SETTINGS = {
   id: { flag: 'id', place: 'id', kind: 'text', value: 'NAME', help: "this member's name" },
   dir: { flag: 'dir', place: 'dir', kind: 'text', value: 'PATH', help: 'everything it keeps on disk' },

@@ -1,18 +1,18 @@
-// Rule: reads each setting from the flags, then from LATCHKEY_* variables, then from the configuration file,
-// and else takes the default. Each value is kept together with its source.
+// Rule: finds the value of each setting, and where the value comes from. Flags come first, then LATCHKEY_*
+// variables, then the configuration file, then defaults.
 
 import { type Duration, millis } from '@latchkey/protocol'
 import type { TokenEntry } from '../member/rights.js'
 import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
-/** A wrong configuration, which ends with exit code 78. */
+/** The configuration is wrong. The process ends with exit code 78. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 export interface Sources {
-  /** The parsed command line by flag: texts, lists of texts, or true. */
+  /** The parsed flags by name. A flag has a text, a list of texts, or true. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly file?: { readonly path: string; readonly text: string } | undefined
@@ -20,7 +20,7 @@ export interface Sources {
 
 export interface Setting {
   readonly value: unknown
-  /** `flag --x`, `env LATCHKEY_X`, `file PATH` or `default`. */
+  /** Where the value comes from: `flag --x`, `env LATCHKEY_X`, `file PATH` or `default`. */
   readonly source: string
 }
 export type ResolvedSettings = Readonly<Record<SettingName, Setting>>
@@ -113,8 +113,7 @@ export function parseMembers(given: readonly string[], name: string): Record<str
         `${name} must be ID=URL, such as a=ws://127.0.0.1:7001; got ${JSON.stringify(text)}`,
       )
     const url = text.slice(at + 1)
-    // Naming a member twice with the same address is no mistake: a template may name the first members, and
-    // then the own one.
+    // The same id and address may occur twice: a template may name the first members and then the own member.
     if (Object.hasOwn(members, id) && members[id] !== url)
       throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice, with two addresses`)
     members[id] = url
@@ -130,7 +129,7 @@ function tokenOf(text: string, name: string): TokenEntry {
   }
 }
 
-// ---- The file
+// ---- the configuration file
 
 /**
  * Reads the settings in the file with their values. An unknown name is refused, because a misspelt setting
@@ -161,8 +160,8 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * The position at which the text stops being JSON, if the error reports one. The rest of the error shows a
- * piece of the text, which may be a token.
+ * Returns the position of the fault in the JSON text, if the error contains the position. The rest of the
+ * error's message shows a piece of the text, and that piece may be a token.
  */
 function placeOf(error: unknown): string {
   const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]
@@ -186,7 +185,7 @@ function fromFile(row: SettingRow, value: unknown, path: string | undefined): un
       if (typeof value === 'string') return [value]
       if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value
       throw new ConfigError(`${name} must be a text, or a list of texts`)
-    // Their form is checked with the other options of open().
+    // open() checks these values later, together with its other options.
     case 'members':
     case 'tokens':
       return value

@@ -1,11 +1,11 @@
-// Driver: owns a member and its port, from the first listening to the last answer.
+// Driver: owns a member and its port, from the opening of the port to the last answer.
 //
 // Laws:
-// - The port is opened before anything on disk is changed, so a refused address leaves no trace. (A member
-//   with a directory and no given address reads its address from the directory first.)
-// - A stop is announced first (/readyz). Then the member transfers leadership while everything still works,
-//   then it finishes the calls under way, then it closes. So no call is answered by a member that has
-//   released its directory.
+// - The sidecar opens its port before it changes anything on disk, so a refused address leaves the disk
+//   unchanged. (A member with a directory and no given address first reads its address from the directory.)
+// - A stop has four steps. First /readyz reports that the member is not ready. Then the member transfers its
+//   leadership while all parts still work. Then it finishes the calls in progress. Then it closes. No member
+//   answers a call after it has released its directory.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
@@ -24,11 +24,11 @@ interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
-  /** How often certificates and tokens were read again, by result. */
+  /** How often the sidecar has read certificates and tokens again, by result. */
   reloads?(): Readonly<Record<string, number>>
 }
 
-/** In ms, how long the transfer of leadership may take before the stop continues without it. */
+/** The transfer of leadership may take this long. After that the stop continues without a transfer. */
 const HAND_OVER_MS = 3_000
 
 export class Sidecar {
@@ -81,12 +81,15 @@ export class Sidecar {
     return this.#gate.port
   }
 
-  /** Settles when the member has stopped by itself. */
+  /** Resolves to the reason when the member has stopped because of a failure. */
   get failed(): Promise<Error> {
     return this.#member.failed
   }
 
-  /** Puts certificates and tokens into use. Throws if one is wrong, and then nothing has changed. */
+  /**
+   * Puts new certificates and tokens into use. If one of them is wrong, the function throws and changes
+   * nothing.
+   */
   reload({ open: { tls, auth } }: SidecarOptions): void {
     this.#member.reload({ tls, auth })
     this.#gate.useTls(tls)
@@ -107,8 +110,8 @@ export class Sidecar {
   }
 
   /**
-   * Transfers the leadership, if this member leads. If another member did this, it would end the term of a
-   * leader that stays.
+   * Transfers leadership, if this member leads. A call by a follower would end the term of a leader that does
+   * not stop.
    */
   async #handOver(): Promise<void> {
     const { store } = this.#member
@@ -118,7 +121,10 @@ export class Sidecar {
       await store.transferLeadership(undefined, { timeout: HAND_OVER_MS })
   }
 
-  /** Stops after a failure, when there is no leadership to transfer and no call to answer. */
+  /**
+   * Closes after a failure of the member. A failed member has no leadership to transfer and no calls to
+   * finish.
+   */
   async abandon(): Promise<void> {
     this.#gate.close()
     await this.#member.store.close().catch(() => {})
@@ -164,7 +170,8 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      // Every web page sends its origin when it opens a WebSocket, so beyond loopback this check is enough.
+      // Every web page sends its origin when it opens a WebSocket. So on a port beyond loopback, the check of
+      // the origin is enough.
       const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
       const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
@@ -179,7 +186,7 @@ export class Sidecar {
   }
 }
 
-/** Opens the member. An option that does not fit the directory is a wrong configuration. */
+/** Opens the member. An option that contradicts the directory counts as a wrong configuration. */
 async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
   try {
     return await openMember(options)
@@ -196,7 +203,7 @@ const openGate = (
   Gate.open({ listen, tls: open.tls, maxConnections, clock, refusals: new RefusalLog({ clock, logger }) })
 
 /**
- * Counts the answer among the bytes that clients have not read, until its caller has read it or
+ * Counts the answer among the bytes that clients have not read yet, until the client has read the answer or
  * has disconnected.
  */
 function watchAnswer(outboxes: Outboxes, response: ServerResponse): void {
@@ -213,8 +220,8 @@ function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
 }
 
 /**
- * Adds the address of the port. A cluster of one member stores its address, so that others can join it later.
- * A wildcard address cannot be dialled, so it is not stored.
+ * Gives the options the member's own address. A cluster of one member stores the address, so that other
+ * members can join later. A wildcard such as 0.0.0.0 is not stored, because no member can connect to it.
  */
 function withAddress(options: SidecarOptions): SidecarOptions {
   const { listen, open } = options
@@ -227,11 +234,11 @@ function withAddress(options: SidecarOptions): SidecarOptions {
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * The host names under which HTTP is answered: those of the members, and the listed ones.
- * Undefined means any.
- * Law: a web page that makes its own name resolve to this port reads nothing. If tokens are required the page
- * has none, and beyond loopback its name proves nothing. If no tokens are required (loopback, or --insecure),
- * only the name distinguishes a page from a program.
+ * Returns the host names for which the port answers HTTP: the host names of the members, and those from the
+ * settings. Undefined means any host name.
+ * Law: a web page whose own host name resolves to this port (DNS rebinding) reads nothing. If the port
+ * requires tokens, the page has no token, and beyond loopback a host name proves nothing. If the port
+ * requires no tokens (loopback, or --insecure), only the host name distinguishes the page from a program.
  */
 function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {
   if (!isLoopback(listen.host) && open.auth !== undefined) return undefined

@@ -1,5 +1,5 @@
-// Driver: the simulated network between clients and members: dialling a member, and the frames between a
-// store and its client connection at that member.
+// Driver: the simulated network between clients and members. It connects a store with a member and carries
+// their frames.
 
 import type { Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -21,20 +21,20 @@ import {
   type Timeline,
 } from '@latchkey/raft/memory'
 
-/** The parts of a member that its clients use. */
+/** The functions of a member that its clients use. */
 export interface ServingMember {
   readonly id: string
   readonly host: Host
-  /** Whether the member's process runs. */
+  /** True while the member's process runs. */
   readonly isUp: boolean
-  /** Whether the member serves clients. A removed member asks its clients to use another one. */
+  /** True while the member serves clients. A removed member asks its clients to connect to another member. */
   readonly serves: boolean
-  /** Empty until the member knows the id of its cluster. */
+  /** The id of the member's cluster. It is empty until the member knows the id. */
   readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
   /**
-   * Calls `run` once, when the member has ended. `silent` means that its whole machine has ended, so nothing
-   * closes its connections.
+   * Calls `run` once, when the member has ended. `silent` is true if the whole machine has ended, so that no
+   * connection is closed.
    */
   onGone(run: (silent: boolean) => void): void
 }
@@ -45,13 +45,13 @@ interface ClientConnection {
 }
 
 interface ClientNetworkOptions extends ConnectionOptions {
-  /** If true, frames are encoded to bytes and decoded again. */
+  /** True if the network encodes each frame to bytes and decodes it again. */
   readonly encoded: boolean
-  /** By default the codec of the protocol. */
+  /** Without a codec, the network uses the codec of the protocol. */
   readonly codec?: FrameCodec
   /**
-   * In microseconds, the least and the most time from an attempt to connect to its arrival at the member, and
-   * back for a refusal.
+   * The shortest and the longest time that a connect request needs to reach the member, in microseconds. A
+   * refusal needs as long on its way back.
    */
   readonly dialling: readonly [number, number]
 }
@@ -63,11 +63,11 @@ export interface FrameCodec {
   readonly decodeReplies: typeof decodeReplies
 }
 
-/** Is told everything that passes between a store and a member. */
+/** The network calls the observer for each message between a store and a member. */
 export interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
   answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
-  /** Bytes of any kind have arrived. */
+  /** The store's process has received some bytes from a member. */
   heard(process: HostProcess): void
 }
 
@@ -118,14 +118,14 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** Called when links of the network were cut or healed. */
+  /** The network calls this function when links were cut or healed. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }
 
   /**
-   * `identity` has the id of the store's cluster as soon as the store knows it. The real handshake
-   * exchanges it too.
+   * Returns a function that connects the process to the member at `url`. `identity` has the id of the store's
+   * cluster as soon as the store knows the id. The real handshake exchanges this id too.
    */
   dialTo(process: HostProcess, url: string, identity: Identity = { clusterId: undefined }): Dial {
     return (events, signal) =>
@@ -170,8 +170,8 @@ export class ClientNetwork {
     member: ServingMember,
     there: HostProcess,
   ): void {
-    // The welcome of the handshake contains the cluster's id. Another connection of the same store may have
-    // set it before.
+    // In the real handshake, the member's welcome message contains the cluster's id. An earlier connection of
+    // the same store may already have set the id.
     const { clusterId } = member
     const welcomed = (link: Link) => {
       if (clusterId !== '') identity.clusterId ??= clusterId
@@ -235,7 +235,7 @@ export class ClientNetwork {
     }
   }
 
-  // ---- Frames
+  // ---- frames
 
   #requestFrames(request: LinkRequest): readonly unknown[] {
     return this.#options.encoded ? this.#codec.encodeRequests([request]) : [request]

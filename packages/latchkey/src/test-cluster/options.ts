@@ -1,10 +1,10 @@
-// Door: checks the options of testCluster(). A wrong option is a TypeError that names the option.
+// Door: checks the options of testCluster(). A wrong option throws a TypeError that names the option.
 
 import { silentLogger } from '@latchkey/base'
 import { type As, unknownName } from '@latchkey/protocol'
 import { checkOptions, type OpenOptions, type Settings } from '../open/options.js'
 
-/** The allowed numbers of members, with the members' ids for each number. */
+/** The allowed numbers of members, with the ids of the members for each number. */
 export interface MemberIds {
   1: 'a'
   2: 'a' | 'b'
@@ -45,13 +45,13 @@ export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends
 export interface TestSettings {
   readonly ids: readonly string[]
   readonly isManual: boolean
-  /** Returns the options of that member as open() returns them after its checks. */
+  /** Returns the member's options, in the form in which open() has them after its checks. */
   settingsOf(id: string): Settings
 }
 
 /**
- * In ms. To advance an hour the test cluster runs all heartbeats of that hour, so fewer
- * heartbeats are faster.
+ * In ms. When a test advances time by an hour, the cluster runs all heartbeats of that hour. So rarer
+ * heartbeats make the test faster.
  */
 const MANUAL_HEARTBEAT = 250
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
@@ -67,7 +67,7 @@ const PASSED: Record<keyof MemberOptions, true> = {
   snapshot: true,
 }
 
-/** The addresses by which members and clients name each other; no port is open there. */
+/** Returns the address by which members and clients name this member. No real port is open at the address. */
 export const urlOf = (id: string): string => `ws://127.0.0.1:${7001 + IDS.indexOf(id)}`
 
 export function checkTestOptions(options: unknown): TestSettings {

@@ -5,8 +5,8 @@ import type { As, Duration } from '@latchkey/protocol'
 import type { EmbeddedStore } from '../open/index.js'
 
 /**
- * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a restart
- * of a member, it has the new store of the member.
+ * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a member
+ * has restarted, `stores` contains the member's new store.
  */
 export type TestStores<Id extends string, S extends As = 'bytes'> = ReadonlyMap<Id, EmbeddedStore<S>> &
   Readonly<Record<Id, EmbeddedStore<S>>>
@@ -44,8 +44,8 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /** Resumes a paused process, as SIGCONT does. */
   resume(id: Id): Promise<void>
   /**
-   * Cuts the link between two members. With one argument, it cuts this member off from all others
-   * and from clients.
+   * Cuts the link between two members. With one argument, it cuts this member off from all others and from
+   * clients.
    */
   cut(a: Id, b?: Id): Promise<void>
   /** Heals all cut links. */

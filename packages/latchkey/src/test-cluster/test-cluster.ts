@@ -1,5 +1,5 @@
-// Driver: a cluster in this process: real members on simulated disks and a simulated network, with a time of
-// its own. It opens no port, writes no file, and leaves nothing behind.
+// Driver: a cluster inside this process. Real members run on simulated disks, a simulated network and a
+// simulated time. The cluster opens no port and writes no file.
 
 import { newId, seededRandom } from '@latchkey/base'
 import { checkConnect, type ClientStore, type ClientWorld, connectIn, type Store } from '@latchkey/client'
@@ -19,31 +19,31 @@ import { endStore, TestMember } from './test-member.js'
 import { TestTime } from './test-time.js'
 
 /**
- * Messages arrive at the moment when they are sent, and a closed connection is noticed at the same moment.
+ * A message arrives at the moment at which it is sent, and a closed connection is noticed at the same moment.
  */
 const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
 /**
- * In microseconds. A silent connection is noticed as it would be over sockets: by members after 3 s, by
- * clients after 5 s.
+ * In microseconds. As with real sockets, members notice a silent connection after 3 s, and clients after 5 s.
  */
 const MEMBERS = {
   ...NO_DELAY,
-  // Encoding every heartbeat would double the real time of an advanced hour.
+  // Frames are not encoded, because the encoding of every heartbeat would double the real time of an advanced
+  // hour.
   encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
 } as const
 const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
-/** The numbers of clients' machines come after those of members. */
+/** The simulated machines of clients have numbers from 100. The members have lower numbers. */
 const FIRST_CLIENT = 100
-/** In ms, the cluster's time when it is returned to the test. */
+/** The cluster time at which the test receives the cluster, in ms. */
 const FIRST_MS = 1_000
-/** In ms, the longest wait for a leader. */
+/** `leader()` waits this long for a leader, in ms. */
 const LEADER_MS = 30_000
 
 /**
- * Starts a cluster in this process, for tests. The members are real, but they are in memory and
- * have no ports.
+ * Starts a cluster in this process, for tests. The members are real, but they are in memory and have no
+ * ports.
  * ```ts
  * await using cluster = await testCluster({ members: 3, clock: 'manual' })
  * const hold = await cluster.stores.a.locks.acquire('orders/42', { lease: '10s', renew: false })
@@ -58,7 +58,7 @@ export async function testCluster<Count extends keyof MemberIds = 3, S extends A
   const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
-    // The members were opened with the option `as`, of which `S` is the type.
+    // The members were opened with the same option `as` that `S` stands for.
     return cluster as TestCluster<MemberIds[Count], As> as TestCluster<MemberIds[Count], S>
   } catch (error) {
     await cluster.close()
@@ -77,7 +77,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   readonly #members: readonly TestMember[]
   readonly #network: MemoryNetwork
   readonly #clients: ClientNetwork
-  /** The simulated machines of remote stores. */
+  /** The simulated machines of the remote stores. */
   readonly #hosts: Host[] = []
   readonly #remote = new Set<ClientStore<As>>()
   readonly #isolated = new Set<TestMember>()
@@ -103,16 +103,16 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Starts the members. Time stands still until all of them are ready, even with a real clock, so that the
-   * first election takes no time.
+   * Starts the cluster. Time stands still until all members are ready, also with a real clock. So the first
+   * election does not depend on how long the start takes.
    */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
-    // A holder cannot trust cluster time 0 (ClusterBound), so with a manual clock no hold would be valid. An
-    // entry must carry a later time, because the next leader would begin with 0 again. The entry changes no
-    // key, so it takes no revision.
+    // A holder cannot compute with cluster time 0 (ClusterBound), so with a manual clock no hold would be in
+    // force. One entry must carry a later time, because the next leader would otherwise begin with 0 again.
+    // The entry changes no key, so it takes no revision.
     await this.#time.advance(FIRST_MS)
     const [first] = this.#members
     await first?.store.delete('test cluster')
@@ -125,7 +125,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#network.dialNow(member.id)
   }
 
-  /** With a manual clock, advances time until the promise settles. */
+  /** Waits for the promise. With a manual clock, the function advances time until the promise settles. */
   async #waitFor<T>(what: Promise<T>): Promise<T> {
     let over = false
     const settled = () => {
@@ -136,7 +136,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return what
   }
 
-  // ---- Members and the leader
+  // ---- members and the leader
 
   get ids(): readonly Id[] {
     return this.#settings.ids as readonly Id[]
@@ -170,7 +170,10 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return reached.length * 2 > this.#members.length
   }
 
-  /** Returns false if no member can be elected, however much time passes. */
+  /**
+   * Tells whether some member reaches a majority. Otherwise no member can win an election, even if time
+   * advances.
+   */
   #canElect(): boolean {
     return this.#members.some((one) => this.#reachesMajority(one))
   }
@@ -202,7 +205,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return host
   }
 
-  // ---- Faults
+  // ---- faults
 
   async kill(id: Id): Promise<void> {
     this.#member(id).kill()
@@ -260,7 +263,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#clients.changed()
   }
 
-  // ---- Time
+  // ---- time
 
   async advance(duration: Duration): Promise<void> {
     const ms = millis(duration, 'duration')
@@ -270,7 +273,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     await this.#time.advance(ms)
   }
 
-  // ---- The end
+  // ---- the end of the cluster
 
   async close(): Promise<void> {
     if (this.#closed) return
@@ -299,7 +302,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 }
 
-/** Returns a Map whose keys are properties too. */
+/** Returns a Map whose keys are also properties. */
 function byId(ids: readonly string[], stores: Map<string, EmbeddedStore>): unknown {
   for (const id of ids)
     Object.defineProperty(stores, id, { enumerable: true, configurable: true, get: () => stores.get(id) })

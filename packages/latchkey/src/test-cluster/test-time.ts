@@ -1,21 +1,22 @@
-// Driver: the time of a test cluster. It runs due events in their order, one in each turn of the event loop.
+// Driver: the time of a test cluster. It runs due events in their order, one event in each turn of the event
+// loop.
 //
 // Laws
-//   - Before the next event, all promises that can continue have continued, so an event sees all effects of
-//     the event before.
-//   - Manual time advances only in `advance` and `until`, from one event to the next. Events that are due at
-//     the present time run without them. So a cluster whose network and disks have no delay answers while its
-//     clocks stand still.
-//   - Real time is the system's time, even if a test runner replaces the global timers.
-//   - After `close` nothing runs, and no timer is left.
+// - Before the next event runs, every promise that can continue has continued. So an event sees all effects
+//   of the event before.
+// - Manual time advances only in `advance` and `until`, from one event to the next. Events that are due at
+//   the present time run even if time does not advance. So a cluster without delays in its network and disks
+//   answers while its clocks stand still.
+// - Real time is the system's time, even if a test runner replaces the global timers.
+// - After `close`, no event runs and no timer remains.
 
 import { microtask, nextTurn, systemClock, type Timer } from '@latchkey/base'
 import { EventHeap, type Timeline } from '@latchkey/raft/memory'
 import { uptime } from 'node:os'
 
 /**
- * How many turns of the event loop are scheduled at once while time is advanced. All promises continue
- * between two turns.
+ * How many turns of the event loop are scheduled at once while time advances. Between two turns, all promises
+ * continue.
  */
 const TURNS = 64
 
@@ -24,22 +25,25 @@ const call = (run: () => void): void => run()
 export class TestTime implements Timeline {
   readonly #heap = new EventHeap()
   readonly #clock = systemClock(uptime)
-  /** For manual time: the present time in microseconds. For real time: the time at which it began to run. */
+  /**
+   * With manual time, the present time in microseconds. With real time, the simulated time at which real time
+   * began.
+   */
   #base = 0
-  /** Undefined for manual time. Otherwise the system's time in milliseconds at which time began to run. */
+  /** Undefined with manual time. Otherwise the system's time in milliseconds at which real time began. */
   #runsSince: number | undefined
   #armed = false
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
   /**
-   * The advance that is under way: how far it may go, the condition that ends it, and the call that
-   * reports its end.
+   * The present advance: its farthest time, the condition that ends it, and the function that reports its
+   * end.
    */
   #moving: { readonly end: number; readonly done: () => boolean; readonly over: () => void } | undefined
   #queue: Promise<void> = Promise.resolve()
   #closed = false
 
-  /** The system's wall clock, in milliseconds since 1970. */
+  /** Returns the system's date, in milliseconds since 1970. */
   static wall(): number {
     return systemClock(uptime).instant().wall
   }
@@ -71,8 +75,8 @@ export class TestTime implements Timeline {
   }
 
   /**
-   * Advances manual time until `done` returns true, but at most by `mostMillis`. If time is real,
-   * waits that long.
+   * Advances manual time until `done` returns true, by at most `mostMillis`. With real time, the call waits
+   * until then.
    */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)
@@ -92,7 +96,7 @@ export class TestTime implements Timeline {
     return this.#queue
   }
 
-  // ---- Manual time
+  // ---- manual time
 
   #move(end: number, done: () => boolean): Promise<void> {
     if (this.#closed) return Promise.resolve()
@@ -109,7 +113,7 @@ export class TestTime implements Timeline {
     })
   }
 
-  /** Runs the next event, and advances time to it if necessary. */
+  /** Runs the next event. If the event is in the future, time advances to the event first. */
   readonly #step = (): void => {
     const moving = this.#moving
     if (moving === undefined || this.#closed) return
@@ -125,7 +129,7 @@ export class TestTime implements Timeline {
     moving.over()
   }
 
-  // ---- Due events
+  // ---- due events
 
   #arm(): void {
     if (this.#armed || this.#closed || this.#moving !== undefined) return
@@ -158,15 +162,15 @@ export class TestTime implements Timeline {
     try {
       event?.run(event.payload as never)
     } catch (error) {
-      // Like an error in a callback of Node, it is an uncaught error of the process, and the
-      // cluster continues.
+      // The error of an event becomes an uncaught error of the process, like an error in a callback of Node.
+      // The cluster continues.
       microtask(() => {
         throw error
       })
     }
   }
 
-  // ---- Real time
+  // ---- real time
 
   #watch(done: () => boolean, end: number): Promise<void> {
     return new Promise((resolve) => {

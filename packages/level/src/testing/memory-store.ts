@@ -1,4 +1,4 @@
-// Driver: what a database uses of a Store, in memory, behind the same door for arguments as the real one.
+// Driver: the calls of a Store that a database uses, in memory. It checks arguments as the real store does.
 
 import { binary, fromBinary } from '@latchkey/base'
 import {

@@ -1,5 +1,5 @@
-// Driver: owns locks in the memory of one process, for tests and for programs that run as a single process.
-// It is the shortest engine: read it before you write one.
+// Driver: owns locks in the memory of one process, for tests and for programs of a single process. It is the
+// shortest engine: read it before you write one.
 
 import { uptime } from 'node:os'
 import { binary, type Clock, compareBytes, startsWith, systemClock } from '@latchkey/base'
@@ -14,18 +14,21 @@ interface Waiter {
   readonly id: string
   readonly context: ContextArg
   readonly since: number
-  /** A waiter that has not asked again by this time has left the queue. */
+  /** The waiter leaves the queue if it does not ask again before this time. */
   patientUntil: number
 }
 
 interface Lock {
   readonly key: Uint8Array
   hold: Hold | undefined
-  /** In the order of arrival. */
+  /** The waiters in the order of their arrival. */
   readonly queue: Waiter[]
 }
 
-/** The locks themselves. Each `memoryLocks({ memory })` with the same memory is one more client of them. */
+/**
+ * The locks themselves. Each `memoryLocks({ memory })` with the same memory is one more client of these
+ * locks.
+ */
 export class LockMemory {
   readonly #clock: Clock
   readonly #locks = new Map<string, Lock>()
@@ -37,9 +40,9 @@ export class LockMemory {
   }
 
   /**
-   * Whole milliseconds of a clock that is never set. It is above 0, because 0 proves nothing. Each call
-   * reads the clock once. With two readings a hold could be over by the second one, and the next hold
-   * begin by the first.
+   * The time of a monotonic clock in whole milliseconds. The time is greater than 0, because callers treat 0
+   * as unknown. Each call reads the time once. With two readings, a hold could have ended at the second
+   * reading, while the next hold began at the first.
    */
   get now(): number {
     return Math.floor(this.#clock.now()) + 1
@@ -104,7 +107,10 @@ export class LockMemory {
     return { now, code: 'RELEASED', hold }
   }
 
-  /** Returns the token of the hold that has ended, or 0 if there was none. */
+  /**
+   * Ends the hold or the wait of the id. Returns the token of the hold that ended, or 0 if the id had no
+   * hold.
+   */
   cancel(key: Uint8Array, id: string): number {
     const lock = this.#locks.get(binary(key))
     if (lock === undefined) return 0
@@ -156,7 +162,7 @@ export class LockMemory {
     return rows.sort((a, b) => compareBytes(a[0], b[0]))
   }
 
-  /** Returns the lock without the waiters whose patience is over. */
+  /** Returns the lock after it has removed the waiters that have stopped asking. */
   #lock(key: Uint8Array, now: number): Lock {
     const name = binary(key)
     const lock = this.#locks.get(name) ?? { key: new Uint8Array(key), hold: undefined, queue: [] }
@@ -186,8 +192,8 @@ export class LockMemory {
   }
 
   /**
-   * Each take examines the lock that was not examined for the longest time, so that no unused lock
-   * stays for ever.
+   * Removes ended holds and waiters of one lock. Each take checks the lock that was not checked for the
+   * longest time, so every lock is cleaned at some time.
    */
   #reclaimOne(now: number): void {
     const [oldest] = this.#locks
@@ -198,7 +204,10 @@ export class LockMemory {
     if (!isOver || lock.queue.some(({ patientUntil }) => patientUntil >= now)) this.#locks.set(name, lock)
   }
 
-  /** Forgets the lock if it is not used. Tokens come from one counter, so an unused lock needs no row. */
+  /**
+   * Deletes an unused lock. The next hold still gets a higher token, because all locks take their tokens from
+   * one counter.
+   */
   #forget(lock: Lock): void {
     if (lock.hold === undefined && lock.queue.length === 0) this.#locks.delete(binary(lock.key))
   }
@@ -207,6 +216,6 @@ export class LockMemory {
 const inForce = ({ hold }: Lock, now: number) =>
   hold !== undefined && now <= hold.deadline ? hold : undefined
 
-/** Whether a key belongs to the query of that prefix. */
+/** Tells whether a key belongs to a query for that prefix, or for exactly that key if `isKey` is true. */
 export const isIn = (prefix: Uint8Array | null, isKey: boolean) => (key: Uint8Array) =>
   prefix === null || (isKey ? compareBytes(key, prefix) === 0 : startsWith(key, prefix))

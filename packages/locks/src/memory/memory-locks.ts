@@ -1,4 +1,4 @@
-// Driver: the lock engine in memory, as a client of a LockMemory.
+// Driver: the lock engine in memory. Each engine is a client of a LockMemory.
 
 import { utf8 } from '@latchkey/base'
 import {
@@ -22,19 +22,19 @@ const CAPABILITIES: Capabilities = {
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'memory')
 
 export interface MemoryOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
-  /** Shared with other clients in this process. By default a memory of its own. */
+  /** The memory that this engine shares with other clients in this process. Default: a new memory. */
   memory?: LockMemory | undefined
 }
 
 export interface MemoryLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
   /**
-   * Throws ERR_FENCED unless the lock is held with that token at this moment. Write in the same turn, without
-   * an await between: then nothing comes between.
+   * Throws ERR_FENCED unless the lock is held with that token at this moment. Write directly after the call,
+   * without an `await` between: then no other code runs between the check and the write.
    */
   guard(hold: { readonly key: string | Uint8Array; readonly token: number }): void
 }
 
-/** Locks in the memory of this process: for tests, and for a program that is alone. */
+/** Returns locks in the memory of this process, for tests and for programs of a single process. */
 export function memoryLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: MemoryOptions<S> = {},
 ): MemoryLocks<S> {
@@ -51,7 +51,7 @@ export function memoryLocks<S extends 'bytes' | 'string' = 'bytes'>(
 }
 
 /**
- * The engine itself, for engineHistory. Each call is done in one turn of the event loop, so it is
+ * Returns the engine itself, for engineHistory. Each call runs within one turn of the event loop, so it is
  * one atomic step.
  */
 export const memoryEngine = (memory: LockMemory): LockEngine => ({

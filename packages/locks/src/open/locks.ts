@@ -1,11 +1,11 @@
-// Driver: opens locks by their address, with the package that the address needs. Only that package is loaded,
-// so a program has to install only the one driver that it uses.
+// Driver: opens locks by their address, with the package for that kind of address. The package is loaded only
+// when it is needed, so a program installs only the driver that it uses.
 
 import type { Capabilities, EngineLocks } from '@latchkey/lock'
 import { memoryLocks } from '../memory/memory-locks.js'
 
 /**
- * The options of the package of the engine: of `connect` of @latchkey/client, `postgresLocks`,
+ * The options of the function that opens the engine: `connect` of @latchkey/client, `postgresLocks`,
  * `redisLocks` and so on.
  */
 export type LocksOptions = Readonly<Record<string, unknown>>
@@ -13,7 +13,7 @@ export type LocksOptions = Readonly<Record<string, unknown>>
 interface Source {
   readonly install: string
   readonly packageName: string
-  /** The name of the function that takes the address and the options. */
+  /** The name of the package's function that takes the address and the options. */
   readonly call: string
 }
 
@@ -41,7 +41,7 @@ const SOURCES: ReadonlyMap<string, Source> = new Map([
   ['etcd', ETCD],
 ])
 
-/** What Latchkey itself promises (docs/guarantees.md). */
+/** The capabilities of Latchkey itself, as docs/guarantees.md describes them. */
 export const LATCHKEY: Capabilities = {
   fencing: 'enforced',
   queue: 'fair',
@@ -51,7 +51,7 @@ export const LATCHKEY: Capabilities = {
 }
 
 /**
- * The same lock objects on whatever the address names.
+ * Opens locks at an address. Every kind of address gives the same lock objects.
  * ```ts
  * await using engine = await locks(process.env.LOCKS ?? 'memory:')
  * await using hold = await engine.locks.acquire('orders/42', { lease: '10s' })
@@ -94,7 +94,7 @@ async function load({ packageName, install, call }: Source): Promise<Open> {
   return open as Open
 }
 
-/** `latchkey+ws://a:1,b:2` names the members ws://a:1 and ws://b:2. */
+/** Returns the members' addresses. `latchkey+ws://a:1,b:2` names the members ws://a:1 and ws://b:2. */
 function membersOf(url: string): string[] {
   const [scheme = '', rest = ''] = url.slice('latchkey+'.length).split('://')
   return rest.split(',').map((host) => `${scheme}://${host}`)

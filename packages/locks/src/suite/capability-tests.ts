@@ -1,4 +1,4 @@
-// Driver: the suite's tests of the capabilities that an engine claims to have. Each claim must be true.
+// Driver: tests whether the capabilities that an engine declares are true.
 
 import assert from 'node:assert/strict'
 import { FenceGuard } from '@latchkey/lock'

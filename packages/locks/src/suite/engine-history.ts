@@ -1,43 +1,45 @@
-// Driver: makes many random calls on a lock engine at once, and judges what it has answered: at no moment of
-// the engine's own clock were two holds of a lock in force, and tokens have grown.
+// Driver: makes many random calls to a lock engine at the same time, and checks the answers. At no moment of
+// the engine's clock may two holds of one lock be in force, and tokens must rise.
 
 import { newId, seededRandom, utf8 } from '@latchkey/base'
 import type { EngineHold, LockEngine } from '@latchkey/lock'
 import { pause } from './suite-waits.js'
 
 export interface HistoryOptions {
-  /** How many calls are made on the engine in total. */
+  /** The total number of calls of the engine. */
   readonly operations: number
-  /** By default 8 callers for each engine. */
+  /** The number of callers. Default: 8 for each engine. */
   readonly callers?: number
-  /** By default 4. */
+  /** The number of locks. Default: 4. */
   readonly keys?: number
-  /** The same seed makes the same calls. Their order at the engine may differ. */
+  /** The same seed makes the same calls. The engine may still receive the calls in another order. */
   readonly seed?: string
 }
 
 export interface HistoryReport {
   readonly operations: number
   readonly holds: number
-  /** Empty if nothing was wrong. */
+  /** The list is empty if the engine made no mistake. */
   readonly violations: readonly string[]
 }
 
-/** One ownership, as the answers described it. Times are of the engine's clock. */
+/** One hold, as the answers of the engine describe it. All times are times of the engine's clock. */
 export interface RecordedHold {
   readonly key: string
   readonly id: string
   readonly token: number
   readonly from: number
   deadline: number
-  /** When its holder has ended it, or when its lease was over, whichever came first. */
+  /** The time at which the holder ended the hold, or at which the lease had ended before. */
   endedAt: number | undefined
 }
 
 const PATIENCE = 40
 const BEFORE = 60_000
 
-/** The engines are clients of the same server; those whose time is that of the client must share it. */
+/**
+ * The engines must be clients of the same server. Engines that use their client's time must share one time.
+ */
 export async function engineHistory(
   engines: readonly LockEngine[],
   { operations, callers = 8, keys = 4, seed = newId() }: HistoryOptions,
@@ -52,7 +54,7 @@ export async function engineHistory(
     }),
   )
   await Promise.all(work)
-  // Without fencing, tokens say nothing. Then the holds are ordered by their beginnings.
+  // Without fencing, the order of tokens has no meaning, so the holds are sorted by their begin.
   const isOrdered = engines.every(({ capabilities }) => capabilities.fencing !== 'none')
   return { operations, holds: holds.length, violations: judgeHolds(holds, isOrdered ? 'token' : 'from') }
 }
@@ -86,7 +88,7 @@ async function call(engine: LockEngine, { holds, state, random, keyOf }: Work): 
       holds.push(hold)
       await use(engine, hold, state, random)
     } else if (taken.queued && random.chance(0.95)) {
-      // The other callers leave their places behind, as a process does that has died.
+      // The other callers leave their places in the queue, as a crashed process does.
       state.left--
       await engine.cancel([{ key, id }])
     } else await pause(1)
@@ -107,9 +109,10 @@ async function use(
     prolonged(hold, holds[0])
   }
   state.left--
-  // Some holds are left to expire.
+  // Some holds are not released, and end with their leases.
   if (random.chance(0.1)) return
-  // Whatever the answer is: the hold was its holder's until its deadline, or until now at the latest.
+  // Whatever the engine answers, the hold has ended at its deadline, or at the time of the answer if that is
+  // earlier.
   const { now } = random.chance(0.3)
     ? await engine.cancel([{ key, id }])
     : await engine.release(key, id, true)
@@ -121,8 +124,8 @@ function prolonged(hold: RecordedHold, is: EngineHold | undefined): void {
 }
 
 /**
- * Checks that holds of one lock follow each other in the order of their tokens, and that none begins before
- * the last is over.
+ * Checks that the holds of each lock follow each other in the order of their tokens, and that no hold begins
+ * before the one before has ended.
  */
 export function judgeHolds(holds: readonly RecordedHold[], order: 'token' | 'from' = 'token'): string[] {
   const byKey = new Map<string, RecordedHold[]>()

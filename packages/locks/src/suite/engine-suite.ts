@@ -1,5 +1,5 @@
-// Driver: the suite that every lock engine must pass. Each law has a test, and each capability that an engine
-// claims is proved. From the test runner it needs only `test`.
+// Driver: the test suite for lock engines. It has one test for each law, and tests for each capability that
+// an engine declares. The suite needs only the function `test` of a test runner.
 
 import assert from 'node:assert/strict'
 import { newId } from '@latchkey/base'
@@ -14,7 +14,7 @@ export type { SuiteClient, SuiteFactory, SuiteOptions, SuiteTest } from './suite
 const DEFAULTS: SuiteOptions = { poll: '500ms', patience: '5s' }
 
 /**
- * Registers the tests. Allow each of them a minute; most take a second.
+ * Registers the tests. Allow each test a minute, although most tests take a second.
  * ```ts
  * import { test } from 'node:test'
  * engineSuite(test, async ({ poll, patience }) => postgresLocks({ pool, poll, patience }))

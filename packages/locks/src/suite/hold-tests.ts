@@ -1,11 +1,11 @@
-// Driver: the suite's tests of one hold: who has it, for how long, and with which token.
+// Driver: the suite's tests of one hold: its holder, its end and its token.
 
 import assert from 'node:assert/strict'
 import { Watchdog } from '@latchkey/lock'
 import type { Register } from './suite-types.js'
 import { pause, until } from './suite-waits.js'
 
-// long: a list of tests, each with a name of its own
+// long: a list of tests, each with its own name
 export function holdTests(register: Register): void {
   register(
     'EN1: while one client holds the lock, no other client gets it; after the release, another client does',

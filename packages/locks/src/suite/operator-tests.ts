@@ -1,11 +1,11 @@
-// Driver: the suite's tests of everything besides acquiring: queries, forced releases, watches, and the
-// closing of a client.
+// Driver: the suite's tests of calls besides acquire and release: queries, forced releases, watches, and
+// closing a client.
 
 import assert from 'node:assert/strict'
 import type { Register } from './suite-types.js'
 import { pause, until } from './suite-waits.js'
 
-// long: a list of tests, each with a name of its own
+// long: a list of tests, each with its own name
 export function operatorTests(register: Register): void {
   register('a query returns the holds below a prefix, in the order of their keys', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]

@@ -1,12 +1,15 @@
-// Types: what the suite of lock engines needs from the engine under test.
+// Types: the functions that the suite needs from the engine under test.
 
 import type { EngineLocks } from '@latchkey/lock'
 import type { Duration } from '@latchkey/protocol'
 
-/** `test` of vitest, of node:test, of Jest: registers one test. */
+/** The function `test` of vitest, of node:test or of Jest. It registers one test. */
 export type SuiteTest = (name: string, run: () => Promise<void>) => unknown
 
-/** The options with which a client under test is made. `postgresLocks` and the others take these names. */
+/**
+ * The options with which the suite makes a client. `postgresLocks` and the other engines have options with
+ * the same names.
+ */
 export interface SuiteOptions {
   readonly poll: Duration
   readonly patience: Duration
@@ -15,13 +18,19 @@ export interface SuiteOptions {
 /** One client of the engine under test. */
 export interface SuiteClient extends EngineLocks<'bytes' | 'string'> {
   /**
-   * Needed with fencing 'enforced': a write that the engine refuses with ERR_FENCED unless the lock is held
-   * with that token.
+   * The suite needs this call if `fencing` is 'enforced'. It makes a write that the engine refuses with
+   * ERR_FENCED unless the lock is held with that token.
    */
   guardedWrite?(hold: { readonly key: string | Uint8Array; readonly token: number }): Promise<void>
-  /** Needed with survives 'restart': stops the server, and starts it again with what it had. */
+  /**
+   * The suite needs this call if `survives` is 'restart'. It stops the server and starts it again with the
+   * same data.
+   */
   restart?(): Promise<void>
-  /** Needed with survives 'failover': ends the server that leads, and lets another take over. */
+  /**
+   * The suite needs this call if `survives` is 'failover'. It ends the server that leads, and another server
+   * takes over.
+   */
   failover?(): Promise<void>
 }
 

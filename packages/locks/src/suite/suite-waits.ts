@@ -1,5 +1,4 @@
-// Driver: how the suite waits for something that must happen, without a limit that a slow
-// machine would exceed.
+// Driver: waits for events in the suite's tests, long enough for a slow machine.
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
@@ -7,8 +6,8 @@ import { systemClock } from '@latchkey/base'
 const clock = systemClock(uptime)
 const STEP = 20
 /**
- * In ms. After this time a test ends with an error that says what did not happen, before the runner's own
- * limit ends it.
+ * In ms. After this time a test fails with an error that names the missing event. The runner's own time limit
+ * would not name it.
  */
 const PATIENCE = 30_000
 

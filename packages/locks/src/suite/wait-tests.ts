@@ -1,16 +1,19 @@
-// Driver: the suite's tests of waiting: how a wait ends, in which order, and what it leaves behind.
+// Driver: the suite's tests of waiting: the end of a wait, the order of waiters, and the state after a wait.
 
 import assert from 'node:assert/strict'
 import type { Register, SuiteClient, SuiteOptions } from './suite-types.js'
 import { pause, until } from './suite-waits.js'
 
-/** Resolves when that many callers wait for the lock, if the engine tells its queue. */
+/**
+ * Resolves when `count` callers wait for the lock. An engine without a fair queue does not report its
+ * waiters, so the function only pauses.
+ */
 async function queued({ capabilities, locks }: SuiteClient, key: string, count: number): Promise<void> {
   if (capabilities.queue === 'unfair') return pause(300)
   await until(`${count} wait for the lock`, async () => (await locks.query(key))[0]?.waiters === count)
 }
 
-// long: a list of tests, each with a name of its own
+// long: a list of tests, each with its own name
 export function waitTests(register: Register): void {
   register('EN5: a wait that times out names the holder and leaves the queue', async (scene) => {
     const [a, b, c] = [await scene.client(), await scene.client(), await scene.client()]
@@ -87,7 +90,8 @@ export function waitTests(register: Register): void {
     const hold = await a.locks.acquire(scene.key)
     const dying = b.locks.acquire(scene.key).catch((error: { code?: unknown }) => error.code)
     await queued(a, scene.key, 1)
-    // This client is closed without telling the engine, so its place stays until its patience is over.
+    // The client closes without a request to the engine, so its place in the queue stays until the engine's
+    // patience ends.
     await b.close({ holds: 'keep' })
     assert.equal(await dying, 'ERR_CLOSED')
     const next = a.locks.acquire(scene.key, { wait: '25s' })
@@ -97,7 +101,7 @@ export function waitTests(register: Register): void {
 
   register('EN7: the next waiter gets the lock soon after the release', async (scene) => {
     const first = await scene.client()
-    // With pushes the poll interval is so long that polling cannot make the test pass.
+    // With pushed wake-ups, the poll interval is so long that polling cannot make this test pass.
     const slow: Partial<SuiteOptions> =
       first.capabilities.wakeUp === 'push' ? { poll: '10m', patience: '1h' } : {}
     const [a, b] = [await scene.client(slow), await scene.client(slow)]

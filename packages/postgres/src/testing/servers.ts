@@ -1,6 +1,5 @@
-// Driver: the PostgreSQL that scripts/servers.sh has started for tests. One that is missing fails
-// the test: none is
-// left out.
+// Driver: finds the PostgreSQL server that scripts/servers.sh has started for tests. If the server is
+// missing, the test fails and is not skipped.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -14,12 +13,12 @@ export function needed(name: string): string {
 
 export function poolTo(url: string, max = 20): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max })
-  // The tests kill the server.
+  // The tests kill the server, so connections of the pool fail.
   pool.on('error', () => {})
   return pool
 }
 
-/** Kills the server without a chance to tidy up, and starts it again. */
+/** Kills the server with SIGKILL, and starts it again. */
 export async function restart(): Promise<void> {
   await promisify(execFile)('bash', ['-c', needed('POSTGRES_RESTART')])
 }

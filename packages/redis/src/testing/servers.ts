@@ -1,4 +1,4 @@
-// Driver: Redis servers of a test, on free ports of loopback with data of their own.
+// Driver: starts Redis servers for a test, on free ports of loopback and with their own data.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,25 +12,25 @@ const clock = systemClock(uptime)
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 export const now = (): number => clock.now()
 
-/** In ms: how long a server may take to start. */
+/** In ms. A server may need this long to start. */
 const START_PATIENCE = 30_000
 
 export interface TestServer {
   readonly port: number
   readonly url: string
-  /** A client of it, which the server's end ends. */
+  /** A client of the server. It ends when the server ends. */
   readonly client: Redis
-  /** Kills it without a chance to tidy up. */
+  /** Kills the server with SIGKILL. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Stops the process in the middle of what it does, until `go`. */
+  /** Stops the process with SIGSTOP, until `go` is called. */
   stall(): void
   go(): void
-  /** Kills it, and deletes its data. */
+  /** Kills the server and deletes its data. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A sentinel alone, which names another master as soon as it misses that one. */
+/** Starts a single sentinel. It reports another master as soon as it loses the present one. */
 export async function startSentinel(master: TestServer): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-sentinel-'))
   const file = join(folder, 'sentinel.conf')
@@ -44,10 +44,10 @@ sentinel failover-timeout ${MASTER} 3000
   return serverOf(folder, (port) => [file, '--sentinel', '--port', String(port), '--bind', '127.0.0.1'])
 }
 
-/** What the sentinel calls the master. */
+/** The name of the master at the sentinel. */
 export const MASTER = 'locks'
 
-/** Writes each change to its disk before it answers. */
+/** With these options, the server writes each change to its disk before it answers. */
 export const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always']
 
 export async function startServer(settings: readonly string[] = DURABLE): Promise<TestServer> {
@@ -90,7 +90,7 @@ async function serverOf(folder: string, args: (port: number) => string[]): Promi
   }
 }
 
-/** The tests end servers. */
+/** Makes a client that survives the end of its server, because the tests end servers. */
 export function clientTo(url: string): Redis {
   const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
   client.on('error', () => {})

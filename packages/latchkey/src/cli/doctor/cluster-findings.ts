@@ -1,16 +1,21 @@
-// Rule: judges what `latchkey doctor` has found out about the members of a cluster.
+// Rule: judges the members of a cluster by the facts that `latchkey doctor` has collected.
 //
-// Law (OP1): a clock is called wrong only if no delay of the messages can explain the difference. Without
-// this law: this machine is paused for a second between two requests, a good clock seems to run too fast, and
-// an operator takes a healthy member out of service.
+// Law: the doctor reports a clock as wrong only if no delay of messages can explain the difference (OP1).
+// Without this law: this machine pauses for a second between two requests, a correct clock seems to run too
+// fast, and an operator takes a healthy member out of service.
 
 import type { Status } from '@latchkey/protocol'
 import type { Finding, MemberFacts, Facts, Sample } from './facts-to-judge.js'
 import { certificateFinding, spaceFinding } from './machine-findings.js'
 
-/** Each of two clocks may be wrong by the default of the option `drift`. */
+/**
+ * The default of the option `drift` allows each clock an error of 0.005. A comparison of two clocks adds both
+ * errors.
+ */
 const RATE_TOLERANCE = 2 * 0.005
-/** In ms. Certificates are judged by dates, and people compare logs by them. */
+/**
+ * The date matters for certificates, which are judged by dates, and for people, who compare logs by dates.
+ */
 const DATE_TOLERANCE_MS = 30_000
 const MUCH_LAG = 10_000
 
@@ -31,7 +36,7 @@ const nameOf = ({ id, url, status }: MemberFacts): string => {
   return known === undefined ? url : `member ${known} (${url})`
 }
 
-// ---- One member
+// ---- findings about one member
 
 function memberFindings(member: MemberFacts, now: number): Finding[] {
   const { lookupError, certificate, status, error } = member
@@ -51,7 +56,8 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
   const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
   const before = [...ofPorts, ...ofCertificate]
   if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
-  // Who does not listen, or shows no good certificate, gives no status either: that is said once.
+  // A member that accepts no connection, or shows a bad certificate, also returns no status. The findings
+  // above report the cause already, so a second finding would repeat the same fault.
   if (error === undefined || before.some(({ level }) => level === 'error')) return before
   return [...before, refusalFinding(error, about)]
 }
@@ -128,7 +134,7 @@ function answerFindings({ id }: MemberFacts, status: Status, about: string): Fin
   ]
 }
 
-// ---- All members together
+// ---- findings about all members together
 
 function clusterIdFindings(members: readonly MemberFacts[], wanted: string | undefined): Finding[] {
   const told = members.flatMap((member) => {
@@ -216,7 +222,7 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
   return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
 }
 
-/** What the leader reports about the others. */
+/** Returns the findings about the other members that follow from the leader's status. */
 function leaderViewFindings({ id, members }: Status): Finding[] {
   return members.flatMap((member): Finding[] => {
     if (member.id === id) return []
@@ -246,21 +252,25 @@ function leaderViewFindings({ id, members }: Status): Finding[] {
   })
 }
 
-// ---- Clocks
+// ---- clocks
 
 interface Rate {
   readonly member: MemberFacts
-  /** The rate lies between the two, compared with this machine's clock. */
+  /** The member's clock runs at a rate between `least` and `most`, relative to this machine's clock. */
   readonly least: number
   readonly most: number
 }
 
-/** Computes the rate of a clock. Each answer was given at some moment between its request and its arrival. */
+/**
+ * Computes the rate from two answers. The member made each answer at an unknown moment between the request
+ * and the arrival of the answer, so the result is a range.
+ */
 export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' | 'most'> | undefined {
   if (first === undefined || second === undefined) return undefined
   const shown = second.uptimeMillis - first.uptimeMillis
   const shortest = second.sentAt - first.cameAt
-  // A member that was started again between the two answers has a new uptime.
+  // A member that restarted between the two answers has begun a new uptime, so the two uptimes cannot be
+  // compared.
   if (shown <= 0 || shortest <= 0) return undefined
   return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
 }
@@ -282,7 +292,8 @@ function rateFindings(members: readonly MemberFacts[]): Finding[] {
       },
     ]
   const text = wrong.map(({ member, least, most }) => `${nameOf(member)}: ${percent(least, most)}`).join(', ')
-  // If all members agree with each other and differ from this machine, this machine's clock is wrong.
+  // If all members' clocks agree with each other and differ from this machine's clock, this machine's clock
+  // is wrong.
   if (wrong.length > 1 && wrong.length === rates.length)
     return [
       {

@@ -1,5 +1,5 @@
-// Driver: asks each member of a cluster for its status twice, over a connection of its own. Before that it
-// examines the member's name, port and certificate.
+// Driver: examines each member of a cluster. The driver first checks the member's host name, port and
+// certificate. Then it asks the member for its status twice, over a separate connection.
 
 import type { MemberConnection } from '@latchkey/client'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -12,13 +12,15 @@ interface Ports {
   readonly io: Pick<Io, 'clock' | 'connectToMember'>
   readonly probes: Probes
   readonly options: ConnectOptions
-  /** For how long the clocks are watched. */
+  /**
+   * The time between the two status requests, by which the doctor measures the rate of the member's clock.
+   */
   readonly watchMillis: number
 }
 
 /**
- * How many addresses of one name are examined. A name may have many addresses, and strangers may
- * decide about a name.
+ * These limits bound the doctor's work: a host name may have many addresses, and a hostile name server may
+ * return any number.
  */
 const MOST_ADDRESSES = 8
 const MOST_MEMBERS = 64
@@ -28,7 +30,7 @@ interface Met {
   readonly connection?: MemberConnection | undefined
 }
 
-/** Examines the addresses that were given, and then all others that the answers name. */
+/** Examines the addresses that the user gave, and then every other address in the answers. */
 export async function examineMembers(endpoints: readonly string[], ports: Ports): Promise<MemberFacts[]> {
   const met = await Promise.all(endpoints.map((url) => meet(undefined, url, ports)))
   try {
@@ -44,10 +46,7 @@ export async function examineMembers(endpoints: readonly string[], ports: Ports)
   }
 }
 
-/**
- * Returns the newest list of members that any member has sent, for the cluster of the first one
- * that has answered.
- */
+/** Returns the newest list of members in all answers that come from the cluster of the first answer. */
 function listedMembers(met: readonly Met[]): Map<string, string> {
   const answered = met.flatMap(({ facts }) => facts.status ?? [])
   const own = answered.filter(({ clusterId }) => clusterId === answered[0]?.clusterId)
@@ -56,10 +55,7 @@ function listedMembers(met: readonly Met[]): Map<string, string> {
   return new Map(listed.map(({ id, url }) => [id, url]))
 }
 
-/**
- * Gives each address the name of its member. An address that was given and is in the list belongs
- * to that member.
- */
+/** Gives a member's id to an address that the user gave, if the list of members contains that address. */
 function named(facts: readonly MemberFacts[]): MemberFacts[] {
   const idOf = new Map(facts.flatMap(({ status }) => status?.members ?? []).map(({ id, url }) => [url, id]))
   return facts.map((one) => ({ ...one, id: one.id ?? idOf.get(one.url) }))
@@ -85,7 +81,7 @@ async function meet(id: string | undefined, url: string, { io, probes, options }
   const certificate = protocol === 'wss:' ? await probes.certificate(open, number, host) : undefined
   const facts: MemberFacts = { id, url, addresses, certificate, samples: [] }
   try {
-    // The cluster id is judged later, when all answers are known.
+    // The connection accepts any cluster id. The findings judge the ids later, with all answers at hand.
     const connection = await io.connectToMember(url, { ...options, clusterId: undefined })
     return await askAgain({ facts, connection }, io)
   } catch (error) {
@@ -93,7 +89,10 @@ async function meet(id: string | undefined, url: string, { io, probes, options }
   }
 }
 
-/** Gets a second answer. Its status is the newest one, and it shows the rate of the clock. */
+/**
+ * Asks the member a second time. The second answer gives the newest status, and both answers give the rate of
+ * the member's clock.
+ */
 async function askAgain({ facts, connection }: Met, { clock }: Pick<Io, 'clock'>): Promise<Met> {
   if (connection === undefined) return { facts }
   try {
@@ -111,7 +110,7 @@ const faultOf = (error: unknown): NonNullable<MemberFacts['error']> => ({
   message: explain(error),
 })
 
-/** An interrupted command does not wait. */
+/** Waits for `watchMillis`, or until the command is interrupted. */
 function pause({ io, options, watchMillis }: Ports): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -1,34 +1,37 @@
-// Types: what `latchkey doctor` has found out, before it is judged.
+// Types: the facts that `latchkey doctor` collects before it judges them.
 
 import type { Status } from '@latchkey/protocol'
 
 export interface CertificateFacts {
-  /** Where the certificate was seen: an address, or a file. */
+  /** Where the doctor found the certificate: an address, or the path of a file. */
   readonly place: string
   readonly name: string
-  /** Milliseconds since 1970. */
+  /** The certificate is valid from `from` to `to`, in milliseconds since 1970. */
   readonly from: number
   readonly to: number
 }
 
 export interface DirFacts {
   readonly path: string
-  /** In ms, how long each write of 4 KiB with its sync took. Empty if the disk is full. */
+  /** How long each write of 4 KiB with its sync took, in ms. The list is empty if the disk is full. */
   readonly syncMillis: readonly number[]
   readonly freeBytes: number
   readonly totalBytes: number
-  /** Why the directory cannot be used. The other fields have no meaning then. */
+  /** Why the directory cannot be used. If an error is present, the other fields have no meaning. */
   readonly error?: string | undefined
 }
 
 export interface MachineFacts {
-  /** The version of this command. */
+  /** The version of this latchkey command. */
   readonly version: string
-  /** How many files a process that is started here may open. Undefined if the system does not tell. */
+  /**
+   * The largest number of files that a process of this user may open. Undefined if the system does not report
+   * it.
+   */
   readonly openFiles: number | undefined
-  /** Undefined if no --dir was given. */
+  /** Undefined if the user gave no --dir. */
   readonly dir: DirFacts | undefined
-  /** Milliseconds since 1970. */
+  /** The date of this machine's clock, in milliseconds since 1970. */
   readonly dateMillis: number
   /** The certificates in the files of --ca and --cert. */
   readonly certificates: readonly CertificateFacts[]
@@ -36,11 +39,11 @@ export interface MachineFacts {
 
 export interface AddressFacts {
   readonly address: string
-  /** Why no process answers there. */
+  /** Why no server answers at this address. */
   readonly error?: string | undefined
 }
 
-/** One answer of a member, with this machine's monotonic clock before and after. */
+/** One status answer of a member. `sentAt` and `cameAt` are times of this machine's monotonic clock. */
 export interface Sample {
   readonly sentAt: number
   readonly cameAt: number
@@ -49,15 +52,14 @@ export interface Sample {
 
 export interface MemberFacts {
   /**
-   * The member's name in the list of members. Undefined for an address that was given and is
-   * not in that list.
+   * The member's id. Undefined if the user gave this address, and no list of members contains the address.
    */
   readonly id: string | undefined
   readonly url: string
   readonly lookupError?: string | undefined
   readonly addresses: readonly AddressFacts[]
   readonly certificate?: CertificateFacts | undefined
-  /** Why no status came from there. `code` is the code of a LatchkeyError. */
+  /** Why this address returned no status. `code` is the code of a LatchkeyError. */
   readonly error?: { readonly code: string | undefined; readonly message: string } | undefined
   readonly status?: Status | undefined
   readonly samples: readonly Sample[]
@@ -66,7 +68,7 @@ export interface MemberFacts {
 export interface Facts {
   readonly machine: MachineFacts
   readonly members: readonly MemberFacts[]
-  /** The id that the user has given with --cluster-id. */
+  /** The cluster id that the user gave with --cluster-id. */
   readonly clusterId: string | undefined
 }
 
@@ -86,11 +88,11 @@ export type Check =
 
 export interface Finding {
   readonly check: Check
-  /** 'skipped': it could not be examined, and the advice says what to give. */
+  /** 'skipped' means that the doctor could not check this point. The advice then names the missing option. */
   readonly level: 'ok' | 'skipped' | 'warning' | 'error'
-  /** What the finding is about: this machine, a member, or an address. */
+  /** The subject of the finding: this machine, a member, or an address. */
   readonly about: string
   readonly message: string
-  /** What to do next. */
+  /** What the user should do next. */
   readonly advice?: string | undefined
 }

@@ -1,15 +1,18 @@
-// Rule: judges the machine on which `latchkey doctor` runs, and certificates.
+// Rule: judges the machine on which `latchkey doctor` runs, and judges certificates.
 
 import { CAPS } from '@latchkey/protocol'
 import { megabytes } from '../print-values.js'
 import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './facts-to-judge.js'
 
-/** In ms. Each write of the store waits for a sync, and an election timeout is a second by default. */
+/**
+ * These limits are for one write with its sync. A member syncs its log before it answers, and the default
+ * election timeout is one second.
+ */
 const SLOW_SYNC_MS = 25
 const BAD_SYNC_MS = 100
 /**
- * With fewer files than the first number nothing works for long. With fewer than the second a port refuses
- * connections before its own limit.
+ * With fewer than FEW_FILES open files, a member soon fails. With fewer than ENOUGH_FILES, a member refuses
+ * connections before it reaches its own limit of connections.
  */
 const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
@@ -69,8 +72,8 @@ function syncFinding({ path, syncMillis }: DirFacts): Finding {
 }
 
 /**
- * `needed` is what the state and the log take now, because a new state is received while the old
- * one still exists.
+ * `needed` is the present size of the state and the log. The disk must have this much room free, because a
+ * member stores a received snapshot while the old state still exists.
  */
 export function spaceFinding(about: string, free: number, total: number, needed: number): Finding {
   const message = `${megabytes(free)} of ${megabytes(total)} are free`

@@ -1,6 +1,6 @@
-// Driver: the probes of `latchkey doctor`: the disk, the limits of this system, names, ports and
-// certificates. Each has a bounded cost, and none leaves anything behind: the file that is written to measure
-// a disk is deleted again.
+// Driver: the measurements of `latchkey doctor`: the disk, the limits of this system, host names, ports and
+// certificates. Each measurement has a bounded cost. The file with which the disk is measured is deleted
+// afterwards.
 
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
@@ -15,11 +15,13 @@ import type { CertificateFacts, DirFacts } from './facts-to-judge.js'
 export interface Probes {
   disk(path: string): Promise<DirFacts>
   openFiles(): number | undefined
-  /** All addresses of a name. */
+  /** Resolves to all addresses of the host name. */
   lookup(host: string): Promise<readonly string[]>
-  /** Resolves to the reason why no process answers there, or to undefined if one does. */
+  /** Resolves to undefined if a server accepts the connection, or else to the reason why none does. */
   dial(address: string, port: number): Promise<string | undefined>
-  /** Resolves to the certificate that is shown there, valid or not. */
+  /**
+   * Resolves to the certificate that the server at this address shows, even if the certificate is not valid.
+   */
   certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
 }
 
@@ -41,15 +43,15 @@ async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
     room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
     return { path, syncMillis: await syncTimes(path, clock), ...room }
   } catch (error) {
-    // On a full disk nothing can be measured, and the missing space must be reported.
+    // A full disk cannot be measured. The result then has no times, and the doctor reports the missing room.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return { path, syncMillis: [], ...room }
     return { path, syncMillis: [], ...room, error: (error as Error).message }
   }
 }
 
 /**
- * Measures syncs. The name of its file begins with a dot and says what it is, in case this process is killed
- * before the file is deleted.
+ * Writes and syncs a file several times. The file's name contains `latchkey-doctor`, so a user who finds the
+ * file after a killed run knows its origin.
  */
 async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   const name = join(path, `.latchkey-doctor-${randomBytes(6).toString('hex')}`)
@@ -70,7 +72,10 @@ async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   }
 }
 
-/** On Linux a file has this number. Node itself has already raised the soft limit as far as it may. */
+/**
+ * Reads the limit from the file in which Linux shows it. Node raises the soft limit to the hard limit at its
+ * start.
+ */
 function openFiles(): number | undefined {
   try {
     const line = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
@@ -95,8 +100,8 @@ function dial(address: string, port: number, clock: Clock): Promise<string | und
 }
 
 /**
- * Reads the certificate. Nothing is sent over this connection, which may lead to a stranger, and it is closed
- * after the handshake.
+ * Reads the server's certificate from the TLS handshake and then disconnects. The doctor sends no data,
+ * because the server may not be a member.
  */
 function shownCertificate(
   address: string,
@@ -128,7 +133,7 @@ function shownCertificate(
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 const MOST_CERTIFICATES = 16
 
-/** Throws if one of them is no certificate. */
+/** Reads the certificates of a PEM text. Throws if one of them is not a valid certificate. */
 export const certificatesIn = (pem: string, place: string): CertificateFacts[] =>
   (pem.match(PEM) ?? [])
     .slice(0, MOST_CERTIFICATES)
