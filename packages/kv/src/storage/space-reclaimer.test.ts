@@ -132,11 +132,13 @@ test('after 32 MB in the midst of other rows were removed their tables are freed
   await (await home.build()).commit()
   const store = (await home.open()) as RowStore
   const data = (i: number) => Buffer.from(`d${String(i).padStart(8, '0')}`)
-  // Random values, because values that compress to nothing leave no space to free.
+  // The values of one block share no bytes: if the values compressed well, too little space would be left to free.
   const random = seededRandom('rows')
-  const noise = Buffer.from(Array.from({ length: 5_000 }, () => random.next() & 255))
-  const value = (i: number) =>
-    sealBody(data(i), Buffer.concat([data(i), noise.subarray(i % 4_000, (i % 4_000) + 1_000)]))
+  const noise = Buffer.from(Array.from({ length: 61_000 }, () => random.next() & 255))
+  const value = (i: number) => {
+    const start = (i * 1_000) % 60_000
+    return sealBody(data(i), Buffer.concat([data(i), noise.subarray(start, start + 1_000)]))
+  }
   const each = async (from: number, to: number, change: (i: number) => RowChange) => {
     for (let i = from; i < to; i += 1_000)
       await store.write(Array.from({ length: 1_000 }, (_, n) => change(i + n)))
