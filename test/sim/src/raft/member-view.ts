@@ -42,7 +42,11 @@ export function viewOf(replica: Replica, stateHash: number, now: number): Member
     commit,
     applied: applied.position.index,
     lastIndex,
-    clusterTime: raft.clusterTime(now),
+    // Only when it is asked for: the leader's clock goes on with each reading, also with one that a stalled
+    // process has not taken.
+    get clusterTime() {
+      return raft.clusterTime(now)
+    },
     membership,
     stateHash,
     pending: pendingOf(replica),
