@@ -1,8 +1,8 @@
-// Rule: metrics as text, in the form that Prometheus reads.
+// Rule: formats metrics as the text that Prometheus reads.
 
 import type { Metric } from '@latchkey/protocol'
 
-/** A metric without values is left out. */
+/** Returns the text. A metric without values is left out. */
 export const expositionOf = (metrics: readonly Metric[]): string =>
   metrics
     .filter(({ values }) => values.length > 0)

@@ -10,28 +10,28 @@ import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './labels-shown-at-zero.js'
 import { expositionOf } from './exposition.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** In ms, how old metrics may be. */
+/** In ms. Computed metrics are used again until they are this old. */
 export const FRESH_MS = 200
 
 interface MetricsPorts {
   readonly clock: Pick<Clock, 'now'>
   status(): Promise<Status>
   isReady(): boolean
-  /** Further metrics by name, such as open connections. */
+  /** Further metrics of the member by name, for example the number of open connections. */
   figures(): MemberFigures
-  /** What the member has counted since it was opened. */
+  /** The counters of the member since it was opened. */
   counters(status: Status): readonly Metric[]
-  /** Connections that were closed because their handler failed, by kind of handler. */
+  /** The number of connections that were closed because their handler failed, by kind of handler. */
   connectionErrors(): ReadonlyMap<string, number>
-  /** Connections of the port, by kind. */
+  /** The number of open connections, by kind. */
   connections(): Readonly<Record<string, number>>
   /** How often certificates and tokens were read again, by result. */
   reloads?(): Readonly<Record<string, number>>
-  /** Refused requests, by route and reason. */
+  /** The number of refused requests, by route and reason. */
   refusals(): readonly RefusalCount[]
 }
 
-/** The longest interval of a timer. */
+/** In ms, the longest interval that a timer of Node can have. */
 const NEVER_MS = 2 ** 31 - 1
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -86,7 +86,10 @@ export class Metrics {
     this.#calls.observe({ route, status: String(status) }, millis / 1000)
   }
 
-  /** Requests that come while metrics are being computed, or a moment later, share the result. */
+  /**
+   * Returns the metrics. Requests that arrive while the metrics are computed, or shortly after, get the same
+   * result.
+   */
   collect(): Promise<Figures> {
     const now = this.#ports.clock.now()
     if (this.#made === undefined || now - this.#madeAt >= FRESH_MS) {
@@ -129,10 +132,10 @@ export class Metrics {
   }
 
   /**
-   * Measures how late the event loop is. Law: a request for metrics leaves no timer behind. Node
-   * measures the lateness by a timer, a hundred times a second by default. Without this law: one request
-   * makes an idle member wake three times as often for ever. The member measures the same by its own
-   * timers (latchkey_event_loop_delay_seconds).
+   * Starts the default metrics of Node, without the delay of the event loop.
+   * Law: a request for metrics leaves no timer running. Node would measure the delay by a timer, a hundred
+   * times a second. Without this law: one request makes an idle member wake up three times as often, until
+   * the member stops. The member measures the delay by its own timers (latchkey_event_loop_delay_seconds).
    */
   #watchNode(): void {
     if (this.#watching) return

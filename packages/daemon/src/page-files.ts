@@ -15,9 +15,11 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 }
-/** The scripts are compiled; the other files are shipped as they are. */
+/** The compiler writes the scripts to dist/page/. The other files are in page/, as they were written. */
 const FOLDERS = ['page/', 'dist/page/']
-/** The folder of the package. This file is in src/ or dist/, or its code is in dist/bundle/. */
+/**
+ * The possible folders of the package, because this file runs from src/, from dist/, or from dist/bundle/.
+ */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined
 
@@ -27,7 +29,10 @@ export function pageFile(name: string): PageFile | undefined {
   return files.get(name === '' ? 'index.html' : name)
 }
 
-/** Reads all files. Only these names are served, so that no name leads to another file. */
+/**
+ * Reads all files of the page. Only the names that were found here are served, so a request can never read
+ * another file.
+ */
 function readAll(): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>()
   const root = ROOTS.find((one) => existsSync(new URL('page/index.html', one)))

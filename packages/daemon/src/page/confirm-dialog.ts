@@ -1,20 +1,20 @@
-// Driver: asks a person to confirm something that cannot be undone, and then reports the result.
+// Driver: asks the person to confirm an action that cannot be undone, runs the action, and shows the result.
 
-import { Refusal } from './api.js'
-import type { Console } from './console.js'
-import { button, el } from './dom.js'
+import { Refusal } from './member-requests.js'
+import type { Console } from './shared-view-types.js'
+import { button, el } from './html-elements.js'
 
 export interface Question {
   readonly title: string
-  /** What will happen, in whole sentences. */
+  /** Describes what the action will do, in whole sentences. */
   readonly text: string
-  /** The text of the button. */
+  /** The text on the button that runs the action. */
   readonly action: string
-  /** Does what was confirmed, and resolves to a sentence about the result. */
+  /** Runs the action, and resolves to a sentence about the result. */
   run(): Promise<string>
 }
 
-/** Shows the dialog. The focus begins at the button that does nothing, and Escape closes the dialog. */
+/** Shows the dialog. The focus begins at the button that cancels, and Escape closes the dialog. */
 export function ask(console: Pick<Console, 'say'>, question: Question): void {
   const { title, text, action } = question
   const failed = el('p', { class: 'refused', role: 'alert', hidden: true })

@@ -1,15 +1,15 @@
-// Driver: collects what happened to locks: what the member remembers of the time before, and each change
-// since this page was opened. The page keeps a change even when the member has forgotten it.
+// Driver: collects the changes of locks: the past changes that the member still remembers, and each change
+// since this page was opened. The page keeps a change even after the member has forgotten it.
 
-import { type Api, type Refusal, Stream } from './api.js'
+import { type Api, type Refusal, Stream } from './member-requests.js'
 import type { Person } from './signed-in-person.js'
-import { encodedKey, type SentKey } from './texts.js'
-import { now, timeOfDay } from './timers.js'
+import { encodedKey, type SentKey } from './format-texts.js'
+import { now, timeOfDay } from './browser-clock.js'
 
 export interface LockEvent {
   /**
-   * The number of the row. It is above 0 if the page received the change, and below 0 if the member
-   * remembered it.
+   * The number of the row. It is positive if the page received the change from the watch, and negative if the
+   * change comes from the member's history.
    */
   readonly number: number
   readonly lock: string
@@ -19,7 +19,7 @@ export interface LockEvent {
   readonly contextBase64?: string
   readonly fencingToken: number
   readonly time: string
-  /** The time by the clock of the page. */
+  /** The time of the change by the page's clock. */
   readonly when: number
 }
 
@@ -30,7 +30,7 @@ interface Remembered {
   })[]
 }
 
-/** How many changes are kept. Older ones are forgotten. */
+/** How many changes are kept. Older changes are deleted. */
 const MOST_EVENTS = 2000
 const MOST_READ = 100
 
@@ -41,8 +41,8 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 })
 
 /**
- * Returns those of `events` that came before the received ones. The last events of each kind are those that
- * were received.
+ * Returns the `events` that the page has not received from the watch. `events` is the member's history, and
+ * its last events of each kind are the ones that the page has received.
  */
 export function unheard(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()
@@ -63,7 +63,7 @@ export class LockHistory {
   readonly #streams: Stream[]
   #events: LockEvent[] = []
   #count = 0
-  /** Why no change is received. */
+  /** Why the member refuses the watch of locks. */
   refusal: Refusal | undefined
 
   constructor(api: Api, person: Person) {
@@ -82,12 +82,15 @@ export class LockHistory {
     )
   }
 
-  /** Returns the changes of a lock, the newest first. */
+  /** Returns the changes of a lock, the newest change first. */
   of(lock: string): readonly LockEvent[] {
     return this.#events.filter((event) => event.lock === lock).toReversed()
   }
 
-  /** `heard` gets the lock, or '' if any lock may have changed. The returned function ends the calls. */
+  /**
+   * Calls `heard` with a lock when the lock has changed, or with '' when any lock may have changed. The
+   * returned function ends the calls.
+   */
   listen(heard: (lock: string) => void): () => void {
     this.#listeners.add(heard)
     return () => this.#listeners.delete(heard)
@@ -107,7 +110,8 @@ export class LockHistory {
   }
 
   /**
-   * Reads what the member remembers of one lock that was not received here, and how far back its memory goes.
+   * Reads the lock's past changes that the page has not received, and the time back to which the member
+   * remembers changes.
    */
   async before(lock: string): Promise<{ readonly events: readonly LockEvent[]; readonly since: number }> {
     const read = `/v1/locks/${lock}:history?limit=${MOST_READ}`

@@ -1,21 +1,21 @@
-// Driver: the page as a whole: it signs the person in, shows the view that the address names, and says when
-// the member does not answer.
+// Driver: starts the page: signs the person in, shows the view that the URL names, and shows when the member
+// does not answer.
 
-import { Api, Refusal } from './api.js'
-import { Changes } from './changes.js'
-import type { Console, Status, View } from './console.js'
+import { Api, Refusal } from './member-requests.js'
+import { Changes } from './changes-view.js'
+import type { Console, Status, View } from './shared-view-types.js'
 import { may, type Person, type Right } from './signed-in-person.js'
-import { button, el, field, setText } from './dom.js'
-import { KeyList } from './keys.js'
+import { button, el, field, setText } from './html-elements.js'
+import { KeyList } from './keys-view.js'
 import { LockHistory } from './lock-history.js'
-import { LockList } from './locks.js'
-import { OneKey } from './one-key.js'
-import { OneLock } from './one-lock.js'
-import { Overview, pageOf } from './overview.js'
+import { LockList } from './locks-view.js'
+import { OneKey } from './one-key-view.js'
+import { OneLock } from './one-lock-view.js'
+import { Overview, pageOf } from './cluster-view.js'
 import { whyOf } from './confirm-dialog.js'
-import { Sessions } from './sessions.js'
-import { decodedKey, encodedBytes } from './texts.js'
-import { after } from './timers.js'
+import { Sessions } from './sessions-view.js'
+import { decodedKey, encodedBytes } from './format-texts.js'
+import { after } from './browser-clock.js'
 
 interface Place {
   readonly name: string
@@ -114,8 +114,8 @@ function enter(who: Person): void {
 }
 
 /**
- * Asks for the other members while this member answers. When it no longer answers, it cannot say
- * which others exist.
+ * Reads the addresses of the other members while this member answers. When this member has stopped, the page
+ * shows these addresses, and could no longer ask for them.
  */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return

@@ -1,10 +1,10 @@
 // Test: what the page makes of keys, values and figures, which may be anything: hostile bytes, too.
 
 import { describe, expect, test } from 'vitest'
-import { Figures, quantile, rate } from './figures.js'
-import { readMessagePack } from './message-pack.js'
-import { decodedKey, duration, encodedKey, shownKey, size, visible } from './texts.js'
-import { bestForm, inForm, preview } from './values.js'
+import { Figures, quantile, rate } from './metrics-rates.js'
+import { readMessagePack } from './read-message-pack.js'
+import { decodedKey, duration, encodedKey, shownKey, size, visible } from './format-texts.js'
+import { bestForm, inForm, preview } from './value-forms.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

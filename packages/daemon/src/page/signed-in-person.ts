@@ -7,7 +7,7 @@ export interface SentPrefix {
   readonly prefixBase64?: string
 }
 
-/** The person as this member knows them. */
+/** The identity of the person at this member. */
 export interface Person {
   readonly name: string
   readonly rights: readonly Right[]

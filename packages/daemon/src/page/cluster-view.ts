@@ -1,13 +1,13 @@
-// Driver: the view of the cluster: who leads, the members, and how fast this member answers.
+// Driver: the view of the cluster: its leader, its members, and how fast this member answers.
 
-import type { Console, Member, Status, View } from './console.js'
+import type { Console, Member, Status, View } from './shared-view-types.js'
 import { may } from './signed-in-person.js'
-import { drawing, el, fact, setText } from './dom.js'
-import { Figures, quantile, rate } from './figures.js'
+import { drawing, el, fact, setText } from './html-elements.js'
+import { Figures, quantile, rate } from './metrics-rates.js'
 import { ask, whyOf } from './confirm-dialog.js'
-import { Table } from './table.js'
-import { duration, latency, size, whole } from './texts.js'
-import { after, every, now, Refresher } from './timers.js'
+import { Table } from './keyed-table.js'
+import { duration, latency, size, whole } from './format-texts.js'
+import { after, every, now, Refresher } from './browser-clock.js'
 
 const STATUS_MS = 3_000
 const FIGURES_MS = 5_000
@@ -114,7 +114,7 @@ export class Overview implements View {
     void figures.now()
     this.#ends = [
       every(STATUS_MS, () => status.soon()),
-      // A rate needs two readings, so the second one comes soon.
+      // A rate needs two readings, so the second reading follows soon after the first.
       after(1_200, () => figures.soon()),
       every(FIGURES_MS, () => figures.soon()),
       () => status.stop(),
@@ -166,7 +166,7 @@ export class Overview implements View {
     try {
       text = await (await this.#console.api.response('/metrics')).text()
     } catch {
-      // The status is asked more often, and says why.
+      // The page reads the status more often than the metrics, and then shows why the member does not answer.
       return
     }
     const figures = new Figures(text, now())
@@ -247,5 +247,5 @@ const LATENCIES = [
   ['Log syncs take (99 %)', 'latchkey_log_sync_duration_seconds', {}],
 ] as const
 
-/** Returns the address of a member's page, which is the address of its port. */
+/** Returns the URL of a member's page. The page has the same host and port as the member. */
 export const pageOf = (url: string): string => `${url.replace(/^ws/, 'http')}/`

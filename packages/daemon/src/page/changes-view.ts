@@ -1,12 +1,12 @@
 // Driver: the view that shows the changes of keys as they happen.
 
-import { Stream } from './api.js'
-import type { Console, View } from './console.js'
-import { button, el, field, setText } from './dom.js'
-import { Table } from './table.js'
-import { encodedKey, type SentKey, shownKey, whole } from './texts.js'
-import { after, timeOfDay } from './timers.js'
-import { preview, type SentValue } from './values.js'
+import { Stream } from './member-requests.js'
+import type { Console, View } from './shared-view-types.js'
+import { button, el, field, setText } from './html-elements.js'
+import { Table } from './keyed-table.js'
+import { encodedKey, type SentKey, shownKey, whole } from './format-texts.js'
+import { after, timeOfDay } from './browser-clock.js'
+import { preview, type SentValue } from './value-forms.js'
 
 interface Change extends SentKey {
   readonly number: number
@@ -17,9 +17,9 @@ interface Change extends SentKey {
   readonly time: string
 }
 
-/** How many changes are shown. Older ones are removed from the page. */
+/** How many changes the view shows. Older changes are removed. */
 const ROWS = 200
-/** In ms, the least time between two drawings, however many changes come. */
+/** In ms, the shortest time between two updates of the view, however many changes arrive. */
 const DRAW_MS = 250
 const TYPING_MS = 250
 

@@ -1,12 +1,12 @@
-// Driver: the view of one key: its value in several forms, its revisions, and how long the key exists.
+// Driver: the view of one key: its value in several forms, its revisions, and its remaining time to live.
 
-import { Refusal, Stream } from './api.js'
-import type { Console, View } from './console.js'
-import { button, el, fact, setText } from './dom.js'
+import { Refusal, Stream } from './member-requests.js'
+import type { Console, View } from './shared-view-types.js'
+import { button, el, fact, setText } from './html-elements.js'
 import { whyOf } from './confirm-dialog.js'
-import { duration, shownKey, size, whole } from './texts.js'
-import { every, now, Refresher } from './timers.js'
-import { bestForm, type Form, FORMS, inForm, MOST_SHOWN } from './values.js'
+import { duration, shownKey, size, whole } from './format-texts.js'
+import { every, now, Refresher } from './browser-clock.js'
+import { bestForm, type Form, FORMS, inForm, MOST_SHOWN } from './value-forms.js'
 
 const NAMES = ['Changed at revision', 'Created at revision', 'Version', 'Size', 'Lives for'] as const
 

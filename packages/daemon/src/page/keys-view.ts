@@ -1,13 +1,13 @@
-// Driver: the view of keys by prefix, with their values. The list follows the member's watch.
+// Driver: the view that lists keys below a prefix, with their values. The list follows the member's watch.
 
-import { Stream } from './api.js'
-import type { Console, View } from './console.js'
-import { button, el, field, setText } from './dom.js'
+import { Stream } from './member-requests.js'
+import type { Console, View } from './shared-view-types.js'
+import { button, el, field, setText } from './html-elements.js'
 import { whyOf } from './confirm-dialog.js'
-import { Table } from './table.js'
-import { encodedKey, type SentKey, shownKey, whole } from './texts.js'
-import { after, Refresher } from './timers.js'
-import { preview, type SentValue } from './values.js'
+import { Table } from './keyed-table.js'
+import { encodedKey, type SentKey, shownKey, whole } from './format-texts.js'
+import { after, Refresher } from './browser-clock.js'
+import { preview, type SentValue } from './value-forms.js'
 
 interface Entry extends SentKey {
   readonly value: SentValue
@@ -21,7 +21,7 @@ interface Page {
 }
 
 const ROWS = 50
-/** In ms, how long to wait until the person has finished typing. */
+/** In ms. The view reads the list only after the person has not typed for this long. */
 const TYPING_MS = 250
 
 export class KeyList implements View {
@@ -77,7 +77,7 @@ export class KeyList implements View {
     this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
       event: () => this.#reader.soon(),
       opened: () => this.#reader.soon(),
-      // The list is refused for the same reason, and shows it.
+      // The member refuses the list for the same reason, and the list shows the reason.
       refused: () => {},
     })
   }

@@ -1,7 +1,7 @@
-// Rule: shows a value in the forms in which a person can read it: text, JSON, MessagePack and hex.
+// Rule: converts a value to the forms that the page shows: text, JSON, MessagePack and hex.
 
-import { readMessagePack } from './message-pack.js'
-import { bytesOf, hexOf, textOf, visible } from './texts.js'
+import { readMessagePack } from './read-message-pack.js'
+import { bytesOf, hexOf, textOf, visible } from './format-texts.js'
 
 export interface SentValue {
   readonly text?: string
@@ -12,15 +12,15 @@ export type Form = 'text' | 'JSON' | 'MessagePack' | 'hex'
 export const FORMS: readonly Form[] = ['text', 'JSON', 'MessagePack', 'hex']
 
 /**
- * How many bytes of a value are shown. More would make the page slow, and the member's own calls return
- * the whole value.
+ * How many bytes of a value the page shows. A longer text would make the page slow, and the member's API
+ * returns the whole value.
  */
 export const MOST_SHOWN = 64 * 1024
 
 export const valueBytes = ({ text, base64 }: SentValue): Uint8Array =>
   base64 === undefined ? new TextEncoder().encode(text ?? '') : bytesOf(base64)
 
-/** Returns undefined if the value does not have that form. */
+/** Returns the value in this form, or undefined if the value does not have the form. */
 export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   if (form === 'hex') return hexLines(bytes)
   if (form === 'text') return textOf(bytes)?.replaceAll('\r\n', '\n').split('\n').map(visible).join('\n')
@@ -28,10 +28,13 @@ export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   return read === undefined ? undefined : written(read.value)
 }
 
-/** Tabs and ends of lines. */
+/** The control characters that a text may contain: tabs and line ends. */
 const TEXT: ReadonlySet<number> = new Set([9, 10, 11, 12, 13])
 
-/** Returns the form that says most. A number is also JSON and MessagePack, but is meant as text. */
+/**
+ * Returns the most readable form of the value. A number is also valid JSON and MessagePack, but is shown as
+ * text.
+ */
 export function bestForm(bytes: Uint8Array): Form {
   const json = parsed(textOf(bytes))
   if (json !== undefined && typeof json.value === 'object' && json.value !== null) return 'JSON'
@@ -40,7 +43,7 @@ export function bestForm(bytes: Uint8Array): Form {
   return readMessagePack(bytes) === undefined ? 'hex' : 'MessagePack'
 }
 
-/** Returns one line for a list. */
+/** Returns the value in one line, for a list. */
 export function preview(value: SentValue): string {
   const bytes = valueBytes(value)
   const form = bestForm(bytes)

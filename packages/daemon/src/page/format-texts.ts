@@ -1,6 +1,6 @@
-// Rule: how the page writes keys, values, durations and numbers.
+// Rule: formats keys, values, durations and numbers as texts of the page.
 
-/** A key or a name as the member sends it: text, or base64 if it is no text. */
+/** A key or a name in the form in which the member sends it: as text, or in base64 if it is not UTF-8. */
 export interface SentKey {
   readonly key?: string
   readonly keyBase64?: string
@@ -9,8 +9,9 @@ export interface SentKey {
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Makes invisible characters visible. Without this: two keys that differ by a character without width look
- * the same, and a character that changes the direction of writing makes a key look like another one.
+ * Replaces invisible characters by escape sequences. Without that, two keys that differ only by an invisible
+ * character look the same, and a character that changes the writing direction makes a key look like another
+ * key.
  */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (unit) => `\\u${(unit.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
@@ -21,9 +22,7 @@ export const bytesOf = (base64: string): Uint8Array =>
 export const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/**
- * Returns a key percent-encoded, byte by byte. It names the key in addresses of the page and of the member.
- */
+/** Returns the key percent-encoded, byte by byte, as URLs of the page and of the member contain it. */
 export function encodedKey({ key, keyBase64 }: SentKey): string {
   return encodedBytes(keyBase64 === undefined ? new TextEncoder().encode(key ?? '') : bytesOf(keyBase64))
 }
@@ -38,7 +37,10 @@ const PLAIN: Readonly<Record<number, string>> = Object.fromEntries(
     .map((unit) => [unit.charCodeAt(0), unit]),
 )
 
-/** Returns the bytes of an encoded key. An address that a person has typed may contain anything. */
+/**
+ * Returns the bytes of an encoded key. The function accepts any text, because a person may have typed the
+ * URL.
+ */
 export function decodedKey(encoded: string): Uint8Array {
   const bytes: number[] = []
   for (let at = 0; at < encoded.length; at += 1) {
@@ -54,7 +56,7 @@ export function decodedKey(encoded: string): Uint8Array {
 
 export const shownKey = (encoded: string): string => shownBytes(decodedKey(encoded))
 
-/** Shows bytes as text if they are UTF-8. */
+/** Returns the bytes as text if they are UTF-8, and otherwise in hex. */
 export function shownBytes(bytes: Uint8Array): string {
   const text = textOf(bytes)
   return text === undefined ? `0x${hexOf(bytes)}` : visible(text)
@@ -68,7 +70,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Shows the context of a holder, or else its id. */
+/** Returns the holder's context, or its id if it has no context. */
 export function shownHolder(row: { id: string; context?: string; contextBase64?: string }): string {
   if (row.context !== undefined && row.context !== '') return visible(row.context)
   if (row.contextBase64 !== undefined) return shownBytes(bytesOf(row.contextBase64))
@@ -87,7 +89,7 @@ export function duration(millis: number): string {
 const NUMBERS = new Intl.NumberFormat('en')
 export const whole = (value: number): string => NUMBERS.format(Math.round(value))
 
-/** Shows a duration that is given in seconds in the unit that fits. */
+/** Formats a duration in seconds with a suitable unit. */
 export function latency(seconds: number | undefined): string {
   if (seconds === undefined) return '–'
   const millis = seconds * 1000

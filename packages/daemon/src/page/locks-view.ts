@@ -1,11 +1,11 @@
-// Driver: the view of the locks that are held and of their waiters. It follows the member's watch.
+// Driver: the view that lists the held locks and their waiters. The list follows the member's watch.
 
-import { type Console, type View } from './console.js'
-import { button, el, field, setText } from './dom.js'
+import { type Console, type View } from './shared-view-types.js'
+import { button, el, field, setText } from './html-elements.js'
 import { whyOf } from './confirm-dialog.js'
-import { Table } from './table.js'
-import { duration, encodedKey, type SentKey, shownHolder, shownKey, whole } from './texts.js'
-import { every, now, Refresher } from './timers.js'
+import { Table } from './keyed-table.js'
+import { duration, encodedKey, type SentKey, shownHolder, shownKey, whole } from './format-texts.js'
+import { every, now, Refresher } from './browser-clock.js'
 
 export interface Waiter {
   readonly id: string
@@ -26,7 +26,7 @@ export interface Lock extends SentKey {
   readonly sinceMillis: number
   readonly waiters: number
   readonly queue?: readonly Waiter[]
-  /** When the member reported the lock, by the clock of the page. */
+  /** The time at which the member reported the lock, by the page's clock. */
   readonly at: number
 }
 
@@ -44,7 +44,7 @@ export async function readLocks({ api }: Console, query: string): Promise<LockPa
 export const leftOf = ({ remainingMillis, at }: Lock): string => duration(remainingMillis - (now() - at))
 export const heldFor = ({ sinceMillis, at }: Lock): string => duration(sinceMillis + now() - at)
 
-/** Says in a sentence how many callers wait. */
+/** Returns a sentence that says how many callers wait. */
 export const callers = (count: number): string =>
   count === 0 ? 'Nobody waits.' : `${whole(count)} ${count === 1 ? 'caller waits' : 'callers wait'}.`
 
@@ -94,7 +94,7 @@ export class LockList implements View {
     })
   }
 
-  /** When the person presses Enter, opens the lock of exactly this name. */
+  /** Opens the lock with exactly the typed name. Enter calls this function. */
   #openExact(): void {
     if (this.#prefix !== '') location.hash = `#/locks/${encodedKey({ key: this.#prefix })}`
   }
@@ -114,7 +114,10 @@ export class LockList implements View {
     for (const end of this.#ends) end()
   }
 
-  /** For a page of the list the member reads all locks below the prefix. */
+  /**
+   * Returns a reader with long pauses, because the member reads all locks below the prefix for one page of
+   * the list.
+   */
   #newReader(): Refresher {
     return new Refresher(() => this.#read(), 500, 40, 2_500)
   }

@@ -1,14 +1,14 @@
 // Driver: the view of one lock: its holders, its waiters in their order, and its history.
 
-import type { Console, View } from './console.js'
+import type { Console, View } from './shared-view-types.js'
 import { may } from './signed-in-person.js'
-import { button, el, fact, setText } from './dom.js'
+import { button, el, fact, setText } from './html-elements.js'
 import { type LockEvent, pastEvent, unheard } from './lock-history.js'
-import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks.js'
+import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks-view.js'
 import { ask, whyOf } from './confirm-dialog.js'
-import { Table } from './table.js'
-import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './texts.js'
-import { every, now, Refresher, timeOfDay } from './timers.js'
+import { Table } from './keyed-table.js'
+import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './format-texts.js'
+import { every, now, Refresher, timeOfDay } from './browser-clock.js'
 
 /** In ms, how often the lock is read again, because the watch does not report renewals. */
 const RENEWALS_MS = 2_000
@@ -29,7 +29,7 @@ export class OneLock implements View {
   readonly #waiters: Table<Place>
   readonly #events: Table<LockEvent>
   readonly #note = el('p', { class: 'note' })
-  /** What the member remembers of the time before this page was opened, the newest first. */
+  /** The changes before this page was opened that the member remembers, the newest first. */
   #before: readonly LockEvent[] = []
   #isBeforeRead = false
   #shown = ''
@@ -69,7 +69,7 @@ export class OneLock implements View {
     this.#ends = [
       this.#console.history.listen((lock) => {
         if (lock !== '' && lock !== this.#lock) return
-        // A stream that was cut may have missed some changes.
+        // The watch was interrupted, so the page may have missed some changes.
         if (lock === '') this.#isBeforeRead = false
         this.#showHistory()
         reader.soon()
@@ -91,7 +91,8 @@ export class OneLock implements View {
   #showHistory(): void {
     const heard = this.#console.history.of(this.#lock)
     const told = [...heard, ...this.#before]
-    // For each hold and waiter the member says since when it exists, even if it remembers no change.
+    // The member reports since when each hold and each waiter exists, even if it does not remember the change
+    // itself.
     const all = [...told, ...unheard(this.#held.flatMap(beginsOf), told)].toSorted((a, b) => b.when - a.when)
     this.#events.show(all.slice(0, MOST_EVENTS))
     const { refusal } = this.#console.history
@@ -100,8 +101,8 @@ export class OneLock implements View {
 
   async #read(): Promise<void> {
     try {
-      // Of the names that begin with a lock's name, the name itself is the first, and its holders are
-      // all on one page.
+      // The list is sorted, so the lock's own name comes before every longer name. All holders of a lock are
+      // on the same page.
       const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
       if (!this.#isBeforeRead) await this.#readBefore()
       this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
@@ -140,7 +141,7 @@ export class OneLock implements View {
     this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
   }
 
-  /** Builds the elements only if the holders have changed, so that a button that has the focus keeps it. */
+  /** Builds new elements only if the holders have changed, so that a button keeps the keyboard focus. */
   #build(): void {
     this.#ticks = []
     this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))
@@ -210,7 +211,10 @@ function wholeRow(shown: HTMLElement): HTMLElement {
 
 const MOST_EVENTS = 100
 
-/** What the list of locks says about the past: when the hold began, and since when each waiter waits. */
+/**
+ * Returns the changes that follow from the list of locks: when the hold began, and when each waiter began to
+ * wait.
+ */
 function beginsOf(lock: Lock): LockEvent[] {
   const { id, context, contextBase64, fencingToken, sinceMillis, queue = [], at } = lock
   const whose = (who: Pick<Lock, 'context' | 'contextBase64'>) => ({

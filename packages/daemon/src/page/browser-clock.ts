@@ -1,12 +1,12 @@
-// Driver: the clock of the browser.
+// Driver: reads the browser's clock and sets the browser's timers.
 
-// clock: the browser has no other one; this is the only place of the page that reads it
+// clock: the browser has no other clock, and no other file of the page reads it
 export const now = (): number => performance.now()
 
-// clock: the time of the day that a person reads beside an event
+// clock: the time of day, which the page shows beside an event
 export const timeOfDay = (ago = 0): string => new Date(Date.now() - ago).toTimeString().slice(0, 8)
 
-/** Calls `run` again and again. The returned function ends that. A page that is not visible does nothing. */
+/** Calls `run` at an interval while the page is visible. The returned function stops the calls. */
 export function every(millis: number, run: () => void): () => void {
   // clock: the browser's
   const timer = setInterval(() => {
@@ -24,12 +24,14 @@ export function after(millis: number, run: () => void): () => void {
 const LONG_TIMES = 200
 
 /**
- * Runs a read again when something has changed.
+ * Repeats a read when its data may have changed.
  *
- * Law: reads follow one another, and rest a multiple of what the last one took. Without this
- * law: a page that is open beside ten thousand busy locks asks its member for all of them at every change.
- * A read of some milliseconds is mostly work of the member; a longer one mostly waited for something else. So
- * `long`, in ms, bounds a rest of LONG_TIMES times the read, for a view whose reads are dear.
+ * Law: only one read runs at a time, and a pause follows each read. The pause is `times` times as long as the
+ * read. Without this law: a page beside ten thousand busy locks asks the member for all locks at every
+ * change.
+ * A short read is mostly work of the member, and a long read has mostly waited for something else. So a view
+ * with expensive reads sets `long`, in ms: a short read is then followed by a pause of LONG_TIMES times the
+ * read, up to `long`.
  */
 export class Refresher {
   readonly #read: () => Promise<void>
@@ -49,7 +51,7 @@ export class Refresher {
     this.#long = long
   }
 
-  /** Runs the read soon, and only once for all calls until then. */
+  /** Starts the read soon. Several calls before the read start only one read. */
   soon(): void {
     if (this.#stopped || this.#cancel !== undefined) return
     if (this.#running) this.#again = true

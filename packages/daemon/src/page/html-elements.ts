@@ -1,8 +1,8 @@
-// Rule: builds the elements of the page.
+// Rule: builds the HTML elements of the page.
 //
-// Law: what comes from the store becomes text and never markup. No innerHTML is used, and a link leads only
-// inside the page or to http(s). Without this law: a writer of one key runs a program in the browser of a
-// person who looks at the key.
+// Law: every value from the store is shown as text and never as markup. The page never uses innerHTML, and a
+// link leads only inside the page or to http(s). Without this law: a user who may write one key runs a script
+// in the browser of each person who looks at that key.
 
 export type Child = Node | string | undefined | false
 
@@ -62,6 +62,6 @@ export function field(
   return { root: el('label', { class: 'field' }, el('span', {}, label), input), input }
 }
 
-/** A short statement with its name. */
+/** Returns an element that shows a value with its name. */
 export const fact = (name: string, value: Child): HTMLElement =>
   el('div', { class: 'fact' }, el('dt', {}, name), el('dd', {}, value))

@@ -1,11 +1,11 @@
 // Driver: the view of the sessions of all stores, for a person with the admin right.
 
-import type { Console, View } from './console.js'
-import { el, setText } from './dom.js'
+import type { Console, View } from './shared-view-types.js'
+import { el, setText } from './html-elements.js'
 import { ask, whyOf } from './confirm-dialog.js'
-import { Table } from './table.js'
-import { duration, visible, whole } from './texts.js'
-import { every, now, Refresher } from './timers.js'
+import { Table } from './keyed-table.js'
+import { duration, visible, whole } from './format-texts.js'
+import { every, now, Refresher } from './browser-clock.js'
 
 interface Session {
   readonly id: number
@@ -18,7 +18,10 @@ interface Session {
 }
 
 const READ_MS = 3_000
-/** How many sessions are shown, because ten thousand may exist. Those with holds or waits come first. */
+/**
+ * How many sessions the view shows, because ten thousand may exist. Sessions with holds or waits are shown
+ * first.
+ */
 const ROWS = 200
 
 export class Sessions implements View {

@@ -1,20 +1,21 @@
-// Rule: a table whose rows are identified by a key.
+// Rule: shows rows of data in an HTML table. Each row has a key, by which the table finds the row again.
 //
-// Law: a row that stays keeps its elements, and only texts that have changed are written. Without this law: a
-// person who uses the keyboard loses the focus each second, and a screen reader reads the table again.
+// Law: an update keeps the elements of a row that still exists, and writes only changed texts. Without this
+// law: a person who uses the keyboard loses the focus each second, and a screen reader reads the whole table
+// again.
 
-import { type Child, el, setText } from './dom.js'
+import { type Child, el, setText } from './html-elements.js'
 
 export interface Column<Row> {
   readonly head: string
-  /** How wide the column is and how it is aligned: a class of the style sheet. */
+  /** A class of the style sheet that sets the width and the alignment of the column. */
   readonly kind?: string
   text(row: Row): string
-  /** If given, the text is a link to the returned address. */
+  /** Returns the address to which the text links. Without this function, the text is not a link. */
   link?(row: Row): string
-  /** If given, a mark beside the text. */
+  /** Returns the kind of a coloured mark beside the text. */
   mark?(row: Row): string | undefined
-  /** If given, the text is a button that calls this. */
+  /** Called when the person presses the text, which is then a button. */
   press?(row: Row): void
 }
 
@@ -74,7 +75,7 @@ export class Table<Row> {
     this.#empty.hidden = next.size > 0
   }
 
-  /** Writes the same rows again, because the durations in them grow. */
+  /** Writes the texts of all rows again, because the durations in them have grown. */
   tick(): void {
     for (const shown of this.#rows.values()) this.#write(shown)
   }

@@ -1,12 +1,12 @@
 // Rule: decodes MessagePack so that a person can read it. Hostile bytes give undefined, never an error.
 
-import { textOf } from './texts.js'
+import { textOf } from './format-texts.js'
 
-/** Deeper or longer values are shown in hex. */
+/** A value that is nested more deeply, or that has more parts, is shown in hex. */
 const MOST_DEPTH = 64
 const MOST_PARTS = 10_000
 
-/** Returns undefined if the bytes are no MessagePack, or if something follows the value. */
+/** Returns undefined if the bytes are not MessagePack, or if more bytes follow the value. */
 export function readMessagePack(bytes: Uint8Array): { value: unknown } | undefined {
   try {
     const reader = new Reader(bytes)

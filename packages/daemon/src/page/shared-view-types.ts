@@ -1,6 +1,6 @@
-// Types: what the views of the page have in common.
+// Types: the objects that all views of the page share.
 
-import type { Api } from './api.js'
+import type { Api } from './member-requests.js'
 import type { LockHistory } from './lock-history.js'
 import type { Person } from './signed-in-person.js'
 
@@ -32,11 +32,11 @@ export interface Console {
   readonly api: Api
   readonly person: Person
   readonly history: LockHistory
-  /** Writes into the line that a screen reader reads at once. */
+  /** Shows the text in a line that a screen reader reads at once. */
   say(text: string): void
 }
 
-/** One view, from when it is shown until another one is. */
+/** One view of the page, for example the list of locks. */
 export interface View {
   readonly title: string
   readonly root: HTMLElement

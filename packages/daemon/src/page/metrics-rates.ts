@@ -6,7 +6,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** The metrics of one moment, parsed from the text of /metrics. */
+/** A member's metrics at one time, parsed from the text of /metrics. */
 export class Figures {
   readonly at: number
   readonly #samples: ReadonlyMap<string, readonly Sample[]>
@@ -46,7 +46,10 @@ function* samplesOf(text: string): Generator<Sample> {
   }
 }
 
-/** How much a counter has grown each second. The counters of a member that has started again begin at 0. */
+/**
+ * Returns how much the counter has grown per second. If the member has restarted, its counters began at 0
+ * again.
+ */
 export function rate(before: Figures | undefined, after: Figures, name: string): number | undefined {
   if (before === undefined || after.at <= before.at) return undefined
   const grown = after.sum(name) - before.sum(name)
@@ -54,8 +57,8 @@ export function rate(before: Figures | undefined, after: Figures, name: string):
 }
 
 /**
- * Returns the duration below which this part of the calls between two readings stayed. Undefined if
- * there was no call.
+ * Returns the duration that a given part of the calls between two readings did not exceed. Undefined if no
+ * call was made.
  */
 export function quantile(
   before: Figures | undefined,

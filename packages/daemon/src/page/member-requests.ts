@@ -1,10 +1,10 @@
-// Driver: owns the token of the person who uses the page, and every request to the member that
+// Driver: owns the access token of the person who uses the page, and makes every request to the member that
 // serves the page.
 //
-// Law: the token is kept for this browser tab and sent to this member only, in a header and never
-// in an address.
+// Law: the token stays in this browser tab and is sent to this member only. It is sent in a header and never
+// in a URL.
 
-import { after, now } from './timers.js'
+import { after, now } from './browser-clock.js'
 
 /** The reason why the member refused a request. Status 0 means that the member did not answer. */
 export class Refusal extends Error {
@@ -80,29 +80,30 @@ export class Api {
   }
 }
 
-/** In ms, how long a call waits for a new leader before it fails with the reason. */
+/** In ms, how long a request may wait for a new leader before it fails with the reason. */
 const PATIENCE_MS = 15_000
 
 export interface StreamPorts {
   event(data: Record<string, unknown>): void
-  /** The watch has begun, or has begun again after it was cut. */
+  /** The watch has begun. `again` is true if the watch has begun anew after an interruption. */
   opened?(again: boolean): void
-  /** The member refuses the watch, and asking again would not help. */
+  /** The member refuses the watch, and another attempt would not help. */
   refused(why: Refusal): void
 }
 
-/** In ms. Twice the member's heartbeat, and a little more. */
+/** In ms. A little more than twice the member's heartbeat. */
 const SILENCE_MS = 25_000
 const FIRST_PAUSE_MS = 300
 const MOST_PAUSE_MS = 3_000
 
 /**
- * Server-sent events with the token in a header, which EventSource cannot send.
+ * Receives server-sent events. EventSource cannot send the token in a header, so this class reads the stream
+ * itself.
  *
  * Laws
- * - A stream that was cut is opened again, after the last revision that was received.
- * - A stream that is silent for longer than two heartbeats is cut, because a member that was unplugged
- *   sends nothing.
+ * - A stream that was interrupted is opened again, after the last revision that was received.
+ * - A stream that is silent for longer than two heartbeats is closed and opened again, because a member that
+ *   has lost its network sends nothing.
  */
 export class Stream {
   readonly #api: Api
@@ -136,7 +137,7 @@ export class Stream {
   }
 
   #mayPass({ status }: Refusal): boolean {
-    // The history after that revision is gone, so the watch begins again.
+    // The member no longer has the history after that revision, so the watch begins anew without a revision.
     if (status === 410) this.#id = undefined
     return status === 0 || status === 410 || status === 429 || status >= 500
   }
@@ -178,7 +179,10 @@ export class Stream {
     }
   }
 
-  /** Handles the events in the text. Returns the rest, which is the beginning of an event. */
+  /**
+   * Handles the complete events in the text. Returns the rest of the text, which is the beginning of the next
+   * event.
+   */
   #events(text: string): string {
     const parts = text.split('\n\n')
     for (const part of parts.slice(0, -1)) this.#event(part)
@@ -205,7 +209,7 @@ export class Stream {
   }
 }
 
-/** Adds the time of the answer, from which durations are counted on. */
+/** Adds the time of the answer, so that the page can count durations on from that time. */
 export const stamped = <T extends object>(answer: T): T & { readonly at: number } => ({
   ...answer,
   at: now(),
