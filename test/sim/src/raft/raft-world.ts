@@ -102,13 +102,15 @@ export class RaftWorld {
     }
   }
 
-  /** The network works from now on: nothing is cut, lost, doubled or very late. */
+  /** The network works from now on, over new connections: nothing is cut, lost, doubled or very late. */
   calm(): void {
     const longest = this.options.member.electionTimeout * 100
     this.#network.unreliable = undefined
     this.#network.base = Math.min(this.#network.base, longest)
     this.#network.tail = Math.min(this.#network.tail, longest)
     this.cuts.heal()
+    // A connection of which one end knows that it is over would lose messages until the other end notices.
+    for (const connection of this.network.connections()) connection.break()
   }
 
   #makeWatch(): LawChecker {
