@@ -12,7 +12,7 @@ const END = '<!-- suite: up to here -->'
 
 const dist = (path) => import(new URL(`../packages/${path}`, import.meta.url))
 const { memoryLocks } = await dist('locks/dist/memory/memory-locks.js')
-const { LATCHKEY } = await dist('locks/dist/open/locks.js')
+const { LATCHKEY } = await dist('locks/dist/open/locks-by-address.js')
 const { postgresLocks } = await dist('postgres/dist/index.js')
 const { redisLocks, redisQuorumLocks } = await dist('redis/dist/index.js')
 const { etcdLocks } = await dist('etcd/dist/index.js')

@@ -1,6 +1,6 @@
 // Rule: the exports of @latchkey/locks.
 
-export { locks, type LocksOptions } from './open/locks.js'
+export { locks, type LocksOptions } from './open/locks-by-address.js'
 export { LockMemory } from './memory/lock-memory.js'
 export { memoryEngine, type MemoryLocks, memoryLocks, type MemoryOptions } from './memory/memory-locks.js'
 export { engineHistory, type HistoryOptions, type HistoryReport } from './suite/engine-history.js'

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { open } from 'latchkey'
 import { testCluster } from 'latchkey/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { locks } from './open/locks.js'
+import { locks } from './open/locks-by-address.js'
 import { engineSuite, type SuiteClient } from './suite/engine-suite.js'
 
 const freePort = () =>

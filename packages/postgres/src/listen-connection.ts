@@ -2,7 +2,7 @@
 // first caller waits, and opened again when it is lost.
 
 import type { Clock, Timer } from '@latchkey/base'
-import { channelOf } from './schema.js'
+import { channelOf } from './sql-schema.js'
 import type { PgListener } from './pg-types.js'
 
 const FIRST_PAUSE = 200

@@ -1,4 +1,4 @@
-// Driver: the lock engine on PostgreSQL. Each call is one statement with a function of schema.ts.
+// Driver: the lock engine on PostgreSQL. Each call is one statement with a function of sql-schema.ts.
 
 import { asBuffer, prefixEnd } from '@latchkey/base'
 import type { Capabilities, EngineHold, LockEngine, ReleaseAnswer, TakeAnswer } from '@latchkey/lock'

@@ -8,7 +8,7 @@ import { Listening } from './listen-connection.js'
 import { toLockError } from './pg-errors.js'
 import type { PgClient, PgListener, PgPool } from './pg-types.js'
 import { PostgresEngine } from './postgres-engine.js'
-import { FENCED_STATE, schemaSql, tableArg } from './schema.js'
+import { FENCED_STATE, schemaSql, tableArg } from './sql-schema.js'
 
 export interface PostgresOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /** A `pg.Pool`. close() does not end your pool. */

@@ -67,7 +67,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
 
   async #checkDurable(): Promise<void> {
     const reply = await this.#connection.call('CONFIG', ['GET', 'append*']).catch((error: unknown) => {
-      // Many hosted services forbid CONFIG. The engine then believes the user's option.
+      // Many hosted services forbid CONFIG. The engine then relies on the user's option.
       if ((error as { code?: unknown }).code === 'ERR_FORBIDDEN') return undefined
       throw error
     })

@@ -2,7 +2,7 @@
 // the leader, and the workers continue with the next leader.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
-import { loadDaemon } from './daemon-package.js'
+import { loadDaemon } from './load-daemon-package.js'
 import { Trio } from './demo-members.js'
 import { EXIT, explain } from './exit-codes.js'
 import type { CommandStore, Io } from './command-io.js'

@@ -7,8 +7,8 @@ import { processIo } from './process-io.js'
 
 async function sidecar() {
   const [{ keepOldHeapSmall }, { loadDaemon }] = await Promise.all([
-    import('../sidecar/old-heap.js'),
-    import('./daemon-package.js'),
+    import('../sidecar/limit-old-heap.js'),
+    import('./load-daemon-package.js'),
   ])
   // This process runs only a member, so its heap settings may be changed. A program with an embedded member
   // keeps its own.

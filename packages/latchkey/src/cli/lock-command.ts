@@ -1,4 +1,5 @@
-// Driver: `latchkey lock`: acquires a lock, and shows who holds it while the command has to wait.
+// Driver: `latchkey lock`: acquires a lock and runs a command. While the lock is not free, the user sees its
+// holder.
 
 import type { LockInfo } from '@latchkey/protocol'
 import { type Command, flag, type Line, text } from './command.js'
@@ -58,8 +59,8 @@ async function acquire(store: CommandStore, run: Run, line: Line, io: Io): Promi
 }
 
 /**
- * Acquires the lock. If the user has to wait, standard error shows once who holds the lock, and the
- * wait continues.
+ * Acquires the lock. If the acquisition takes long, the function prints the lock's holder once on standard
+ * error, and continues to wait.
  */
 async function acquireAloud(
   store: CommandStore,
@@ -81,10 +82,12 @@ async function acquireAloud(
   }
 }
 
-/** In ms; nothing is printed for a shorter wait. */
+/** In ms. A shorter wait prints nothing. */
 const QUIET_WAIT = 500
 
-/** Returns ': held by ...', or '' if the holder is not known, or if this caller must not know it. */
+/**
+ * Returns ': held by ...', or '' if the holder is not known or this caller may not read who the holder is.
+ */
 async function holderOf(store: CommandStore, key: string): Promise<string> {
   const list = await store.locks
     .query(key, { as: 'string', timeout: '1s' })

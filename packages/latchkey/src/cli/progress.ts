@@ -9,7 +9,7 @@ interface ProgressPorts {
   err(text: string): void
 }
 
-/** A terminal shows the progress every LOOK_MS. Other outputs, such as a log, get a line more rarely. */
+/** A terminal shows the progress every LOOK_MS. Other outputs, for example a log, get fewer lines. */
 const LOOK_MS = 500
 const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000

@@ -31,8 +31,10 @@ export function idempotencyKey(call: Call): string | undefined {
 }
 
 /**
- * Law: where a repeat would do more than the first request, the header is refused, and not ignored. Without this
- * law: a caller that believes in it counts a latch down twice, and the latch opens before the work is done.
+ * Refuses the header Idempotency-Key.
+ * Law: a route that would apply a repeated request a second time refuses the header, and never ignores it.
+ * Without this law: a caller relies on the header, repeats a request and counts a latch down twice, and the
+ * latch opens before the work is done.
  */
 export function refuseIdempotencyKey(call: Call, instead: string): void {
   if (idempotencyKey(call) !== undefined)

@@ -16,7 +16,7 @@ import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt, type OpenOptions } from '../open/options.js'
 import { refuseUpgrade, type Upgrade } from '../open/http-and-websocket-server.js'
 import { Gate } from './port-server.js'
-import type { Member, OpenMember } from './member-port.js'
+import type { Member, OpenMember } from './member-interface.js'
 import { type SidecarOptions, withLogger } from './options.js'
 import { ConfigError } from './settings.js'
 

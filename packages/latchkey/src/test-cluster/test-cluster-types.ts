@@ -29,23 +29,27 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
    */
   leader(): Promise<Id>
   /**
-   * Ends the process of the member at once, as in a crash. Data that its disk had not synced is lost. Calls
-   * of its store end with ERR_CLOSED. The other members notice it and elect another leader in about 10 ms;
-   * with a manual clock, time advances that far.
+   * Ends the process of the member at once, as in a crash. Data that the member's disk had not synced is
+   * lost. Calls of the member's store end with ERR_CLOSED. The other members elect another leader within
+   * about 10 ms. With a manual clock, time advances that far.
    */
   kill(id: Id): Promise<void>
   /**
-   * Starts a killed or closed member again, with its disk. `stores` then has its new store. If there is a
-   * leader, the call resolves when the member can serve. With a manual clock, time advances until then.
+   * Starts a killed or closed member again, with its disk. `stores` then contains the member's new store. If
+   * the cluster has a leader, the call resolves when the member can serve. With a manual clock, time advances
+   * until then.
    */
   start(id: Id): Promise<void>
-  /** Pauses the process of that member, as SIGSTOP does. Calls of its own store wait until it is resumed. */
+  /**
+   * Pauses the process of the member, as SIGSTOP does. Calls of the member's store wait until the member is
+   * resumed.
+   */
   pause(id: Id): Promise<void>
   /** Resumes a paused process, as SIGCONT does. */
   resume(id: Id): Promise<void>
   /**
-   * Cuts the link between two members. With one argument, it cuts this member off from all others and from
-   * clients.
+   * Cuts the link between two members. With one argument, the call cuts this member off from all other
+   * members and from all clients.
    */
   cut(a: Id, b?: Id): Promise<void>
   /** Heals all cut links. */
@@ -55,6 +59,9 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
    * needs clock: 'manual'.
    */
   advance(duration: Duration): Promise<void>
-  /** Ends all members and remote stores as in a crash, without any handover. You may call it again. */
+  /**
+   * Ends all members and remote stores as in a crash, without a transfer of leadership. A second call does
+   * nothing.
+   */
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
-import { loadDaemon } from './daemon-package.js'
+import { loadDaemon } from './load-daemon-package.js'
 import { main } from './main.js'
 
 /** As Node says it. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isHeeded } from './old-heap.js'
+import { isHeeded } from './limit-old-heap.js'
 
 /**
  * Objects that grow old and are replaced: what the heap comes to at the most, and what is alive in the end,
@@ -18,7 +18,7 @@ import { isHeeded } from './old-heap.js'
 const CHILD = `
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { keepOldHeapSmall } from './old-heap.mjs'
+import { keepOldHeapSmall } from './limit-old-heap.mjs'
 if (process.argv[2] === 'small') keepOldHeapSmall()
 const used = () => getHeapStatistics().used_heap_size / (1024 * 1024)
 const kept = Array.from({ length: 400_000 }, (_, i) => ({ i, text: [i] }))
@@ -36,8 +36,8 @@ console.log(JSON.stringify([most, used(), kept.length]))
 let root: string
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'latchkey-old-'))
-  const entry = fileURLToPath(new URL('./old-heap.ts', import.meta.url))
-  const bundle = { input: entry, output: { entryFileNames: 'old-heap.mjs' } }
+  const entry = fileURLToPath(new URL('./limit-old-heap.ts', import.meta.url))
+  const bundle = { input: entry, output: { entryFileNames: 'limit-old-heap.mjs' } }
   const how = { outDir: root, ssr: entry, target: 'node20', minify: false, rollupOptions: bundle }
   await build({ configFile: false, logLevel: 'error', build: how })
   await writeFile(join(root, 'main.mjs'), CHILD)
