@@ -205,10 +205,7 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  /**
-   * Keeps the lease alive, and returns the hold as it would then be. The servers must still be asked who
-   * holds the lock.
-   */
+  /** Renews the lease and returns the hold's new end. `confirm` must follow: the hold may have ended. */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()

@@ -77,8 +77,8 @@ export class LockRows {
   // ---- Transactions
 
   /**
-   * Makes the hold if the lock is free and no waiter is before this place. Otherwise returns
-   * what is before it.
+   * Returns the transaction that creates the hold if the lock is free and no waiter is before this place.
+   * Otherwise the transaction reads the rows before the caller.
    */
   take(key: Uint8Array, id: string, lease: string, info: Info, place: Place | undefined): object {
     const free = place === undefined ? noneBelow(this.waiters(key)) : firstOf(this.waiters(key), place)
@@ -162,7 +162,7 @@ export class LockRows {
   // ---- Answers
 
   /**
-   * Returns what a failed take, `wait` or `look` has found. `skip` is how many operations come
+   * Decodes the rows that a failed take, a `wait` or a `look` has read. `skip` is the number of operations
    * before the reads.
    */
   before(key: Uint8Array, id: string, answer: TxnAnswer, skip = 0): Before {

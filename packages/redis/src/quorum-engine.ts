@@ -310,7 +310,10 @@ function otherHold(
   return [...named.values()].sort((a, b) => b.votes - a.votes)[0]?.hold
 }
 
-/** Returns, for each lock, the hold that a majority of the masters reports, until this majority ends. */
+/**
+ * Returns, for each lock, the hold that a majority of the masters reports. The remaining time of the hold is
+ * the time until the masters that still have it are no majority.
+ */
 function majorityRows(
   votes: Votes<{ readonly now: number; readonly rows: readonly LockInfoResult[] }>,
 ): LockInfoResult[] {

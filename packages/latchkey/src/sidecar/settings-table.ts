@@ -8,7 +8,7 @@ export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' 
 
 export interface SettingRow {
   readonly flag: string
-  /** The path of the setting in the configuration file. Each dot enters an object. */
+  /** The path of the setting in the configuration file, for example `tls.cert`. A dot separates nested objects. */
   readonly place: string
   readonly kind: Kind
   /** The text after the flag in the help. */
