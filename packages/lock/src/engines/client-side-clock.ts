@@ -3,21 +3,22 @@
 import { type Clock, elapsed, type Instant } from '@latchkey/base'
 
 /**
- * In ms. The date is in whole milliseconds, so a difference may show up to one more than the time that has
- * passed. If that were added at each reading, a clock that is read often would run twice as fast.
+ * In ms, by how much a difference between two dates may be wrong. Dates are in whole milliseconds, so a
+ * difference may show up to 1 ms more than has passed. If 1 ms were added at each reading, a clock that is
+ * read often would run twice as fast.
  */
 const DATE_STEP = 2
 
 /**
  * Law: this clock never goes back, and between two readings it advances by as much as the fastest clock of
- * the machine has shown. Without the first half: the date is set back after a hold was taken, and its holder
- * believes in it for that much longer. Without the second half: a machine sleeps for an hour, and then finds
- * that its leases of ten seconds are still in force.
+ * the machine has shown. If the clock went back: the date is set back after a hold was taken, and the holder
+ * believes for that much longer that it has the lock. If the clock followed a slower clock: a machine sleeps
+ * for an hour, and then finds that its leases of ten seconds are still in force.
  */
 export class OwnTime {
   readonly #clock: Clock
   #last: Instant
-  /** Greater than 0, because a time of 0 means that an answer proves nothing. */
+  /** The time of this clock, in ms. It starts above 0, because an answer with time 0 proves nothing. */
   #sum = 1
 
   constructor(clock: Clock) {

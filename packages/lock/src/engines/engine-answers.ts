@@ -4,7 +4,10 @@ import { KEEP_LEASE_FAIL, type OwnerCode, type OwnerResult } from '@latchkey/pro
 import { CODE, SUCCESS_NUMBER } from '../rules/lock-answers.js'
 import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine.js'
 
-/** `remaining` is a number that stands for a success, or the rest of the lease of another holder. */
+/**
+ * `remaining` is either a number that stands for a success, or the rest of the lease of another holder, in
+ * ms.
+ */
 function ownerOf(hold: EngineHold, code: OwnerCode, now: number): OwnerResult {
   const { id, deadline, token, acquires, context } = hold
   const remaining = SUCCESS_NUMBER[CODE[code]] ?? Math.max(0, deadline - now)

@@ -10,15 +10,18 @@ const LOST =
 const reason = (cause: unknown): string =>
   cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 
-/** For a request that was certainly not applied. */
+/** The error of a request that was certainly not applied. */
 export const notReached = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_NO_LEADER', REACH + reason(cause), { cause })
 
-/** For a request that was sent, and of which nobody knows whether it was applied. */
+/** The error of a request that was sent, and of which nobody knows whether it was applied. */
 export const mayHaveArrived = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_OUTCOME_UNKNOWN', LOST + reason(cause), { cause })
 
-/** For a request that the server has refused. Sending it again would change nothing. */
+/**
+ * The error of a request that the server has refused. The request would be refused again if it were sent
+ * again.
+ */
 export const refusedByServer = (message: string, cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_FORBIDDEN', `${message}${reason(cause)}`, { cause })
 

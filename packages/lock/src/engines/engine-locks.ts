@@ -16,8 +16,8 @@ export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
   /** The type of keys in answers. The default is 'bytes'. */
   as?: S | undefined
   /**
-   * A waiter that no push has woken asks again after this time. A watch looks again after this time, or after
-   * half a second if that is shorter. The default is '2s'.
+   * A waiter that no push has woken asks the server again after this time. A watch reads the locks again
+   * after this time, or after half a second if that is shorter. The default is '2s'.
    */
   poll?: Duration | undefined
   /**
@@ -25,7 +25,7 @@ export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
    * served. It must be at least two polls. The default is '10s', or five polls if that is longer.
    */
   patience?: Duration | undefined
-  /** How wrong the rate of a clock may be. The default is 0.005. */
+  /** By how much the rate of a clock may be wrong, as a fraction. The default is 0.005, so half a percent. */
   drift?: number | undefined
 }
 
@@ -50,7 +50,7 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
 /** The names that every engine's options have. */
 export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
 const DEFAULT_POLL = 2_000
-/** In ms, the least patience if only `poll` is given. */
+/** In ms: the default of `patience` is at least this time. */
 const LEAST_PATIENCE = 10_000
 const CLOSE_PATIENCE = 5_000
 const CLOSE_OPTIONS = knownNames('holds')
@@ -66,7 +66,7 @@ export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(
   let closed: Promise<void> | undefined
   const end = async (keeps: boolean): Promise<void> => {
     const why = new LatchkeyError('ERR_CLOSED')
-    // What cannot be released within the patience ends when its lease ends.
+    // A hold that is not released within CLOSE_PATIENCE ends when its lease ends.
     if (!keeps) await locking.releaseForClose(why, CLOSE_PATIENCE).catch(() => {})
     closing.abort(why)
     await engine.close()

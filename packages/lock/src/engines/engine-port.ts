@@ -28,7 +28,10 @@ export interface EngineTerms {
   readonly clock: Clock
   readonly drift: number
   readonly as: 'bytes' | 'string'
-  /** In ms. A waiter that is not woken asks again after this time, and a watch looks again. */
+  /**
+   * In ms. A waiter that is not woken asks the engine again after this time, and a watch reads the locks
+   * again.
+   */
   readonly poll: number
   /** In ms, how long a waiter that does not ask keeps its place in the queue. */
   readonly patience: number
@@ -71,7 +74,7 @@ export class EnginePort implements LockPort {
     return newId()
   }
 
-  /** 0, because a single server has no election: it is unreachable for as long as it is. */
+  /** 0, because a single server has no elections, so a caller need not wait until an election is over. */
   electionTimeout(): number {
     return 0
   }
@@ -132,7 +135,8 @@ export class EnginePort implements LockPort {
     const limits = { ...options, repeats: true }
     if (read[0] === READ.revision)
       return this.#requests.call(() => this.#engine.time(), limits).result.then(() => 1)
-    // An engine cannot tell a place in a queue. The answer 'unknown' makes the caller ask for the lock again.
+    // An engine cannot tell a caller's place in a queue. The answer 'unknown' makes the caller ask for the
+    // lock again.
     if (read[0] === READ.ticket) return ['unknown', null]
     if (read[0] === READ.lockHistory) throw new TypeError(NO_HISTORY)
     if (read[0] !== READ.lockQuery) throw new TypeError('a lock engine has no such read')
@@ -167,7 +171,7 @@ export class EnginePort implements LockPort {
 
   guardedKv(_guard: () => GuardArg, _knownLost: () => boolean): KeyValueCalls<As> {
     const refuse = () => Promise.reject(new TypeError(NO_KEYS))
-    // `then` is left out. Otherwise a hold that is awaited by mistake would look like a promise.
+    // The proxy has no `then`. Otherwise a hold that is awaited by mistake would look like a promise.
     return new Proxy({} as KeyValueCalls<As>, {
       get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : refuse),
     })
@@ -209,8 +213,8 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Gives up places in queues. A place is given up only when no take for it can be applied any
-   * more (UnsettledTakes).
+   * Gives up places in queues. A place is given up only when UnsettledTakes knows that no take for the place
+   * can be applied any more.
    */
   #cancel(
     list: readonly (readonly [key: Uint8Array, id: string])[],
@@ -260,7 +264,9 @@ const NO_HISTORY =
 const NO_KEYS =
   'This lock engine stores no keys. Guard your own writes with the token of the hold, as docs/engines.md says.'
 
-/** The call of a caller that has made a mistake. Nothing was sent. */
+/**
+ * Returns the call of a caller that has made a mistake. The call has sent nothing, and its result rejects.
+ */
 function refusedCall(error: TypeError): LockCall {
   const result = Promise.reject(error)
   return { result, sent: false, settled: () => Promise.resolve() }

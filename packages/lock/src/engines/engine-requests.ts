@@ -12,29 +12,32 @@ import type { LockEngine, Timed } from './lock-engine.js'
 export const TRY_TIMEOUT = 5_000
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
-/** In ms. Both clocks are read in whole milliseconds, so a difference may be wrong by this much. */
+/**
+ * In ms. The clock of the client and that of the engine are read in whole milliseconds, so a difference of
+ * times may be wrong by 1 ms.
+ */
 const ROUNDING = 1
 
-/** One attempt that was sent. `before` has the same meaning as in a take. */
+/** One attempt that was sent. `before` is in engine time: a take that arrives after `before` is void. */
 interface Flight {
   readonly before: number
   isOver: boolean
 }
 
-/** Sends one attempt. `before` is in engine time: a take that arrives after that time is void. */
+/** Sends one attempt. `before` is in engine time: a take that arrives after `before` is void. */
 export type Send<T extends Timed> = (before: number) => Promise<T>
 
 export interface RequestOptions extends LockCallOptions {
   /**
-   * Whether the request does no harm if it is sent twice. If it would, no attempt is made after one with
-   * unknown outcome.
+   * Whether the request does no harm if it is applied twice. If false, no further attempt is made after an
+   * attempt whose outcome is unknown.
    */
   readonly repeats: boolean
 }
 
 /**
- * Whether the engine has refused the request because it came too late (EN4). The engine's clock was set
- * forward. This answer tells its present time, so that the request can be sent again.
+ * Whether the engine has refused the request because the request came too late (EN4). The engine's clock was
+ * then set forward. The answer tells the engine's present time, so that the request can be sent again.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 
@@ -56,16 +59,18 @@ export class EngineRequests {
     this.#closed = closed
   }
 
-  /** Why the last attempt failed. Undefined if it was answered. */
+  /** The error of the last attempt. Undefined if the last attempt was answered. */
   get unreached(): LatchkeyError | undefined {
     return this.#unreached
   }
 
   /**
-   * Sends attempts until one is answered or refused for good, or until the limits of the call are over.
-   * Law: `settled` resolves only when no attempt can be applied any more: each was answered or refused, or
-   * the engine's clock is above its `before`. Without this law: a caller gives up, its place is cancelled,
-   * and then its delayed take is applied. The lock has a holder that nobody knows.
+   * Sends attempts until one is answered or refused for good, or until the time of the call is over or its
+   * signal aborts.
+   *
+   * Law: `settled` resolves only when no attempt can be applied any more: each was answered or refused, or the
+   * engine's clock is above the `before` of the attempt. Without this law: a caller gives up, and its place in
+   * the queue is cancelled. Then its delayed take is applied, and the lock has a holder that nobody knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []
@@ -123,10 +128,10 @@ export class EngineRequests {
   }
 
   /**
-   * Law (EN8): if the engine's clock is above the bound, the clock was set forward, which can happen to a
-   * server's clock. The bound then begins again at the new time. Without this law: the clock of the server
-   * jumps an hour ahead, and every new deadline is an hour above the old bound. A holder that is paused for a
-   * minute believes for an hour that it still holds the lock.
+   * Law (EN8): if the engine's clock is above the bound, the server's clock was set forward. The bound of
+   * cluster time then begins again at the new time. Without this law: the clock of the server jumps an hour
+   * ahead, and every new deadline is an hour above the old bound. A holder that is paused for a minute
+   * believes for an hour that it still holds the lock.
    */
   #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {
     const now = this.#clock.instant()
@@ -177,8 +182,8 @@ export class EngineRequests {
   }
 
   /**
-   * Waits for `promise`, limited by the attempt's timeout and by the call. `end` says whether an attempt may
-   * still be applied.
+   * Waits for `promise`, until the attempt's timeout or the end of the call. `end` says whether an attempt
+   * may still be applied.
    */
   #limited<T>(
     promise: Promise<T>,

@@ -15,7 +15,7 @@ export type Ask = (signal: AbortSignal) => Promise<Asked>
 
 interface Waiter {
   readonly run: (owner: OwnerResult) => void
-  /** Asks for the lock. Undefined as long as the first request was not answered. */
+  /** Asks the engine for the lock. Undefined until the first request was answered. */
   ask: Ask | undefined
   /** Aborts the request that is under way. */
   readonly end: AbortController
@@ -27,17 +27,18 @@ interface Waiter {
 
 /**
  * Laws:
- * - A push that comes before the answer "you wait now" is remembered, and the waiter asks at once. Without
- *   this law: the lock is released between the two, and the waiter sleeps although the lock is free.
+ * - A push that comes before the answer "you wait now" is remembered, and the waiter asks again at once.
+ *   Without this law: the lock is released between the request and its answer, and the waiter sleeps although
+ *   the lock is free.
  * - A request ends when its place in the queue is given up. If the server may still apply the request,
- *   UnsettledTakes keeps it.
+ *   UnsettledTakes keeps that request.
  */
 export class EngineWaits {
   readonly #clock: Clock
   readonly #poll: number
   /**
-   * Called when the server has refused a request for good. The caller then asks by itself, and
-   * gets the error.
+   * Called when the server has refused a request for good. The caller then asks for the lock once more by
+   * itself, and gets the error.
    */
   readonly #refused: () => void
   readonly #waiters = new Map<string, Set<Waiter>>()
@@ -73,8 +74,8 @@ export class EngineWaits {
   }
 
   /**
-   * Wakes the waiter with that id. Undefined means that pushes may have been missed, so all
-   * waiters ask again.
+   * Wakes the waiter with that id. If `id` is undefined, pushes may have been missed, so all waiters ask
+   * again.
    */
   wake(id: string | undefined): void {
     const woken =

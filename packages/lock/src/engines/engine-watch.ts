@@ -14,9 +14,9 @@ import type { LockWatchEvent } from '../holding/lock-watch-event.js'
 import { toContext } from '../holding/owner-decoding.js'
 
 export interface WatchSource {
-  /** Reads the present holds with their queues, and the engine's clock. */
+  /** Reads the present holds with their queues, and the time of the engine's clock. */
   look(): Promise<Look>
-  /** Resolves when it is time to look again. */
+  /** Resolves when it is time to read the holds again. */
   pause(): Promise<void>
   readonly decoding: Decoding
   readonly renewals: boolean

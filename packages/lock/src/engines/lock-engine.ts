@@ -3,27 +3,27 @@
 //
 // Laws of an engine (docs/engines.md tells what goes wrong without each):
 // - EN1: at most one hold of a lock is in force, by the engine's own clock: from its take until the clock is
-//   above its deadline, or until it is ended by release, cancel or forceRelease.
-// - EN2: each new hold, and each rotation, has a token above every token that this lock had before, even
-//   after a restart. An engine with fencing 'none' does not promise this.
+//   above its deadline, or until release, cancel or forceRelease ends the hold.
+// - EN2: each new hold, and each rotation, has a token above every earlier token of this lock, even after a
+//   restart. An engine with fencing 'none' does not promise this.
 // - EN3: the deadline that a take, a renewal or a rotation has answered is never moved to an earlier time.
 // - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was delayed on its
 //   way cannot take the lock after its caller has given up and cancelled it.
 // - EN5: an id that was cancelled has no hold and no place in a queue, unless a later take names it.
 // - EN6: with queue 'fair' no caller takes a free lock while another waits before it. A waiter that has not
 //   asked again within its patience has left, because a process that died must not block the others.
-// - EN7: with wakeUp 'push' the first waiter of a lock is told soon after the hold before it was
-//   released. With 'push' and with 'poll' the waiter asks again after `again` at the latest, because a
-//   push may be lost.
+// - EN7: with wakeUp 'push' the first waiter of a lock is told soon after the hold before it was released.
+//   With 'push' and with 'poll' the waiter asks again after `again` at the latest, because a push may be
+//   lost.
 // - EN8: `now` is read at the engine after the request was sent, in whole milliseconds, rounded down. A hold
-//   is over when that number is above its deadline. The proof in ARCHITECTURE.md needs this.
+//   is over when that number is above its deadline. The proof in ARCHITECTURE.md needs this law.
 
 import type { ContextArg, LockInfoResult, OwnerCode } from '@latchkey/protocol'
 
 export interface Capabilities {
   /**
-   * enforced: a write with an old token is refused where the data is. told: tokens grow, and the writer must
-   * compare them. none: a token says nothing.
+   * enforced: the server that has the data refuses a write with an old token. told: tokens grow, and the
+   * writer must compare them. none: a token says nothing.
    */
   readonly fencing: 'enforced' | 'told' | 'none'
   /** fair: waiters are served in the order of their arrival. */
@@ -31,8 +31,8 @@ export interface Capabilities {
   /** push: a release wakes the next waiter at once. poll: the next waiter asks again and again. */
   readonly wakeUp: 'push' | 'poll'
   /**
-   * Which loss of a server a hold survives: 'failover', the loss of one of several servers; 'restart', that
-   * of the only server if it comes back; or none.
+   * Which loss a hold survives. failover: the loss of one of several servers. restart: the stop of the only
+   * server, if that server starts again. nothing: a hold survives no loss.
    */
   readonly survives: 'failover' | 'restart' | 'nothing'
   /**
@@ -55,8 +55,8 @@ export interface EngineHold {
 export interface TakeRequest {
   readonly key: Uint8Array
   /**
-   * Names the caller. The caller makes a new id for each hold. A take by the holder's id counts
-   * one acquire more.
+   * The name of the caller. The caller makes a new id for each hold. If the id already has the lock, the take
+   * adds one acquire to its hold.
    */
   readonly id: string
   /** In ms. */
@@ -67,7 +67,7 @@ export interface TakeRequest {
   readonly queues: boolean
   /** In ms, how long the place in the queue is kept without another take. */
   readonly patience: number
-  /** In engine time. After this time the take is void (EN4). */
+  /** In engine time. A take that arrives after this time is void (EN4). */
   readonly before: number
 }
 
@@ -78,14 +78,17 @@ export interface Timed {
 
 /**
  * FIRST_TIME: the lock was free. NEW_ACQUIRE: the hold before had expired. REENTRANT: this id has the lock
- * already. HELD: another has the lock, as `hold` tells, or waits for it. LATE: see EN4.
+ * already. HELD: another caller has the lock, as `hold` tells, or waits for the lock. LATE: see EN4.
  */
 export interface TakeAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'FIRST_TIME' | 'NEW_ACQUIRE' | 'REENTRANT' | 'HELD'> | 'LATE'
   readonly hold: EngineHold | undefined
   /** Whether the caller now waits in the queue. */
   readonly queued: boolean
-  /** In ms: when the waiter must ask again if no push comes before. By default after the poll interval. */
+  /**
+   * In ms: after this time the waiter must ask again if no push comes before. The default is the poll
+   * interval.
+   */
   readonly again?: number | undefined
 }
 
@@ -95,43 +98,46 @@ export interface RenewRequest {
   readonly lease: number
 }
 
-/** `hold` is the caller's own hold as it was before. With NOT_OWNER it is the hold of another. */
+/**
+ * `hold` is the caller's own hold as it was before the release. With NOT_OWNER `hold` is that of another
+ * caller.
+ */
 export interface ReleaseAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'RELEASED' | 'DECREMENTED' | 'NOT_HELD' | 'EXPIRED' | 'NOT_OWNER'>
   readonly hold: EngineHold | undefined
 }
 
 /**
- * Each call is one atomic step at the engine. A call that fails rejects with a LatchkeyError:
- * `notReached(cause)` if it was never sent, `mayHaveArrived(cause)` if it was. Any other error ends the
- * caller's attempt. Calls need no timeout of their own, because the port waits 5 s for each.
+ * Each call is one atomic step at the engine. A failed call rejects with a LatchkeyError: `notReached(cause)`
+ * if the request was never sent, `mayHaveArrived(cause)` if it was sent. Any other error ends the caller's
+ * attempt. Calls need no timeout of their own, because the port waits at most 5 s for each.
  */
 export interface LockEngine {
   readonly capabilities: Capabilities
   take(request: TakeRequest): Promise<TakeAnswer>
   /**
-   * Prolongs holds. Returns one answer for each, in order. Undefined means that the hold is not in
-   * force any more.
+   * Prolongs holds. Returns one answer for each, in order. An answer is undefined if its hold is not in force
+   * any more.
    */
   renew(
     list: readonly RenewRequest[],
   ): Promise<Timed & { readonly holds: readonly (EngineHold | undefined)[] }>
-  /** Takes back one acquire, or all. When the last one is taken back the hold ends. */
+  /** Takes back one acquire, or all acquires. The hold ends with its last acquire. */
   release(key: Uint8Array, id: string, all: boolean): Promise<ReleaseAnswer>
   /**
-   * Ends the holds and the waits of these ids (EN5). For each returns the token of the hold if it was in
-   * force, else 0.
+   * Ends the holds and the waits of these ids (EN5). Returns for each id the token of its hold, or 0 if the
+   * id had no hold in force.
    */
   cancel(
     tickets: readonly { readonly key: Uint8Array; readonly id: string }[],
   ): Promise<Timed & { readonly tokens: readonly number[] }>
-  /** Gives the hold of that id the next token. `hold` is undefined if it is not in force any more. */
+  /** Gives the hold of that id the next token. `hold` is undefined if the hold is not in force any more. */
   rotate(key: Uint8Array, id: string): Promise<Timed & { readonly hold: EngineHold | undefined }>
-  /** Ends the hold with that token. Returns whether it was in force. */
+  /** Ends the hold with that token. `ended` says whether the hold was in force. */
   forceRelease(key: Uint8Array, token: number): Promise<Timed & { readonly ended: boolean }>
   /**
-   * Returns the holds in force, in the order of their keys: all, those of one key, or those of a prefix. With
-   * `queue` it also returns the waiters, in order.
+   * Returns the holds in force, in the order of their keys: all holds, the hold of one key, or the holds of a
+   * prefix. With `queue` each hold has its waiters, in the order of their arrival.
    */
   query(of: {
     readonly prefix: Uint8Array | null
@@ -145,6 +151,6 @@ export interface LockEngine {
    * missed. The returned function ends the calls. An engine without pushes never calls `wake`.
    */
   listen(wake: (id: string | undefined) => void): () => void
-  /** Ends everything that the engine itself has opened. Called once, after the last call. */
+  /** Closes all that the engine itself has opened. Called once, after the last call. */
   close(): Promise<void>
 }

@@ -1,13 +1,14 @@
-// Driver: owns the takes of one client that may still be applied, by their lock and caller.
+// Driver: owns the takes of one client that may still be applied. They are found by their lock and their
+// caller.
 
 import { binary } from '@latchkey/base'
 import type { EngineCall } from './engine-requests.js'
 
 /**
- * Law: what a caller has is given back only when none of its takes can be applied any more, not even one
- * whose later attempt was answered. Without this law: the first attempt of a take is delayed on its way,
- * the second is answered, and the caller leaves. Then the first attempt arrives, and the lock has a holder
- * that nobody knows.
+ * Law: a caller's hold or place is given back only when no attempt of its takes can be applied any more. An
+ * earlier attempt counts too, even if a later attempt was answered. Without this law: the first attempt of a
+ * take is delayed on its way, the second is answered, and the caller leaves. Then the first attempt arrives,
+ * and the lock has a holder that nobody knows.
  */
 export class UnsettledTakes {
   readonly #open = new Map<string, Set<Promise<void>>>()

@@ -36,25 +36,29 @@ export interface WaitOptions {
   /** Default '10s'. */
   lease?: Duration | undefined
   /**
-   * The time in the fair queue. After it the call rejects with ERR_TIMEOUT, or with ERR_NO_LEADER if no
-   * leader is known. Default: no limit; for tryAcquire one attempt.
+   * How long the call may wait in the fair queue. After this time the call rejects with ERR_TIMEOUT, or with
+   * ERR_NO_LEADER if no leader is known. By default acquire waits without limit, and tryAcquire makes one
+   * attempt.
    */
   wait?: Duration | undefined
-  /** Whether the hold is renewed at 2/3 of its lease. Default: true. */
+  /** Whether the hold is renewed when 2/3 of its lease are over. Default: true. */
   renew?: boolean | undefined
-  /** When it aborts, the caller leaves the queue and the call rejects with ERR_ABORTED. */
+  /** If this signal aborts, the caller leaves the queue and the call rejects with ERR_ABORTED. */
   signal?: AbortSignal | undefined
   /**
-   * The counter of the token. The default is the store's own counter. A lock must always use
+   * The counter from which the token is drawn. The default is the store's own counter. A lock must always use
    * the same counter.
    */
   fencingKey?: Bytes | null | undefined
-  /** Up to 4 KiB that other callers see as the holder's context, for example a host name or a job. */
+  /**
+   * Up to 4 KiB that other callers can read while this caller holds the lock, for example a host name or a
+   * job.
+   */
   context?: Bytes | undefined
   /**
-   * The name of the flow: of work that does one thing after the other. Up to 256 bytes. If a wait would make
-   * flows wait for each other in a circle, the call rejects with ERR_DEADLOCK at once. The default is the
-   * flow of the withLock around the call.
+   * The name of the flow, up to 256 bytes. A flow is work that does one thing after the other. If a wait
+   * would make flows wait for each other in a circle, the call rejects with ERR_DEADLOCK at once. The default
+   * is the flow of the withLock around the call.
    */
   flow?: string | undefined
 }
@@ -64,7 +68,7 @@ export const ACQUIRE_OPTIONS = knownNames(...WAIT_OPTIONS, 'mode', 'rotateEvery'
 const DEFAULT_LEASE = 10_000
 const HOLDER_TIMEOUT = 500
 
-/** What is asked for: the key as the members know it, and the name as the caller gave it. */
+/** The lock that is asked for: its key as the members know it, and its name as the caller gave it. */
 export interface Wanted {
   readonly key: Uint8Array
   readonly name: Bytes
@@ -84,7 +88,7 @@ export interface Acquired {
   readonly validity: HoldValidity
 }
 
-/** Resolves to undefined if others hold the lock and the call does not wait, or its wait is over. */
+/** Resolves to undefined if others hold the lock and the call does not wait, or if its wait has ended. */
 export async function enter(
   place: LockServices,
   { key, share, steals = false }: Wanted,
@@ -105,8 +109,8 @@ export async function enter(
   const queues = waits || wait !== undefined
   const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
   const context = contextArg(options.context)
-  // enter resolves to true only while the lock is held. No await may come between that and the reading
-  // of the validity.
+  // The promise of `enter` resolves to true only while the lock is held. No await may come between its result
+  // and the reading of the validity.
   while (await holder.enter({ context, flow, waits: queues, limit })) {
     const { validity } = holder
     if (validity !== undefined) return { holder, validity }
@@ -114,7 +118,10 @@ export async function enter(
   return undefined
 }
 
-/** The same as `enter`, for several locks in one step. `shares` says which of them are wanted shared. */
+/**
+ * Does for several locks in one step what `enter` does for one. `shares` says which of the locks are wanted
+ * shared.
+ */
 export async function enterAll<S extends As>(
   place: LockServices,
   wanted: readonly Wanted[],
@@ -151,7 +158,7 @@ export async function enterAll<S extends As>(
   }
 }
 
-/** The same as `enterAll`, but rejects if a wait ends without the locks. */
+/** Does the same as `enterAll`, but rejects if a wait ends without the locks. */
 export async function acquireAll<S extends As>(
   place: LockServices,
   wanted: readonly Wanted[],
@@ -164,7 +171,7 @@ export async function acquireAll<S extends As>(
   throw await waitIsOver(place, wanted, Math.round(clock.now() - began))
 }
 
-/** The same as `enter`, but rejects if a wait ends without the lock. */
+/** Does the same as `enter`, but rejects if a wait ends without the lock. */
 export async function acquire(
   place: LockServices,
   wanted: Wanted,
@@ -178,8 +185,8 @@ export async function acquire(
 }
 
 /**
- * The caller must be able to tell a lock that others hold from a cluster without a leader, so the two have
- * different codes.
+ * Returns the error of a wait that has ended without the lock. A caller must be able to tell a lock that
+ * others hold from a cluster without a leader, so these two cases have different codes.
  */
 async function waitIsOver(
   place: LockServices,
@@ -199,7 +206,7 @@ async function waitIsOver(
   return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
 }
 
-/** Returns the holder of the first of several locks that is held. */
+/** Returns the holder of the first lock of the list that is held. */
 async function firstHeld(
   place: LockServices,
   wanted: readonly Wanted[],
@@ -211,8 +218,9 @@ async function firstHeld(
 }
 
 /**
- * Reads the holder for an error message. Of several holders it returns the first. The read has a short
- * timeout. If it fails, for example because this client may not read, the message names no holder.
+ * Reads the holder of a lock for an error message. If the lock has several holders, the first is returned.
+ * The read has a short timeout. If the read fails, for example because this client may not read, the message
+ * names no holder.
  */
 async function holderOf({ port }: LockServices, key: Uint8Array): Promise<LockHolder | undefined> {
   const read = [READ.lockQuery, key, false, true] as const

@@ -1,5 +1,5 @@
-// Driver: owns one acquirer id: its requests, its position in the queue, the hold that it gets, and the
-// release of everything it has.
+// Driver: owns one acquirer id: its requests, its place in the queue, its hold, and the release of the hold
+// and the place.
 
 import type { Instant } from '@latchkey/base'
 import {
@@ -31,18 +31,18 @@ export interface Terms {
   readonly lease: number
   /** Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /** True if the lock is taken from its present holders, before all callers that wait. */
+  /** True if the request takes the lock away from its present holders, and passes all callers that wait. */
   readonly steals?: boolean
 }
 export interface Attempt {
   readonly context: ContextArg
-  /** Undefined if the caller names no flow and is not within another hold. */
+  /** Undefined if the caller has named no flow and has called from within no other hold. */
   readonly flow: FlowArg | undefined
   readonly limit: CallLimit
 }
 /**
- * again: the attempt has neither got the lock nor was refused. It may ask once more, with the acquisition
- * that is then current.
+ * again: the attempt has neither got the lock nor been refused. The caller may ask once more, with the
+ * acquisition that is then current.
  */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
@@ -61,28 +61,28 @@ const TICKET_PAUSE = 100
 
 /**
  * Laws:
- * - An id is used for one hold. The acquisition is over after a complete release, a loss, or an attempt with
- *   unknown outcome that left no known hold.
- * - Everything that it may have in the store is released by giveBack, but only when none of its requests is
- *   under way any more. Otherwise a late acquire could be applied after its own release.
- * - Its methods run one after the other (RequestOrder). Grants, losses and the end of a wait arrive at any
- *   time. They only store a value and wake the callers.
+ * - An id is used for one hold. The acquisition is over after the release of its last acquire, after a loss,
+ *   or after an attempt with unknown outcome that left no known hold.
+ * - giveBack releases every hold and place that the store may have for the id, but only when no request of
+ *   the id is under way any more. Otherwise a late acquire could be applied after the release.
+ * - The requests run one after the other (RequestOrder). A grant, a loss or the end of a wait may arrive at
+ *   any time. Its handler only stores a value and wakes the callers.
  */
 export class Acquisition implements Releasable {
   readonly id: string
   validity: HoldValidity | undefined
   /**
-   * Successful acquires less unlocks, as this process counts them. The count in the store is at least as
-   * high, because each acquire that is counted here was applied.
+   * The number of successful acquires less the number of unlocks, as this process counts them. The count in
+   * the store is at least as high, because each acquire that is counted here was applied.
    */
   acquires = 0
   readonly #place: LockServices
   readonly #terms: Terms
   readonly #listener: Listener
-  /** Calls that have failed although they may have been applied. */
+  /** The calls that have failed although they may have been applied. */
   #unsettled: LockCall[] = []
   #grant: OwnerResult | undefined
-  /** Created for the first caller that has to wait, because most callers do not wait. */
+  /** This set is created for the first caller that has to wait, because most callers do not wait. */
   #wakers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
@@ -106,8 +106,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Takes a grant that has arrived, or else sends a request. wait null means one attempt without queueing.
-   * Otherwise it is the number of milliseconds to wait, 0 without limit.
+   * Uses a grant that has arrived, or else sends a request. If `wait` is null, the request makes one attempt
+   * and does not queue. Otherwise `wait` is the limit of the wait in ms, and 0 means no limit.
    */
   step({ context, flow, limit }: Attempt, wait: number | null): Promise<Step> {
     const { validity } = this
@@ -136,8 +136,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Sends a change of this hold: a downgrade, a rotation, or another context. Loses the hold if the store
-   * does not know it any more.
+   * Sends a change of this hold: a downgrade, a rotation, or another context. The hold counts as lost if the
+   * store does not know the hold any more.
    */
   change(validity: HoldValidity, what: HoldChange, limit: CallLimit): Promise<OwnerResult> {
     const [op, ...rest] = what
@@ -150,7 +150,9 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /** Waits in the queue until a grant has arrived or the place is lost. Then the caller calls step again. */
+  /**
+   * Waits in the queue until a grant has arrived or the place is lost. The caller then calls `step` again.
+   */
   async sleep(limit: CallLimit): Promise<undefined | Over> {
     if (this.#grant !== undefined || this.validity !== undefined) return undefined
     let wake = () => {}
@@ -165,8 +167,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Releases one acquire, or all of them. The caller ends the validity before it sends the release of the
-   * last one.
+   * Releases one acquire, or all acquires. Before a release of the last acquire is sent, the caller must have
+   * ended the validity.
    */
   async release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
     if (all && this.#unsettled.length > 0) await this.#settled(limit)
@@ -178,9 +180,7 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /**
-   * Called when no attempt of this object waits any more. Until the next attempt asks, grants are ignored.
-   */
+  /** Called when no attempt of this object waits. Until the next attempt asks, grants are ignored. */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
@@ -188,7 +188,7 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Runs in the background: leaves the queue and releases any hold of this id. For a known hold the retries
+   * Leaves the queue and releases any hold of this id, in the background. If the hold is known, the retries
    * end when its lease is over, because nothing is left to release then.
    */
   async giveBack(): Promise<void> {
@@ -203,7 +203,7 @@ export class Acquisition implements Releasable {
     try {
       await this.#allSettled()
     } catch {
-      return // The store is closed. What is left in it ends with its session or its lease.
+      return // The store is closed. What is left in the store ends with its session or its lease.
     }
     const knownHold = this.validity !== undefined && !mustSettle
     await untilAnswered(
@@ -214,14 +214,14 @@ export class Acquisition implements Releasable {
     this.#place.acquisitions.delete(this)
   }
 
-  /** The pair that names this acquisition's hold or place in the store. */
+  /** The key and the id, which together name this acquisition's hold or place in the store. */
   get ticket(): { readonly key: Uint8Array; readonly id: string } {
     return { key: this.#terms.key, id: this.id }
   }
 
   /**
-   * The store releases all its holds in one request, this one included. `released` resolves to whether that
-   * request was answered.
+   * Called when the store releases all its holds in one request, this hold included. `released` resolves to
+   * true if that request was answered.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
@@ -229,7 +229,7 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Sends a command and passes its answer to `take`. If a call fails although it may have been applied, it is
+   * Sends a command and passes its answer to `take`. A call that fails although it may have been applied is
    * kept in #unsettled until its result is known.
    */
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
@@ -251,7 +251,7 @@ export class Acquisition implements Releasable {
 
   /**
    * Called when the store refuses the attempt because another acquirer has the lock. If this process believed
-   * that it holds the lock, that hold is lost.
+   * that it had a hold, that hold is lost.
    */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')
@@ -259,8 +259,8 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // The answer is a new ownership and not a reentry. So the hold in which this process believed has ended.
-    // The new ownership is released in the background.
+    // The answer tells a new hold and not a reentry. So the hold that this process believed to have had
+    // ended. The new hold is released in the background.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -286,7 +286,7 @@ export class Acquisition implements Releasable {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, boundRenewal } = this.#place
     const [id, deadline, , token] = owner
-    // The grant is useless if its time is over, or if the store has released all of its holds meanwhile.
+    // The grant is useless if its time is over, or if the store has meanwhile released all of its holds.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
@@ -299,10 +299,9 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Whether a new hold can be used at once. It can if the bound leaves at least half of its lease (CT6), and
-   * if its deadline is a whole lease after the entry that answered.
-   * Otherwise it is a grant from the queue that its session has not confirmed yet, or a grant that arrived
-   * late. Such a hold is renewed first.
+   * Whether a new hold can be used at once. Its deadline must be a whole lease after the entry that answered,
+   * and the bound of cluster time must leave at least half of the lease (CT6). Otherwise the hold is renewed
+   * first, for example an old grant from the queue.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
@@ -326,8 +325,7 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Listens for pushed grants. It is called before the first request that may queue, so that no
-   * grant is missed.
+   * Listens for pushed grants. Called before the first request that may queue, so that no grant is missed.
    */
   #listen(): void {
     if (this.#offQueue.length > 0) return
@@ -360,12 +358,13 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * After a reconnect a pushed grant may have been missed, so the ticket is read until a member answers.
-   * Law: after a new session each attempt asks again, which keeps its place and moves it to the new session.
-   * Without this law: the members have no leader for longer than the session lives, and its client opens
-   * another one. But cluster time stood still, so the old session still lives, and the ticket says that it
-   * waits. Then the old session ends, its waiters leave the queue, and no client is told. The lock is free,
-   * and the caller waits for ever.
+   * After a reconnect a pushed grant may have been missed, so the state of this id in the store is read until
+   * a member answers. Law: after a new session each attempt asks for the lock again. The request keeps the
+   * place in the queue and moves the place to the new session. Without this law: the members have no leader
+   * for longer than a session lives, and the client opens a new session. But cluster time stood still without
+   * a leader, so the old session still lives, and the store says that the id waits. Then the old session
+   * ends, its waiters leave the queue, and no client is told. The lock is free, and the caller waits for
+   * ever.
    */
   async #askForTicket(isNewSession: boolean): Promise<void> {
     const round = ++this.#ticketRound
@@ -381,7 +380,7 @@ export class Acquisition implements Releasable {
         if (state === 'unknown' || (state === 'queued' && isNewSession)) this.#wakeAll()
         return
       } catch (error) {
-        // The read was refused for good. Each attempt gets the same refusal when it asks again.
+        // The read was refused for good. Each attempt asks for the lock again and gets the same refusal.
         if (!isWorthRetry(error)) return this.#wakeAll()
         await pause(port, TICKET_PAUSE)
       }
@@ -390,8 +389,8 @@ export class Acquisition implements Releasable {
 }
 
 /**
- * Returns the owner with the deadline of the renewal, or unchanged if the renewal was not answered. A refused
- * renewal gives the deadline 0, so that it makes no hold.
+ * Returns the owner with the deadline of the renewal. The owner is unchanged if the renewal was not answered.
+ * If the renewal was refused, the deadline is 0, so that the owner makes no hold.
  */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner

@@ -1,4 +1,5 @@
-// Driver: repeats requests in the background until they are answered. Their caller has got its answer before.
+// Driver: repeats requests in the background until they are answered. The callers of these requests have
+// already got their results.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { LockPort } from './lock-port.js'
@@ -7,8 +8,8 @@ const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
 /**
- * Whether the request may succeed if it is sent again, because no member was reached or its
- * outcome is unknown.
+ * Whether the request may succeed if it is sent again. True if no member was reached, or if the outcome of
+ * the request is unknown.
  */
 export function isWorthRetry(error: unknown): boolean {
   return (
@@ -33,8 +34,8 @@ export function pause(port: LockPort, ms: number): Promise<void> {
 }
 
 /**
- * Repeats the request until it is answered or refused for good, the store closes, or `enough` returns true.
- * Never rejects.
+ * Repeats the request until a member answers or refuses it for good, until the store closes, or until
+ * `enough` returns true. The promise never rejects.
  */
 export async function untilAnswered(
   port: LockPort,

@@ -7,10 +7,10 @@ import type { HoldValidity } from './hold-validity.js'
 import type { Holder } from './holder.js'
 import type { LockPort } from './lock-port.js'
 
-/** How long a change of a hold waits for its answer. */
+/** In ms, how long a change of a hold waits for its answer. */
 const CHANGE_TIMEOUT = 5_000
 
-/** What was acquired: its holder, and the name as the caller gave it. */
+/** The parts of a hold: its holder, and the name of the lock as the caller gave it. */
 export interface HoldParts {
   readonly port: LockPort
   readonly holder: Holder
@@ -44,12 +44,12 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised. A release does not abort
-   * the signal.
+   * Aborts with ERR_LOCK_LOST as soon as the store can no longer promise the hold, or earlier. A release does
+   * not abort the signal.
    */
   get signal(): AbortSignal {
     const { validity } = this.parts
-    // If the event loop was blocked, no timer has fired yet. So the clocks decide (CT7).
+    // If the event loop was blocked, no timer has fired yet. So the clocks are compared here (CT7).
     validity.remaining()
     return validity.signal
   }
@@ -59,12 +59,15 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.parts.validity.held
   }
 
-  /** How many milliseconds the hold can be promised if it is not renewed; 0 when it is lost or released. */
+  /**
+   * For how many milliseconds the store can promise the hold without a renewal; 0 if the hold is lost or
+   * released.
+   */
   remainingMillis(): number {
     return this.parts.validity.remaining()
   }
 
-  /** Throws ERR_LOCK_LOST after a loss, ERR_NOT_OWNER after a release. */
+  /** Throws ERR_LOCK_LOST after a loss, and ERR_NOT_OWNER after a release. */
   assertHeld(): void {
     const { validity } = this.parts
     if (validity.held) return
@@ -74,7 +77,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: this.signal.reason, key, token })
   }
 
-  /** May be called again; also resolves for a lost hold. */
+  /** Releases the hold. May be called again, and also resolves if the hold was lost. */
   async release(): Promise<void> {
     await this.end()
   }
@@ -84,8 +87,8 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * The key-value calls of the store. Every write carries the guard of this hold and rejects with ERR_FENCED
-   * once the hold is over.
+   * The key-value calls of the store. Every write carries the guard of this hold, and rejects with ERR_FENCED
+   * when the hold is over.
    */
   get kv(): KeyValueCalls<S> {
     const { port } = this.parts
@@ -96,12 +99,15 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.#kv
   }
 
-  /** The guard for its writes, with the present token. */
+  /** The guard of the writes that this hold makes, with the present token. */
   protected guard(): GuardArg {
     return [this.parts.validity.key, this.token]
   }
 
-  /** Changes the hold in the store; rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if nothing is held. */
+  /**
+   * Changes the hold in the store. Rejects with ERR_LOCK_LOST after a loss, and with ERR_NOT_OWNER after a
+   * release.
+   */
   protected change(what: HoldChange): Promise<void> {
     const { holder } = this.parts
     return holder.change(what, holder.limit(CHANGE_TIMEOUT))

@@ -1,17 +1,17 @@
-// Driver: owns one timer for all locks of a store. It renews the bound of cluster time (CT6) and ends
-// holds in time.
+// Driver: owns one timer for all locks of a store. The timer keeps the bound of cluster time fresh (CT6) and
+// ends holds when their time is over.
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port.js'
 
-/** A hold, or an attempt that waits for one. Each needs a fresh bound of cluster time. */
+/** A hold, or an attempt that waits for a hold. Each of them needs a fresh bound of cluster time. */
 export interface Concern extends Indexed {
   readonly lease: number
   /**
-   * Compares the clocks, ends the hold if its time is over, and returns the milliseconds that are left: 0 if
-   * it is over, Infinity for an attempt that waits.
+   * Compares the clocks, and ends the hold if its time is over. Returns the milliseconds that are left: 0 for
+   * a hold that is over, Infinity for an attempt that waits.
    */
   remaining(): number
   lose(why: string): void
@@ -19,15 +19,17 @@ export interface Concern extends Indexed {
 
 const SHORTEST_PAUSE = 10
 /**
- * The most checks of all holds in one tick. If holds or attempts were added during a check, it is repeated.
+ * The most checks of all holds in one tick. The check is repeated if holds or attempts were added during a
+ * check.
  */
 const MOST_LOOKS = 4
 
 /**
  * Laws:
- * - A tick comes at the latest when the first hold's time is over, and at the latest a third of the shortest
- *   lease after the last tick. So a clock that jumped, or a machine that slept, is noticed then.
- * - A tick may come too early, for a hold that was removed. It then ends nothing and sets the next timer.
+ * - A tick comes at the latest when the time of the first hold is over, and at the latest a third of the
+ *   shortest lease after the tick before. So a clock that jumped, or a machine that slept, is noticed in
+ *   time.
+ * - A tick may come too early, for a hold that was removed. Such a tick ends nothing and sets the next timer.
  * - While there is no hold and no waiting attempt, there is no timer.
  */
 export class BoundRenewal {
@@ -47,7 +49,7 @@ export class BoundRenewal {
     })
   }
 
-  /** Checks the hold or attempt at each tick until it is removed. `left` is its remaining time now. */
+  /** Checks the hold or attempt at each tick until it is removed. `left` is its remaining time now, in ms. */
   add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
     this.#joined = true
@@ -92,7 +94,7 @@ export class BoundRenewal {
     if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port
     // The bound is also read if nine tenths of the interval have passed. Otherwise a timer that fires just
-    // before the full interval would have to wait for a whole second one.
+    // before the full interval would have to wait for a whole second interval.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
@@ -113,12 +115,12 @@ export class BoundRenewal {
   }
 
   /**
-   * Reads something from the store. Any linearizable read proves the cluster time, and the session engine
-   * passes the proof to the bound. If the read fails, the next tick reads again.
+   * Reads something from the store. Any linearizable read proves the cluster time, and the client passes the
+   * proof to the bound. If the read fails, the next tick reads again.
    */
   #read(): void {
-    // In a closed store the holds still end by the clocks, and their listeners are told, but no
-    // request is sent.
+    // In a closed store no request is sent. The holds still end by the clocks, and their listeners are still
+    // called.
     if (this.#reading || this.#port.closed.aborted) return
     this.#reading = true
     const done = () => {

@@ -1,11 +1,11 @@
-// Driver: ends one call at its deadline, when its signal aborts, or when the store closes,
-// whichever comes first.
+// Driver: ends one call at its deadline, when its signal aborts, or when the store closes. The first of these
+// three events ends the call.
 
 import { onAbort, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LockCallOptions, LockPort } from './lock-port.js'
 
-/** The result of a wait that the limit ended. */
+/** The result of a wait that has ended because its call has ended. */
 export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 export type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
@@ -17,7 +17,7 @@ export class CallLimit implements LockCallOptions {
   readonly due: number | undefined
   /**
    * #waiting: the functions to call when the limit ends the call. #offs: the functions that remove this
-   * limit's listeners. Both are created for the first caller that waits, because most calls never wait.
+   * limit's listeners. These two are created for the first caller that waits, because most calls never wait.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
@@ -31,8 +31,8 @@ export class CallLimit implements LockCallOptions {
   }
 
   /**
-   * Why the call has ended, or undefined if it has not. The clock is compared now, so that a blocked event
-   * loop does not extend the limit.
+   * Says why the call has ended. Undefined if the call goes on. Each read compares the clock, so that a
+   * blocked event loop does not extend the limit.
    */
   get end(): CallLimitEnd | undefined {
     if (this.signal?.aborted) return 'aborted'
@@ -52,7 +52,7 @@ export class CallLimit implements LockCallOptions {
     return new LatchkeyError('ERR_TIMEOUT')
   }
 
-  /** Calls `run` once when the limit ends the call. The returned function cancels that. */
+  /** Calls `run` once when the limit ends the call. The returned function cancels `run`. */
   onEnd(run: () => void): () => void {
     if (this.end !== undefined) {
       run()
@@ -68,8 +68,8 @@ export class CallLimit implements LockCallOptions {
   }
 
   /**
-   * Settles as the promise does, or with OVER if the limit ends first. A later result of the
-   * promise is ignored.
+   * Settles as the promise does, or resolves to OVER if the limit ends first. A later result of the promise
+   * is ignored.
    */
   wait<T>(promise: Promise<T>): Promise<T | Over> {
     return new Promise((resolve, reject) => {

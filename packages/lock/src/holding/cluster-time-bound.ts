@@ -7,12 +7,12 @@ export const DEFAULT_DRIFT = 0.005
 
 /**
  * Laws:
- * - An answer proves cluster time L. Its request was first sent at the local instant s. At instant t cluster
- *   time is then at most L + elapsed(s, t) * (1 + drift) / (1 - drift). Counting from the arrival of the
- *   answer would be wrong, because the answer may have travelled for a whole lease.
+ * - An answer proves that the cluster time is L. Its request was first sent at the local instant s. At a
+ *   later instant t the cluster time is at most L + elapsed(s, t) * (1 + drift) / (1 - drift). Counting from
+ *   the arrival of the answer would be wrong, because the answer may have travelled for a whole lease.
  * - Of several bounds the lowest is used. Each of them is true, so the lowest is the most exact.
- * - Before the first proof, and after another cluster was met, the bound is infinite, and no hold can
- *   be promised.
+ * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and no hold
+ *   can be promised.
  */
 export class ClusterBound {
   /** How many cluster milliseconds may pass in one local millisecond. */
@@ -27,8 +27,8 @@ export class ClusterBound {
   }
 
   /**
-   * Called at each handshake, before anything is learned from that link. If the cluster is not the same as
-   * before, the bound and all holds are dropped.
+   * Called at each handshake, before anything is learned from that link. If the cluster has changed, the
+   * bound is forgotten and all holds are lost.
    */
   meet(clusterId: string): void {
     if (this.#clusterId === clusterId) return
@@ -38,8 +38,8 @@ export class ClusterBound {
   }
 
   /**
-   * `time` is the cluster time L of an answer, or 0 if the answer proves nothing. `sentAt` is when its FIRST
-   * attempt was sent.
+   * `time` is the cluster time L of an answer, or 0 if the answer proves nothing. `sentAt` is the instant at
+   * which the FIRST attempt of the request was sent.
    */
   learn(time: number, sentAt: Instant, now: Instant): void {
     if (time <= 0) return
@@ -48,8 +48,8 @@ export class ClusterBound {
   }
 
   /**
-   * Forgets what was learned, but keeps the holds. This is for the clock of a single server, which may be set
-   * forward. Cluster time never jumps.
+   * Forgets what was learned, but keeps the holds. Only the clock of a single server needs this method,
+   * because such a clock may be set forward. Cluster time never jumps.
    */
   beginAgain(): void {
     this.#best = undefined
@@ -62,21 +62,21 @@ export class ClusterBound {
   }
 
   /**
-   * For how many whole local milliseconds a hold with that deadline can still be promised (CT6). 0 means
-   * that it cannot.
+   * For how many whole local milliseconds a hold with that deadline can still be promised (CT6). The value is
+   * 0 if the hold cannot be promised.
    */
   remaining(deadline: number, now: Instant): number {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))
   }
 
-  /** How many milliseconds ago the request of the last proof was sent. Infinity if there was no proof. */
+  /** How many milliseconds ago the request of the last proof was sent. Infinity if nothing was proved yet. */
   age(now: Instant): number {
     return this.#lastSentAt === undefined ? Number.POSITIVE_INFINITY : elapsed(this.#lastSentAt, now)
   }
 
   /**
-   * Calls `run` when another cluster is met, because every hold is lost then. The returned
-   * function cancels that.
+   * Calls `run` after a handshake with another cluster, because every hold is lost then. The returned
+   * function cancels `run`.
    */
   onDropped(run: () => void): () => void {
     this.#dropped.add(run)

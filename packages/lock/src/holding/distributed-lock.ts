@@ -18,7 +18,7 @@ import type { LockAttempt, LockObject } from './lock-interface.js'
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
-/** Used for every attempt that gives no other value. */
+/** The values of every attempt that gives no others. */
 export interface LockDefaults {
   readonly context: ContextArg
   readonly flow: string | undefined
@@ -84,11 +84,11 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the
-   * lease was over, and with ERR_NOT_OWNER if another holds the lock or nothing was held. The unlock of
-   * the last acquire sets `held` to false and ends renewals at once, even if the call rejects or its
-   * signal had already fired. The release then continues in the background until its answer arrives or the
-   * lease is over.
+   * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the lease
+   * was over before, and with ERR_NOT_OWNER if another holds the lock or nothing was held. The unlock of the
+   * last acquire sets `held` to false and ends renewals at once, even if the call rejects or its signal had
+   * already fired. The release then continues in the background until its answer arrives or the lease is
+   * over.
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
@@ -127,7 +127,7 @@ export class DistributedLock implements LockObject {
     return this.#holder.last
   }
 
-  /** The context in the last answer, which is the holder's. */
+  /** The context in the last answer. The context belongs to the holder that the answer tells. */
   getOwnerContext(): Bytes | undefined {
     return this.#holder.last?.context
   }

@@ -1,5 +1,5 @@
-// Driver: the calls of store.elections. An election is an exclusive hold in a name space of its own. Its
-// context is the value that the leader proclaims.
+// Driver: the calls of store.elections. An election is an exclusive hold in a name space of its own. The
+// context of the hold is the value that the leader proclaims.
 
 import {
   type As,
@@ -29,7 +29,7 @@ import type { LockWatchEvent } from './lock-watch-event.js'
 /** The options of campaign. */
 export interface CampaignOptions<S extends As = As>
   extends Pick<WaitOptions, 'lease' | 'wait' | 'signal' | 'flow'> {
-  /** What observers and `leader` are told, for example an address. Up to 4 KiB. */
+  /** The value that observers and `leader` are told, for example an address. Up to 4 KiB. */
   value?: ValueIn<S> | undefined
 }
 
@@ -41,8 +41,8 @@ export interface Leader<S extends As = 'bytes'> {
 }
 
 /**
- * One change of an election, in order. For 'vacant' the token is that of the former leader, or 0 if
- * there was none.
+ * One change of an election. Changes come in the order in which they happened. The token of 'vacant' is the
+ * token of the former leader, or 0 if there was no leader before.
  */
 export interface ElectionEvent<S extends As = 'bytes'> {
   type: 'elected' | 'proclaimed' | 'vacant'
@@ -54,7 +54,7 @@ export interface ElectionEvent<S extends As = 'bytes'> {
 const CAMPAIGN_OPTIONS = knownNames('value', 'lease', 'wait', 'signal', 'flow')
 const OBSERVE_OPTIONS = knownNames('signal')
 
-/** The leadership of an election, until it is resigned or lost. `await using` resigns it. */
+/** The leadership of an election, until the caller resigns or loses it. `await using` resigns it. */
 export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
   readonly #as: As
   #value: ValueIn<S> | undefined
@@ -87,7 +87,7 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
     this.#value = value
   }
 
-  /** Gives the leadership to the next candidate, in one commit. It may be called again. */
+  /** Gives the leadership to the next candidate, in one commit. You may repeat the call. */
   resign(): Promise<void> {
     return this.release()
   }
@@ -115,7 +115,7 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
     return new Leadership<S>({ port, holder, validity, name: wanted.name }, as, value)
   }
 
-  /** Resolves to the present leader, or undefined if there is none. A linearizable read. */
+  /** Resolves to the present leader, or to undefined if there is none. The read is linearizable. */
   async leader(name: Bytes, options?: CallOptions): Promise<Leader<S> | undefined> {
     const { port } = this
     const limits = callOptions('elections.leader', options)
@@ -128,8 +128,8 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Yields every change in order, first the present leader or the vacancy. It continues across reconnects and
-   * changes of the members' leader.
+   * Yields the present leader or the vacancy, and then every change in order. The iteration continues across
+   * reconnects and changes of the members' leader.
    * ```ts
    * for await (const { type, value } of store.elections.observe('reports')) console.log(type, value)
    * ```
@@ -203,7 +203,7 @@ function valueArg(value: unknown, as: As): Uint8Array {
   return bytes
 }
 
-/** The value that a leader has proclaimed, or undefined if none. */
+/** Returns the value that a leader has proclaimed, or undefined if the leader has proclaimed none. */
 function said(context: Bytes | null | undefined, decoding: Decoding, key: Uint8Array): unknown {
   if (context === null || context === undefined) return undefined
   const bytes = typeof context === 'string' ? Buffer.from(context) : context

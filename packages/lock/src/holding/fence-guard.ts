@@ -4,8 +4,8 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './lock-arguments.js'
 
 /**
- * The place of the largest tokens, for example a database or a file. Without a port, the guard keeps
- * them in memory.
+ * Keeps the largest tokens, for example in a database or a file. Without a port, the guard keeps the tokens
+ * in memory.
  */
 export interface FencePort {
   get(resource: string): number | undefined | Promise<number | undefined>
@@ -13,8 +13,8 @@ export interface FencePort {
 }
 
 /**
- * Protects a resource outside of the store. It refuses a caller if it has seen a larger token before. Law:
- * for one resource, the get and set of one check never interleave with those of another check.
+ * Protects a resource outside of the store. The guard refuses a caller if the guard has seen a larger token
+ * before. Law: for one resource, the get and set of one check never interleave with those of another check.
  * ```ts
  * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, n) => db.setToken(name, n) })
  * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen
@@ -31,8 +31,8 @@ export class FenceGuard {
   }
 
   /**
-   * Resolves, or rejects with ERR_FENCED if the guard has seen a larger token. The guard accepts the same
-   * token again.
+   * Resolves if the token is accepted. Rejects with ERR_FENCED if the guard has seen a larger token. The
+   * guard accepts the same token again.
    */
   async check(resource: string, token: number): Promise<void> {
     if (typeof resource !== 'string') throw new TypeError('resource must be a string')

@@ -1,5 +1,6 @@
-// Rule: to which flow a request for a lock belongs. A flow is work that does one thing after the other. It is
-// the flow that the caller names, and the holds of withLock around the call (docs/locks.md, section 13).
+// Rule: finds the flow to which a request for a lock belongs. A flow is work that does one thing after the
+// other. A flow consists of the name that the caller gives, and of the holds of withLock around the call
+// (docs/locks.md, section 13).
 
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
@@ -14,19 +15,19 @@ export interface HoldAround {
   readonly flow: string | null
   readonly outer: HoldAround | undefined
   /**
-   * False when the function under withLock has ended. Calls that it has started may continue
-   * without the hold.
+   * False when the function under withLock has ended. Calls that this function has started may go on without
+   * the hold.
    */
   active: boolean
 }
 
 /**
- * A store and all of its subs have one in common, because a lock of the store and a lock of a sub may be
+ * A store and all of its subs share one such storage, because a lock of the store and a lock of a sub may be
  * the same lock.
  */
 export type Around = AsyncLocalStorage<HoldAround>
 
-/** Returns undefined if the caller names no flow and is not within another hold. */
+/** Returns undefined if the caller has named no flow and has called from within no other hold. */
 export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   const named = flowNameArg(option)
   const inner = around.getStore()
@@ -37,7 +38,7 @@ export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   return [name, holds.slice(0, CAPS.holdsOfFlow).map(({ id }) => id)]
 }
 
-/** Returns the holds around the current call whose function has not ended. The innermost comes first. */
+/** Returns the holds around the current call whose function has not ended yet, the innermost first. */
 export function holdsAround(inner: HoldAround | undefined): HoldAround[] {
   const holds: HoldAround[] = []
   for (let one = inner; one !== undefined; one = one.outer) if (one.active) holds.push(one)

@@ -11,7 +11,7 @@ import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port.js'
 import type { SetAcquisition } from './lock-set-acquisition.js'
 
-/** What was acquired, and the keys and modes as the caller gave them. */
+/** The parts of a HoldSet: the acquisition, and the keys and modes as the caller gave them. */
 export interface HoldSetParts {
   readonly port: LockPort
   readonly acquisition: SetAcquisition
@@ -21,11 +21,11 @@ export interface HoldSetParts {
 }
 
 /**
- * Several locks that are held together. If one of them is lost, all are lost. Release them with one call, or
- * let `await using` do it.
+ * Several locks that are held together. If one lock is lost, all are lost. Release the locks with one call of
+ * `release`, or let `await using` release them.
  */
 export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
-  /** The fencing token of each key, by the key as it was given. */
+  /** Maps each key, as the caller gave it, to the fencing token of its lock. */
   readonly tokens: ReadonlyMap<string | Uint8Array, number>
   readonly #parts: HoldSetParts
   readonly #validities: readonly HoldValidity[]
@@ -55,13 +55,13 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
 
   /**
    * For how many milliseconds the store can promise all of the locks without a renewal. The value is 0 if one
-   * lock is not held.
+   * of the locks is not held.
    */
   remainingMillis(): number {
     return Math.min(...this.#validities.map((validity) => validity.remaining()))
   }
 
-  /** Throws ERR_LOCK_LOST after a loss, ERR_NOT_OWNER after a release. */
+  /** Throws ERR_LOCK_LOST after a loss, and ERR_NOT_OWNER after a release. */
   assertHeld(): void {
     if (this.held) return
     const { signal } = this.#parts.abort
@@ -85,8 +85,8 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * The guard for writes of the set. If at least one lock is exclusive, the shared ones guard too. If all are
-   * shared, no write is allowed.
+   * The guard of the writes of this set. If at least one lock is exclusive, the guard also names the shared
+   * locks. If all locks are shared, no write is allowed.
    */
   #guard(): GuardArg {
     const { shares } = this.#parts

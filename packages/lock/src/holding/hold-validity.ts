@@ -1,5 +1,5 @@
-// Driver: owns what this process knows of one hold: whether the hold can still be promised, and the signal
-// that aborts when it cannot.
+// Driver: owns what this process knows of one hold: whether the store can still promise the hold, and the
+// signal that aborts when it cannot.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
@@ -22,8 +22,8 @@ export type RenewedHold = Pick<HoldValidityPorts, 'key' | 'id' | 'token' | 'leas
 export interface Renewal extends Indexed {
   readonly of: RenewedHold
   /**
-   * Undefined if it is not known yet whether the hold is in force. The first answer decides
-   * that (Renewals.confirm).
+   * Undefined as long as nobody knows whether the hold is in force. The first answer decides
+   * (Renewals.confirm).
    */
   validity: HoldValidity | undefined
   /** The watchdog for which it is renewed. */
@@ -32,7 +32,7 @@ export interface Renewal extends Indexed {
   at: number
   /** When the last try was made. */
   triedAt: number
-  /** How long to wait for the first answer. */
+  /** In ms of the local clock: until when to wait for the first answer. */
   until: number
   last: Try | undefined
   tries: number
@@ -47,8 +47,8 @@ export interface Try {
 }
 
 /**
- * releasing: the release was sent or is about to be sent. The hold is no longer promised, and it is not known
- * yet whether it was lost.
+ * releasing: the release was sent or is about to be sent. The hold is no longer promised, and nobody knows
+ * yet whether the hold was lost before.
  */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
@@ -125,8 +125,8 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * At most how many milliseconds have passed since the entry that set the deadline. No answer carries the
-   * time of that entry, so it is computed from the bound.
+   * An upper limit of the milliseconds since the entry that set the deadline. No answer carries the time of
+   * that entry, so the limit is computed from the bound of cluster time.
    */
   age(): number {
     const { bound, clock } = this.#port
@@ -134,13 +134,14 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * An answer has told the token of this hold. Answers may come out of order, so a lower token is ignored.
+   * Called when an answer has told the token of this hold. Answers may come out of order, so a lower token is
+   * ignored.
    */
   rotated(token: number): void {
     this.token = Math.max(this.token, token)
   }
 
-  /** A renewal or reentry has succeeded. If the hold is lost or released, nothing is done. */
+  /** Called when a renewal or a reentry has succeeded. If the hold is lost or released, nothing is done. */
   prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
@@ -161,8 +162,8 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * The store releases this hold together with all others. The holder did not ask for that and must stop, so
-   * the signal aborts.
+   * Called when the store releases this hold together with all others. The holder did not ask for that
+   * release and must stop, so the signal aborts.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return
@@ -172,14 +173,14 @@ export class HoldValidity implements Concern {
     this.#lost(why)
   }
 
-  /** Called before a complete release is sent. From then on the hold cannot be promised. */
+  /** Called before the release of all acquires is sent. From then on the hold cannot be promised. */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }
 
   /**
-   * A complete release has succeeded. The signal does not abort, because work that still uses
-   * it may continue.
+   * Called when all acquires have been released. The signal does not abort, because work that still uses the
+   * signal may go on.
    */
   end(): void {
     if (this.#state !== 'lost') this.#finish('over')

@@ -5,9 +5,9 @@ import { type As, type LockMode, OP } from '@latchkey/protocol'
 import { BaseHold, type HoldParts } from './base-hold.js'
 
 /**
- * A lock that is held. Release it, or let `await using` do it. A write of `kv` under a shared hold fails
- * with ERR_FENCED. To write under a shared hold, call the store itself with the guard `{ key, token,
- * shared: true }`.
+ * A lock that is held. Release it, or let `await using` release it. A write of `kv` under a shared hold fails
+ * with ERR_FENCED. To write under a shared hold, call the store itself with the guard `{ key, token, shared:
+ * true }`.
  */
 export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
@@ -52,8 +52,8 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   }
 
   /**
-   * Rotates the token again and again. A rotation that fails is tried again at the next time. The hold itself
-   * is renewed independently of it.
+   * Rotates the token after each interval. A rotation that fails is tried again after the next interval. The
+   * hold is renewed independently of its rotations.
    */
   #rotateAfter(every: number): void {
     this.#rotation = this.parts.port.clock.after(

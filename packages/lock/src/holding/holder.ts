@@ -1,4 +1,5 @@
-// Driver: owns the acquisitions of one lock object, one after the other, and the order of its requests.
+// Driver: owns the acquisitions of one lock object, one after the other, and the order of the requests of
+// that object.
 
 import {
   type ErrorCode,
@@ -26,11 +27,11 @@ export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
 }
 export interface Wanted extends Attempt {
-  /** Whether the attempt queues until its limit is over. If not, it asks once. */
+  /** Whether the attempt waits in the queue until its limit is over. If false, the attempt asks once. */
   readonly waits: boolean
 }
 
-/** The loss of the last hold. `reported` is true if an unlock has already rejected with it. */
+/** The loss of the last hold. `reported` is true if an unlock has already rejected with this loss. */
 interface Loss {
   readonly acquisition: Acquisition
   readonly error: LatchkeyError
@@ -40,8 +41,8 @@ interface Loss {
 type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
 
 /**
- * In ms, how long an attempt whose wait is over waits until its place in the queue is given up. This is
- * enough for a round trip, not for a change of leader.
+ * In ms. An attempt whose wait is over waits at most this long until its place in the queue is given up. This
+ * time is enough for a round trip, but not for a change of leader.
  */
 const LEAVE_QUEUE_WAIT = 500
 const PAUSE_AFTER_FAILURE = 50
@@ -52,19 +53,16 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
  * Laws:
  * - `enter` resolves to true only while `held` is true. Anything else that an attempt may have got is
  *   released before the next attempt asks.
- * - One holder is one owner in the store. All callers of the object share its hold, and those that wait share
- *   one place in the queue.
- * - An acquisition ends with its complete release or its loss. The next attempt of the holder then uses a new
- *   acquisition with a new id.
+ * - One holder is one owner in the store. All callers of the lock object share its hold. The callers that
+ *   wait share one place in the queue.
+ * - An acquisition ends with the release of its last acquire or with its loss. The next attempt of the holder
+ *   then uses a new acquisition with a new id.
  * - Everything that changes an acquisition runs in the request order. Only a loss can happen at any time.
  */
 export class Holder {
   readonly #place: LockServices
   readonly #terms: HolderTerms
-  /**
-   * The lock object that the watchdog's listeners receive. Undefined if no lock object belongs
-   * to this holder.
-   */
+  /** The lock object that the watchdog's listeners receive. Undefined if there is no such object. */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
   readonly #listener = {
@@ -89,7 +87,7 @@ export class Holder {
     return this.#acquisition.validity?.held ?? false
   }
 
-  /** The validity of the current hold, if the clocks still allow it. */
+  /** The validity of the current hold. Undefined if the clocks no longer allow the hold. */
   get validity(): HoldValidity | undefined {
     const { validity } = this.#acquisition
     return validity?.held ? validity : undefined
@@ -133,16 +131,16 @@ export class Holder {
   }
 
   async #enter(wanted: Wanted): Promise<boolean> {
-    // When the store closes, it closes its own watchdog too. Then the error must name the store, so the store
-    // is checked first.
+    // A store that closes also closes its own watchdog. The error must then name the store, so the store is
+    // checked first.
     if (this.#place.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
     if (this.#terms.watchdog?.closed)
       throw new LatchkeyError(
         'ERR_CLOSED',
         'The watchdog of this lock is closed. Get the lock anew with one that is open.',
       )
-    // Without a wait one more attempt is made, because the first may find at reentry that the hold was lost,
-    // or may get a grant that is already over.
+    // An attempt without a wait asks at most twice. The first request may find at reentry that the hold was
+    // lost, or may get a grant that is already over.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
       const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
       if (turn === 'refused') return false
@@ -154,7 +152,7 @@ export class Holder {
   }
 
   /**
-   * Releases one acquire, or all. After the release of the last acquire the hold is over, even if
+   * Releases one acquire, or all acquires. After the release of the last acquire the hold is over, even if
    * this call rejects.
    */
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
@@ -184,8 +182,8 @@ export class Holder {
   }
 
   /**
-   * Another request of this object is still under way. The release is sent after that request, and no
-   * caller waits for it.
+   * Called if another request of this object is still under way. The release is sent after that request, and
+   * no caller waits for the release.
    */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
@@ -194,11 +192,11 @@ export class Holder {
   }
 
   /**
-   * Releases all acquires in one request. Without a hold, or after a loss, it does nothing. Resolves to the
-   * loss that it has found, if any.
+   * Releases all acquires in one request. Does nothing without a hold, or after a loss. Resolves to the loss
+   * if the release has found one.
    */
   async leaveAll(): Promise<LatchkeyError | undefined> {
-    // A closed store has already released the hold, or was asked to keep it.
+    // A closed store has already released the hold, or the caller of `close` wanted to keep the hold.
     if (this.#place.port.closed.aborted && this.validity === undefined) return this.#loss?.error
     try {
       await this.leave(this.limit(RELEASE_TIMEOUT), true)
@@ -234,8 +232,8 @@ export class Holder {
   }
 
   /**
-   * Whether an attempt may keep the hold that it got. If it was aborted meanwhile, it releases
-   * the hold (K28).
+   * Whether an attempt may keep the hold that it has got. An attempt that was aborted meanwhile releases the
+   * hold (K28).
    */
   #mayKeep(limit: CallLimit): boolean {
     if (!limit.signal?.aborted) return this.held
@@ -245,7 +243,7 @@ export class Holder {
 
   async #failed(acquisition: Acquisition, wanted: Wanted, error: unknown): Promise<Turn> {
     // An attempt with unknown outcome may have left a hold that this process does not know. If a hold is
-    // known, its release covers this attempt too.
+    // known, the release of that hold also ends what the attempt may have left.
     if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasWaitingAttempts)
       this.#retire(acquisition)
     else acquisition.rest()
@@ -258,8 +256,8 @@ export class Holder {
   }
 
   /**
-   * A wait that ends by its timeout gives false. A single attempt that could not even begin has found no
-   * leader, so it rejects.
+   * Returns false for a wait that was ended by its timeout. A single attempt that could not even begin has
+   * found no leader, so its call rejects.
    */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'
@@ -270,7 +268,7 @@ export class Holder {
     return false
   }
 
-  /** Gives up the place in the queue, unless other attempts that share it still wait. */
+  /** Gives up the place in the queue, unless other attempts with the same place still wait. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
     if (
@@ -294,8 +292,8 @@ export class Holder {
   }
 
   /**
-   * Called when the clocks or a refusal show that the hold is over, which may happen at any time. The hold's
-   * row in the store is released in the background.
+   * Called when the clocks or a refusal show that the hold is over, which may happen at any time. The row of
+   * the hold in the store is then released in the background.
    */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
@@ -335,8 +333,8 @@ export class Holder {
   }
 
   /**
-   * Called before the release is sent, so that no renewal is sent after it and the hold is not
-   * promised any more.
+   * Called before the release is sent. From then on no renewal is sent, and the hold is not promised any
+   * more.
    */
   #endPromise(validity: HoldValidity): void {
     this.#place.renewals.remove(validity)
@@ -344,7 +342,7 @@ export class Holder {
     this.#acquisition = this.#newAcquisition()
   }
 
-  /** The hold is lost. The row in the store shows whether another acquirer holds the lock now. */
+  /** Called if the hold is lost. The row in the store shows whether another acquirer holds the lock now. */
   async #askRow(limit: CallLimit): Promise<never> {
     const loss = this.#loss
     if (loss === undefined || loss.reported) throw this.#neverHeld()
@@ -352,7 +350,7 @@ export class Holder {
     try {
       owner = await loss.acquisition.release(true, limit)
     } catch {
-      // No member answers, but the hold is lost all the same.
+      // No member answers, but the hold is lost in any case.
     }
     throw this.#reportLoss(owner)
   }
@@ -369,8 +367,8 @@ export class Holder {
 }
 
 /**
- * Turns the error into one that does not ask for a retry: the hold is over here, and the release continues in
- * the background.
+ * Turns the error into one that does not ask for a retry. The hold is over for this process, and the release
+ * goes on in the background.
  */
 function leftBehind(error: unknown): unknown {
   const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')

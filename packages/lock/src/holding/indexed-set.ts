@@ -1,11 +1,11 @@
 // Rule: a set in an array, whose members store their own index.
 //
 // A JavaScript Set would keep garbage in memory here. Members are added and removed with each hold, so V8
-// replaces the table of the Set again and again. Once a replaced table was moved to the old generation,
-// everything that was added after it cannot be collected as young garbage.
+// replaces the table of the Set again and again. When a replaced table was moved to the old generation, V8
+// can no longer collect the members that were added later as young garbage.
 
 export interface Indexed {
-  /** The member's index in the set. Only the set writes it. */
+  /** The index of the member in the set. Only the set writes this field. */
   place: number
 }
 
@@ -37,7 +37,7 @@ export class IndexedSet<Member extends Indexed> {
 
   /**
    * Calls `run` for the members, from the last to the first. `run` may delete members. Each member that stays
-   * in the set is visited, and one of them may be visited twice.
+   * in the set is visited once or twice.
    */
   forEach(run: (member: Member) => void): void {
     for (let place = this.#members.length - 1; place >= 0; place--) {

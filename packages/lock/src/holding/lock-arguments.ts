@@ -1,5 +1,6 @@
-// Door: checks the arguments of lock calls. A mistake is a TypeError, and too many bytes are ERR_TOO_LARGE.
-// Nothing was sent then. All bytes are copied, so that the caller may reuse its own buffers.
+// Door: checks the arguments of lock calls. A wrong argument is a TypeError, and too many bytes are
+// ERR_TOO_LARGE. After such an error no request was sent. All bytes are copied, so that the caller may reuse
+// its own buffers.
 
 import { EMPTY, copyBytes, prefixEnd, utf8 } from '@latchkey/base'
 import {
@@ -27,10 +28,10 @@ import {
 } from '@latchkey/protocol'
 import type { LockCallOptions } from './lock-port.js'
 
-/** How long a call without a `timeout` waits for its answer. */
+/** In ms, how long a call without a `timeout` waits for its answer. */
 export const DEFAULT_TIMEOUT = 5_000
 
-/** Returns the whole key. `above` is the prefix of a `sub`. It is empty in the store itself. */
+/** Returns the whole key. `above` is the prefix of a `sub`, and is empty in the store itself. */
 export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Array {
   const bytes = bytesArg(key, name)
   if (bytes.length === 0) throw new TypeError(`${name} must not be empty`)
@@ -58,7 +59,7 @@ const HOLD_KINDS: readonly HoldKind[] = ['lock', 'semaphore', 'election', 'webLo
 export const kindsArg = (kind: unknown): readonly HoldKind[] =>
   kind === 'all' ? HOLD_KINDS : [holdKindArg(kind, ['all'])]
 
-/** `more` lists further values that are allowed, for the error message. */
+/** Checks the kind of a hold. `more` lists further allowed values for the error message. */
 export function holdKindArg(kind: unknown, more: readonly string[] = []): HoldKind {
   const known = HOLD_KINDS.find((one) => one === kind)
   if (known === undefined) throw notOneOf('kind', kind, [...HOLD_KINDS, ...more])
@@ -102,7 +103,10 @@ export function lockSpan(
   return { start, end: start === null ? END_OF_LOCKS : (prefixEnd(start) ?? null) }
 }
 
-/** Undefined and null mean the store's own counter. */
+/**
+ * Returns the key of a fencing counter. For undefined and null it returns null, which means the store's own
+ * counter.
+ */
 export function fencingKeyArg(above: Uint8Array, key: unknown): Uint8Array | null {
   return key === undefined || key === null ? null : keyArg(above, key, 'fencingKey')
 }

@@ -1,4 +1,4 @@
-// Driver: what store.locks, store.semaphores, store.elections and store.webLocks have in common: their store,
+// Driver: the common part of store.locks, store.semaphores, store.elections and store.webLocks: their store,
 // the prefix of a sub, and the list of holds.
 
 import {
@@ -37,7 +37,7 @@ export abstract class HoldCalls {
     return this.#place.port
   }
 
-  /** The prefix of a sub, with which all names begin. It is empty in the store itself. */
+  /** The prefix of a sub, with which all its names begin. The prefix is empty in the store itself. */
   protected get prefix(): Uint8Array {
     return this.port.decoding.prefix
   }

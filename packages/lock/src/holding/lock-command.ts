@@ -14,7 +14,10 @@ type Exclusive = readonly [
   wait: number | null,
 ]
 
-/** Adds share and flow to the command. Most requests have neither, and leave out both. */
+/**
+ * Adds share and flow to the command. Most requests have no share and no flow, and so these fields are left
+ * out.
+ */
 export function lockCommand(attempt: Exclusive, share: ShareArg | null, flow: FlowArg | undefined): Command {
   if (flow !== undefined) return [...attempt, share, flow]
   return share === null ? attempt : [...attempt, share]

@@ -1,11 +1,11 @@
-// Types: the interface of a DistributedLock, for code that is given one.
+// Types: the interface of a DistributedLock, for code that receives such a lock.
 
 import type { Bytes, CallOptions, Duration, Owner } from '@latchkey/protocol'
 
 /** The options of one attempt to acquire. */
 export interface LockAttempt {
   context?: Bytes | undefined
-  /** The limit of the wait in the fair queue. Without it, there is one attempt. */
+  /** How long the call may wait in the fair queue. Without this limit, the call makes one attempt. */
   timeout?: Duration | undefined
   signal?: AbortSignal | undefined
 }

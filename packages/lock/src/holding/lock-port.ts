@@ -15,38 +15,44 @@ import type { ClusterBound } from './cluster-time-bound.js'
 import type { LockWatchEvent } from './lock-watch-event.js'
 
 export interface LockCallOptions {
-  /** In milliseconds. Without it the call has no limit: only `close` or the signal ends it. */
+  /** In milliseconds. A call without a timeout has no limit: only `close` or the signal ends the call. */
   readonly timeout?: number | undefined
-  /** Used instead of a timeout: a time of clock.now(). */
+  /** Used instead of a timeout: the value of clock.now() at which the call ends. */
   readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** A command that was accepted for sending. */
 export interface LockCall {
-  /** Whether the command was sent to a member at least once. Before that it waits in this process. */
+  /**
+   * Whether the command was sent to a member at least once. Before that, the command waits in this process.
+   */
   readonly sent: boolean
   /**
-   * The decoded result. Rejects only with a LatchkeyError. Its `outcome: 'not-applied'` proves that the
-   * command will never be applied; `'unknown'` says that it was sent.
-   * Before the promise settles, the engine has passed to `bound` what the answer proves.
+   * The decoded result. Rejects only with a LatchkeyError. The outcome 'not-applied' of the error proves that
+   * the command will never be applied. The outcome 'unknown' says that the command was sent. Before the
+   * promise settles, the client has passed to `bound` what the answer proves.
    */
   readonly result: Promise<unknown>
   /**
-   * For a call whose `result` was rejected with outcome 'unknown': resolves when the command can no longer be
-   * applied later than now. That is so when a cancelCall was answered, when `done` has passed its number, or
-   * when its session is over.
-   * The engine asks in the background, without limit. Rejects with ERR_CLOSED when the store closes. Every
-   * call returns the same promise.
+   * For a call whose `result` was rejected with outcome 'unknown'. Resolves when the command can no longer be
+   * applied later. The proof is the answer to a cancelCall, a `done` that has passed the number of the call,
+   * or the end of the session.
+   *
+   * The client asks in the background, without limit. The promise rejects with ERR_CLOSED when the store
+   * closes. Every call of this method returns the same promise.
    */
   settled(): Promise<void>
 }
 
 export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_set' | 'latch' | 'barrier'
 
-/** Follows waits and works for those who listen to them. */
+/** Passes the waits and the work under locks to a tracer or a listener. */
 export interface Observer {
-  /** Whether somebody listens. Asked before each of the following calls, so that they cost nothing otherwise. */
+  /**
+   * Whether anybody listens. Read before each of the following calls, so that these calls cost nothing
+   * without a listener.
+   */
   readonly isOn: boolean
   wait<T>(
     kind: WaitKind,
@@ -57,9 +63,9 @@ export interface Observer {
   work<T>(key: Uint8Array, fencingToken: number, run: () => Promise<T>): Promise<T>
 }
 
-/** What the lock objects of one store count. */
+/** The counts of the lock objects of one store. */
 export interface HoldingCounts {
-  /** Callers that wait in a queue, at a latch or at a barrier now. */
+  /** How many callers now wait in a queue, at a latch or at a barrier. */
   waiting: number
   /** Holds that were lost. */
   lost: number
@@ -71,11 +77,14 @@ export interface LockPort {
   readonly observer?: Observer | undefined
   /** undefined: nobody asks for the counts. */
   readonly counts?: HoldingCounts | undefined
-  /** One per store. The engine calls meet() at each handshake and learn() for each answer. */
+  /**
+   * The bound of cluster time; each store has one. The client calls `meet` at each handshake and `learn` for
+   * each answer.
+   */
   readonly bound: ClusterBound
   /**
-   * The members' election timeout in ms. A change of leader takes one to two of these. 0 if it is
-   * not known yet.
+   * The members' election timeout in ms, or 0 if the timeout is not known yet. A change of leader takes one
+   * to two election timeouts.
    */
   electionTimeout(): number
   /** The error for a wait that ends now while no leader is known. Undefined if a leader is known. */
@@ -88,8 +97,8 @@ export interface LockPort {
   /** A new acquirer id: 128 random bits in hex. */
   newId(): string
   /**
-   * Sends the command in the session, which applies it at most once. It never throws: any error
-   * rejects `result`.
+   * Sends the command in the session, which applies each command at most once. The call never throws: any
+   * error rejects `result`.
    */
   command(command: Command, options?: LockCallOptions): LockCall
   /** Watches the locks with keys from `start` to `end`, from now on. */
@@ -98,8 +107,8 @@ export interface LockPort {
     readonly end: Uint8Array | null
     readonly renewals: boolean
     /**
-     * True for an election. The watch begins with the present hold, or with a release if there is none. If an
-     * entry has both a release and the next hold, the release is left out.
+     * True for an election. The watch begins with the present hold, or with a release if there is no hold. If
+     * an entry has a release and also the next hold, the release is left out.
      */
     readonly isElection?: boolean
     readonly decoding: Decoding
@@ -108,20 +117,22 @@ export interface LockPort {
   /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>
   /**
-   * Calls `run` for each pushed grant of that ticket. It must be called before the request is sent. The
-   * returned function ends the calls.
+   * Calls `run` for each pushed grant of that acquirer. This method must be called before the request is
+   * sent. The returned function ends the calls.
    */
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void
   /**
-   * Calls `run` after each reconnect or new session, but not after the first. From then on grants are pushed
-   * again, and tickets must be read because a push may have been missed.
-   * After a new session the caller must ask for its place in a queue again: the place belongs to the old
-   * session, and is lost with it.
+   * Calls `run` after each reconnect or new session, but not after the first session. A push may have been
+   * missed, so the state of each waiter must be read. From then on grants are pushed again.
+   *
+   * After a new session the caller must also ask for its place in a queue again. The place belongs to the old
+   * session and is lost with that session.
    */
   onAttached(run: (isNewSession: boolean) => void): () => void
   /**
-   * Returns key-value calls whose writes carry the guard of that moment. Reads carry none. `knownLost` is
-   * called at each write. If it returns true, the write rejects with ERR_FENCED and no request is sent.
+   * Returns key-value calls. Each write carries the guard that `guard` returns at that moment, and reads
+   * carry no guard. Each write calls `knownLost`. If `knownLost` returns true, the write rejects with
+   * ERR_FENCED and no request is sent.
    */
   guardedKv(guard: () => GuardArg, knownLost: () => boolean): KeyValueCalls<As>
 }

@@ -22,6 +22,6 @@ export interface LockServices {
   readonly acquisitions: Set<Releasable>
   /** The holds of withLock around the current asynchronous call. */
   readonly around: Around
-  /** The store's own watchdog, which renews all holds but those of `getDistributedLock`. */
+  /** The store's own watchdog, which renews all holds except those of `getDistributedLock`. */
   readonly watchdog: Watchdog
 }

@@ -1,4 +1,4 @@
-// Driver: owns one id of a set of locks: its requests, its places in the queues, and the holds that it gets.
+// Driver: owns one id of a set of locks: its requests, its places in the queues, and its holds.
 
 import type {
   ContextArg,
@@ -24,23 +24,26 @@ export interface SetTerms {
   readonly fencingKey: Uint8Array | null
   readonly lease: number
   readonly context: ContextArg
-  /** Undefined if the caller names no flow and is not within another hold. */
+  /** Undefined if the caller has named no flow and has called from within no other hold. */
   readonly flow: FlowArg | undefined
   readonly renews: boolean
 }
 
-/** over: the limit has ended. broken: the set was granted, and a part of it has ended already. */
+/**
+ * over: the time of the call has ended. broken: the set was granted, and the hold of one of its keys has
+ * ended already.
+ */
 type Entered = 'held' | 'refused' | 'over' | 'broken'
 
 const GIVE_BACK_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
-/** How often the request is sent again if an answer leaves less than half of the lease. */
+/** How often the request is sent again if its answer leaves less than half of the lease. */
 const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'
 
-/** One key of a set, for the calls that release everything that a store has. */
+/** One key of a set, for the calls that release all holds and places of a store. */
 class Member implements Releasable {
   readonly ticket: { readonly key: Uint8Array; readonly id: string }
   validity: HoldValidity | undefined
@@ -59,11 +62,12 @@ class Member implements Releasable {
 
 /**
  * Laws:
- * - All keys or none: the set is held only while every key is held. The loss of one key ends the promise of
- *   all, and gives back the others.
- * - Asking again with the same id changes nothing in the store but the leases and the wait. So a request
- *   whose outcome is unknown is sent again.
- * - What it may have in the store is given back only when none of its requests is under way any more.
+ * - All keys or none: the set is held only while every key is held. If one key is lost, no key is promised
+ *   any more, and the other keys are given back.
+ * - A repeated request with the same id changes nothing in the store except the leases and the wait. So a
+ *   request whose outcome is unknown is sent again.
+ * - The holds and places that the set may have in the store are given back only when none of its requests is
+ *   under way any more.
  */
 export class SetAcquisition {
   readonly id: string
@@ -86,12 +90,12 @@ export class SetAcquisition {
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
-  /** The validities of all keys, in order, once they are held. */
+  /** The validities of all keys, in the order of the keys. The list is empty until the keys are held. */
   get validities(): readonly HoldValidity[] {
     return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
   }
 
-  /** Asks until all keys are held, or it is refused, or the limit ends. */
+  /** Asks until all keys are held, until the store refuses the request, or until the limit ends. */
   enter(waits: boolean, limit: CallLimit): Promise<Entered> {
     const { observer } = this.#place.port
     if (!waits || observer?.isOn !== true) return this.#enter(waits, limit)
@@ -151,8 +155,8 @@ export class SetAcquisition {
   #renewed = 0
 
   /**
-   * Takes the owners of an answer. If the answer proves less than half of the lease, by the clocks, the
-   * request is sent again, which renews all keys.
+   * Takes the owners of an answer. If the clocks show that less than half of the lease is left, the request
+   * is sent again and renews all keys.
    */
   async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
     const { port, boundRenewal, renewals, watchdog } = this.#place
@@ -176,8 +180,8 @@ export class SetAcquisition {
   }
 
   /**
-   * Listens for pushed grants before the first request, so that none is missed. All keys are
-   * granted together.
+   * Listens for pushed grants before the first request, so that no grant is missed. All keys are granted
+   * together.
    */
   #listen(): (() => void)[] {
     const { port } = this.#place
@@ -196,7 +200,7 @@ export class SetAcquisition {
     })
   }
 
-  /** One request of the store releases all holds, these too. */
+  /** Called when one request of the store releases all holds, also the holds of this set. */
   revoked(released: Promise<boolean>): void {
     this.#released = released
     this.#wake()
@@ -217,7 +221,7 @@ export class SetAcquisition {
     }
   }
 
-  /** Resolves when the members have released all keys. Does nothing after a loss. */
+  /** Resolves when the members have released all keys. The call does nothing after a loss. */
   async release(): Promise<void> {
     if (this.#isOver) return
     this.#endPromise()
@@ -235,14 +239,14 @@ export class SetAcquisition {
     this.#forget()
   }
 
-  /** Runs in the background: leaves the queues, and releases every hold of this id. */
+  /** Leaves the queues and releases every hold of this id, in the background. */
   async giveBack(): Promise<void> {
     const { port } = this.#place
     if (!(await this.#released)) {
       try {
         await Promise.all(this.#unsettled.map((call) => call.settled()))
       } catch {
-        return // The store is closed. What is left in it ends with its session or its lease.
+        return // The store is closed. What is left in the store ends with its session or its lease.
       }
       const ask = () => port.command([OP.releaseAll, this.#tickets()], { timeout: GIVE_BACK_TIMEOUT }).result
       await untilAnswered(port, ask, () => false)

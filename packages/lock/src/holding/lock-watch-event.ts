@@ -3,25 +3,27 @@
 import type { As, Bytes, KeyAs, LockEventName } from '@latchkey/protocol'
 
 export interface LockWatchOptions<A extends As = As> {
-  /** The type of the keys, as for a read. */
+  /** The type in which the keys are returned, as for a read. */
   as?: A | undefined
   /**
    * Whether the watch also reports each renewal, and each further acquire of the same holder. Default: false.
    */
   renewals?: boolean | undefined
-  /** When it aborts, the watch ends with ERR_ABORTED. */
+  /** If this signal aborts, the watch ends with ERR_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
 /** One change of a lock. All events of one entry of the log come together, in their order. */
 export interface LockWatchEvent<A extends As = 'bytes'> {
   /**
-   * - `acquired`, `renewed`: the hold began, or its lease was prolonged, also by a further acquire.
+   * - `acquired`: the hold began.
+   * - `renewed`: the lease of the hold was prolonged, by a renewal or by a further acquire.
    * - `expired`: the lease was over.
-   * - `released`: by its holder, by force, or because its store closed.
-   * - `queued`, `left`: a caller joined the queue, or left it without being granted the lock.
+   * - `released`: the holder or an operator released the hold, or its store closed.
+   * - `queued`: a caller joined the queue.
+   * - `left`: a caller left the queue without being granted the lock.
    * - `rotated`: the hold has a new fencing token.
-   * - `proclaimed`: only in elections, where the leader says something else.
+   * - `proclaimed`: the leader of an election proclaims another value.
    */
   type: LockEventName
   key: KeyAs<A>

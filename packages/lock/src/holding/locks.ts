@@ -68,8 +68,8 @@ export interface AcquireOptions extends WaitOptions {
    */
   mode?: LockMode | undefined
   /**
-   * The interval of rotations. The store rotates the token at each interval, like `hold.rotate()`. It is at
-   * least 100 ms.
+   * The interval of rotations, at least 100 ms. After each interval the store rotates the token, as
+   * `hold.rotate()` does.
    */
   rotateEvery?: Duration | undefined
 }
@@ -107,8 +107,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   /**
    * Waits in the queue until the lock is granted.
    * ```ts
-   * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' })
-   * await hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is gone
+   * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' }) await
+   * hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is over
    * ```
    */
   async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S>> {
@@ -125,7 +125,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return { hold: this.#hold(wanted, acquired, every), id: acquired.validity.id }
   }
 
-  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if another holder has the lock. */
+  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if the lock was not granted. */
   async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S> | undefined> {
     const given = optionsArg('tryAcquire', options, ACQUIRE_OPTIONS)
     const wanted = this.#wanted(key, given)
@@ -140,8 +140,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * locks. A set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md,
    * section 12.
    * ```ts
-   * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
-   * await set.kv.batch(transfer) // ERR_FENCED if one of the two is gone
+   * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' }) await
+   * set.kv.batch(transfer) // ERR_FENCED if one of the two locks is lost
    * ```
    */
   async acquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S>> {
@@ -151,7 +151,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return acquireAll<S>(this.place, wanted, given)
   }
 
-  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if one of the locks is not free. */
+  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if the locks were not granted. */
   async tryAcquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S> | undefined> {
     const given = optionsArg('tryAcquireAll', options, SET_OPTIONS)
     return enterAll<S>(this.place, this.#wantedAll(keys), given, false)
@@ -174,13 +174,12 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Acquires the lock, runs fn, releases the lock, and resolves to fn's result. If the hold was lost before
-   * fn settled it rejects with ERR_LOCK_LOST, unless fn itself threw an error.
+   * Acquires the lock, runs fn, releases the lock, and resolves to fn's result. The call rejects with
+   * ERR_LOCK_LOST if the hold was lost before fn settled, unless fn itself threw an error.
    * ```ts
-   * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
-   *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised
-   *   await hold.kv.put('orders/42/state', 'charged')
-   * })
+   * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => { await chargeCard(order, {
+   * signal: hold.signal }) // aborts when the hold can no longer be promised await
+   * hold.kv.put('orders/42/state', 'charged') })
    * ```
    */
   async withLock<T>(
@@ -212,7 +211,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
       return result
     } finally {
       own.active = false
-      // A release that is not answered continues in the background. The caller gets fn's own result or error.
+      // A release that is not answered goes on in the background. The caller gets the result or the error of
+      // fn.
       await hold.release().catch(() => {})
     }
   }
@@ -233,12 +233,12 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * The last changes of one lock, in their order: who acquired it, lost it, released it, waited for it.
-   * Members remember the last 1,024 changes of all locks together since they were started: a restart forgets.
-   * `sinceMillis` of the answer says how far back the memory of the member that answered goes.
+   * Resolves to the last changes of one lock, in their order: the acquires, losses, releases and waits.
+   * Members remember the last 1,024 changes of all locks together since they were started. A restart forgets
+   * these changes. `sinceMillis` of the answer says how far back the memory of the member that answered goes.
    * ```ts
    * for (const { type, context, agoMillis } of await store.locks.history('orders/42'))
-   *   console.log(`${agoMillis} ms ago`, type, context)
+   * console.log(`${agoMillis} ms ago`, type, context)
    * ```
    */
   async history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory> {
@@ -250,12 +250,11 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Watches a lock, or all locks whose keys begin with a prefix: each change from now on, in order, across
-   * reconnects and changes of leader.
+   * Watches a lock, or all locks whose keys begin with a prefix. The watch yields each change from now on, in
+   * order, across reconnects and changes of leader.
    * ```ts
    * for await (const { type, key } of store.locks.watch({ prefix: 'orders/' }, { as: 'string' })) {
-   *   console.log(type, key)
-   * }
+   * console.log(type, key) }
    * ```
    * The call throws a TypeError for a wrong argument, and does not reject. See docs/locks.md, section 9.
    */
@@ -274,8 +273,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Ends the hold with this token, for operators. Resolves to true if exactly this hold was in force. All its
-   * acquires have then ended, and the first waiter has got the lock.
+   * Ends the hold with this token. This call is for operators. Resolves to true if the hold was in force. The
+   * call ends all acquires of the hold, and the first waiter gets the lock.
    */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
     const limits = callOptions('forceRelease', options)
@@ -284,9 +283,9 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Releases all locks of this store in one request, also those of `getDistributedLock`. Resolves to their
-   * number. Waiting callers keep waiting. The signals of the holds abort first, because the work under them
-   * has to stop.
+   * Releases all locks of this store in one request, also those of `getDistributedLock`. Resolves to the
+   * number of released locks. Callers that wait go on waiting. Before the request is sent, the signals of the
+   * holds abort, because the work under the holds has to stop.
    */
   async releaseAll(options?: CallOptions): Promise<number> {
     return this.#releaseAll(callOptions('releaseAll', options))
@@ -302,8 +301,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Refuses a call under the caller's own lock. Without a `wait` it would wait for that lock for ever. With a
-   * `wait` it only times out, so it is allowed.
+   * Refuses a call from within the caller's own hold of the same lock. Without a `wait` such a call would
+   * wait for ever. With a `wait` the call only times out, so it is allowed.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return
@@ -317,8 +316,8 @@ const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
 /**
- * Releases the hold, and by that finds out whether it was lost before the work was done. A hold that fn has
- * released itself was not lost.
+ * Releases the hold, and so finds out whether the hold was lost before the work was done. A hold that fn
+ * itself has released was not lost.
  */
 async function settleLoss(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)

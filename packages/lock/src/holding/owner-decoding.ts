@@ -57,14 +57,14 @@ export function toOwner(result: OwnerResult): Owner {
 }
 
 /**
- * The bytes of a frame are Buffers, and a copy of a Buffer is a Buffer too. Callers get a plain
- * Uint8Array of their own.
+ * Returns a plain Uint8Array of its own for the caller. The bytes of a frame are Buffers, and a copy of a
+ * Buffer would be a Buffer too.
  */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /**
- * For an owner that is kept. Its bytes are a view of the received frame, and would keep the whole frame in
- * memory, so they are copied.
+ * Copies the bytes of an owner that is kept. Without the copy, the owner's bytes would be a view of the
+ * received frame and would keep the whole frame in memory.
  */
 export function toKept(result: OwnerResult): OwnerResult {
   const [id, deadline, remaining, token, acquires, context, code, now] = result
@@ -72,7 +72,7 @@ export function toKept(result: OwnerResult): OwnerResult {
   return [id, deadline, remaining, token, acquires, plain(context), code, now]
 }
 
-/** Keeps the type: a string stays a string, and bytes become a copy for the caller. */
+/** Keeps the type of the context: a string stays a string, and bytes become a copy for the caller. */
 export function toContext(context: ContextArg): string | Uint8Array | undefined {
   if (context === null) return undefined
   return typeof context === 'string' ? context : plain(context)
@@ -134,8 +134,8 @@ export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how
 }
 
 /**
- * Keys that are not below the prefix of a sub are left out of the error, because a caller of the sub
- * must not see them.
+ * Returns the error for a circle of flows. Keys that are not below the prefix of a sub are left out of the
+ * error, because a caller of the sub must not see them.
  */
 export function circleError(
   links: readonly FlowLink[],

@@ -1,23 +1,23 @@
-// Rule: when a hold is renewed, and how soon again if no member answers.
+// Rule: computes when a hold is renewed, and how soon it is renewed again if no member answers.
 //
 // Laws, for a lease L and a round trip R:
 // - A renewal that is sent at s and answered in time proves the hold until about s + L, but its answer
-//   arrives only at s + R. So renewals that are L / 16 apart keep a hold while R is below 15 / 16 of L, less
-//   the drift of the clocks, however many of them are unanswered.
+//   arrives only at s + R. So renewals at intervals of L / 16 keep a hold as long as R is below 15 / 16 of L,
+//   less the drift of the clocks. The number of unanswered renewals does not matter.
 // - If R is known, the next renewal is sent so early that its answer and one more attempt are still in time.
-// - A hold that can survive a change of leader is renewed so early that it does. Its remaining time is never
-//   less than the time of the change, or than three quarters of its lease if those are shorter.
+// - A hold that can survive a change of leader is renewed so early that it survives the change. Its remaining
+//   time is never less than the time of the change or three quarters of its lease, whichever is shorter.
 
 /**
- * The most requests under way for one hold. While no member answers, two attempts are the lease divided by
- * this number apart.
+ * The most requests under way for one hold. While no member answers, a request is sent each MOST_TRIES-th
+ * part of the lease.
  */
 export const MOST_TRIES = 16
 const SHORTEST_PAUSE = 5
 const LONGEST_PAUSE = 5_000
 /**
- * In election timeouts, the time until the members have a new leader and this process has asked it. An
- * election takes one to two election timeouts.
+ * In election timeouts, the time until the members have a new leader and this process has sent the new leader
+ * a request. An election takes one to two election timeouts.
  */
 const CHANGE = 2.25
 
@@ -27,17 +27,17 @@ export function pauseOf(lease: number): number {
 }
 
 /**
- * How many milliseconds to wait for the answer of an attempt. After two leases the hold has ended,
- * unless a later attempt has prolonged it, and then this answer is not needed. MOST_TRIES pauses are
- * enough for long leases.
+ * How many milliseconds to wait for the answer of an attempt. Two leases after the attempt, its answer is
+ * useless: the hold has ended, or a later attempt has prolonged the hold. For long leases MOST_TRIES pauses
+ * are enough.
  */
 export function patienceOf(lease: number): number {
   return Math.min(lease * 2, LONGEST_PAUSE * MOST_TRIES)
 }
 
 /**
- * Milliseconds from the last success to the next attempt. Negative means at once. `electionTimeout` is 0 if
- * it is not known.
+ * Milliseconds from the last success to the next attempt. If the value is negative, the attempt is made at
+ * once. `electionTimeout` is in ms, and is 0 if the timeout is not known.
  */
 export function renewAfter(lease: number, roundTrip: number, electionTimeout: number): number {
   const change = lease < electionTimeout * 2 ? 0 : Math.min(electionTimeout * CHANGE, (lease * 3) / 4)

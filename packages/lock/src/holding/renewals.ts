@@ -1,5 +1,5 @@
-// Driver: owns the renewals of all holds of one store: one timer, and one request for all renewals that are
-// due together.
+// Driver: owns the renewals of all holds of one store. It has one timer, and sends one request for all
+// renewals that are due together.
 
 import { elementAt, type Timer } from '@latchkey/base'
 import { OP, type OwnerResult, type RenewalArg, type RenewResult, renewedOwners } from '@latchkey/protocol'
@@ -12,21 +12,24 @@ import { isWorthRetry } from './background-retry.js'
 import { splitRequests } from './split-requests.js'
 import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
 
-/** A renewal that is due within this part of its lease is sent together with the one that is due now. */
+/**
+ * As a part of its lease: a renewal that is due within this time is sent together with the renewal that is
+ * due now.
+ */
 const TOGETHER = 1 / 20
 
 /**
  * Laws:
  * - A renewal is due 2/3 of the lease after the last success, or sooner if that leaves too little time
- *   (renewal-times.ts). The time is counted from the entry of that success, by the bound, so the renewal may
- *   be too early but never too late.
- * - Each answer counts, at any time and in any order. It proves a deadline, with the bound that the first
- *   sending of its request gives. So a round trip of most of the lease loses no hold: the next attempt is
- *   sent while others are unanswered.
+ *   (renewal-times.ts). The lease is counted from the earliest moment at which the cluster can have executed
+ *   the request that succeeded. So the renewal may come too early but never too late.
+ * - Each answer counts, at any time and in any order. Each answer proves a deadline that is computed from the
+ *   moment at which its request was first sent. The next attempt is sent while others are unanswered, so even
+ *   a round trip of most of the lease loses no hold.
  * - Only a refusal, or the clocks of HoldValidity, ends a hold. An attempt that failed or was never answered
  *   ends nothing.
- * - At most MOST_TRIES attempts for one hold are under way, and none is added while the last one still waits
- *   in this process for a member.
+ * - At most MOST_TRIES attempts for one hold are under way. No attempt is added while the last one has not
+ *   left this process, because no member can be reached.
  * - A hold that was removed is not renewed any more, and a late answer for it changes nothing.
  */
 export class Renewals {
@@ -45,7 +48,8 @@ export class Renewals {
   }
 
   /**
-   * Renews the hold from now on, for that watchdog. If the hold is renewed already, it gets a new due time.
+   * Renews the hold from now on, for the watchdog `by`. A hold that is already being renewed gets a new due
+   * time.
    */
   add(validity: HoldValidity, by: object): void {
     this.#roundTrip.took(validity.age())
@@ -63,7 +67,7 @@ export class Renewals {
     validity.renewal = undefined
   }
 
-  /** Ends the renewal of all holds of that watchdog. */
+  /** Ends the renewal of all holds of the watchdog `by`. */
   stop(by: object): void {
     this.#renewals.forEach((renewal) => {
       if (renewal.by === by && renewal.validity !== undefined) this.remove(renewal.validity)
@@ -73,8 +77,9 @@ export class Renewals {
   /**
    * Renews a hold that may be in force, until a member answers. The answer is the owner, or undefined if no
    * member has answered within the lease.
-   * Attempts that are still under way then count for the validity that is made from the answer. So the caller
-   * must call `adopt`, or `discard` if it makes none.
+   *
+   * Attempts that are still under way also prolong the validity that the caller makes from the answer. So the
+   * caller must call `adopt` with that validity, or `discard` if it makes none.
    */
   confirm(
     of: RenewedHold,
@@ -164,7 +169,8 @@ export class Renewals {
     for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
     const call = this.#port.command([OP.renew, list], { due: now + patience })
     const one: Try = { call, over: false }
-    // The next attempt is planned now, because it must be sent even if this one is never answered.
+    // The next attempt is planned before the answer, because it must be sent even if this attempt is never
+    // answered.
     for (const renewal of renewals) {
       renewal.at = now + pauseOf(renewal.of.lease)
       renewal.triedAt = now
@@ -207,8 +213,8 @@ export class Renewals {
     // The answer to a rotation may have been lost. The answer to a renewal tells the token too.
     validity.rotated(owner[3])
     validity.prolong(owner[1])
-    // prolong may find by the clocks that the hold is over. Then the renewal was removed and
-    // needs no new time.
+    // `prolong` may find by the clocks that the hold is over. The renewal was then removed and needs no new
+    // time.
     if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)
   }
 
@@ -220,7 +226,7 @@ export class Renewals {
   }
 }
 
-/** The answer for a hold that was not known to be in force. Undefined if no member answered. */
+/** The answer for a hold of which nobody knew whether it was in force. Undefined if no member answered. */
 export type Confirmed = OwnerResult | undefined
 
 function confirm(renewal: Renewal, owner: Confirmed): void {
@@ -245,8 +251,8 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 }
 
 /**
- * Whether another attempt may be sent. It makes sense only after the last one was sent: otherwise both leave
- * this process at the same time and prove the same.
+ * Whether another attempt may be sent. The last attempt must have been sent before: otherwise the two
+ * attempts would leave this process at the same time and prove the same.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

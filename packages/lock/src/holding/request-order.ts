@@ -1,23 +1,25 @@
-// Driver: owns the order of one lock object's requests: one at a time, in the order of the calls.
+// Driver: owns the order of one lock object's requests. The requests are sent one at a time, in the order of
+// the calls.
 
 import type { CallLimit } from './call-deadline-or-abort.js'
 
 /**
  * Laws:
- * - A task begins when the one before it has ended. Without this law: a caller sends an acquire and then
- *   an unlock without awaiting either, the leader changes, and the retried acquire is applied after its
- *   own release.
+ * - A task begins when the one before it has ended. Without this law: a caller sends an acquire and then an
+ *   unlock without awaiting the acquire, the leader changes, and the retried acquire is applied after its own
+ *   release.
  * - A caller that awaits a task continues before the next task begins, so what the task promised is still
  *   true when the caller reads it.
- * - An urgent task comes before all tasks that wait. It releases what a finished attempt may have got.
+ * - An urgent task comes before all tasks that wait. An urgent task releases what a finished attempt may have
+ *   got.
  */
 export class RequestOrder {
   #busy = false
   #waiting: (() => void)[] = []
 
   /**
-   * Begins the task at once if no task runs. If the limit ends first, the task never begins and the result is
-   * that of `over`.
+   * Runs the task when no other task runs. If the limit ends before the task begins, the task never begins,
+   * and the result is that of `over`.
    */
   run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
     return this.#busy ? this.#inTurn(task, limit, over) : this.#begin(task)
@@ -33,8 +35,8 @@ export class RequestOrder {
   }
 
   /**
-   * Waits for its turn, then one microtask more. The caller of the task before continues first, while the
-   * promise of that task is still true.
+   * Waits until the task before has ended, and then one microtask more. In this microtask the caller of the
+   * task before continues, while the result of that task is still true.
    */
   async #turn(stand: (begin: () => void) => void, limit?: CallLimit): Promise<boolean> {
     const isMine = await this.#place(stand, limit)
@@ -43,7 +45,7 @@ export class RequestOrder {
   }
 
   /**
-   * The turn ends before the caller of the task continues. So if no task waits, the next call of that caller
+   * The task counts as ended before its caller continues. So if no task waits, the next call of that caller
    * begins at once.
    */
   #begin<T>(task: () => Promise<T>): Promise<T> {
@@ -54,7 +56,8 @@ export class RequestOrder {
   }
 
   /**
-   * #busy stays true while the next waiting task is started, so that no new call can begin between the two.
+   * #busy stays true from the end of a task to the start of the next waiting task, so that no new call can
+   * begin between these two.
    */
   readonly #next = (): void => {
     const begin = this.#waiting.shift()

@@ -1,4 +1,4 @@
-// Driver: the calls of store.semaphores. As with locks, each acquire uses a holder of its own.
+// Driver: the calls of store.semaphores. Each acquire uses a holder of its own, as for locks.
 
 import {
   type As,
@@ -29,15 +29,16 @@ import { toPermitInfo } from './owner-decoding.js'
 /** The options of acquire and tryAcquire of semaphores. */
 export interface PermitOptions extends WaitOptions {
   /**
-   * How many permits the semaphore has. If it has another number already, the call fails with ERR_MISMATCH.
+   * How many permits the semaphore has. If the semaphore already has another number, the call fails with
+   * ERR_MISMATCH.
    */
   of: number
-  /** How many permits are wanted. They are granted all together. Default: 1. */
+  /** How many permits are wanted. The permits are granted all together. Default: 1. */
   permits?: number | undefined
 }
 const PERMIT_OPTIONS = knownNames(...WAIT_OPTIONS, 'of', 'permits')
 
-/** Permits of a semaphore that are held. Release them, or let `await using` do it. */
+/** Permits of a semaphore that are held. Release them, or let `await using` release them. */
 export class Permit<S extends As = 'bytes'> extends BaseHold<S> {
   readonly permits: number
 
@@ -76,7 +77,9 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
     return this.#permit(wanted, await acquire(this.place, wanted, given))
   }
 
-  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if the permits are not free. */
+  /**
+   * Makes one attempt, or waits if `wait` is given. Resolves to undefined if the permits were not granted.
+   */
   async tryAcquire(name: Bytes, options: PermitOptions): Promise<Permit<S> | undefined> {
     const given = optionsArg('semaphores.tryAcquire', options, PERMIT_OPTIONS)
     const wanted = wantedPermits(this.prefix, name, given)
@@ -85,8 +88,8 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Changes how many permits the semaphore has. If there are more, callers that wait are granted them at
-   * once. If there are fewer, no holder loses any.
+   * Changes the number of permits of the semaphore. If the number grows, callers that wait are granted
+   * permits at once. If the number falls, no holder loses a permit.
    */
   async resize(name: Bytes, of: number, options?: CallOptions): Promise<void> {
     const limits = callOptions('semaphores.resize', options)
@@ -94,7 +97,9 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
     await this.port.command(asked, limits).result
   }
 
-  /** Lists all permits that are held, in the order of the names of their semaphores. A linearizable read. */
+  /**
+   * Lists all permits that are held, in the order of the names of their semaphores. The read is linearizable.
+   */
   async query<A extends As = S>(prefix?: Bytes, options?: LockQueryOptions<A>): Promise<PermitInfo<A>[]> {
     const infos = queryHolds(this.port, 'semaphores.query', KIND.semaphore, prefix, options, toPermitInfo)
     return infos as Promise<PermitInfo<A>[]>

@@ -2,7 +2,7 @@
 
 import { CAPS } from '@latchkey/protocol'
 
-/** The bytes of an item besides its key and id: its numbers and their framing. */
+/** In bytes, the most that an item needs besides its key and id: its numbers and their framing. */
 const ITEM_BYTES = 64
 
 export function splitRequests<Item>(

@@ -1,5 +1,5 @@
-// Driver: the lock calls of one store, and what its lock objects share: the renewal of the bound and of the
-// holds, and the store's own watchdog.
+// Driver: the lock calls of one store, and the parts that its lock objects share: the renewal of the bound of
+// cluster time, the renewal of the holds, and the store's own watchdog.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
@@ -46,11 +46,11 @@ import { WebLocks } from './web-locks.js'
 /** Options of a lock that few callers need. */
 export interface LockOptions {
   /**
-   * The counter of the token. The default is the store's own counter. A lock must always use
+   * The counter from which the token is drawn. The default is the store's own counter. A lock must always use
    * the same counter.
    */
   fencingKey?: Bytes | null | undefined
-  /** Up to 4 KiB that other callers see as the holder's context. */
+  /** Up to 4 KiB that other callers can read while this caller holds the lock. */
   context?: Bytes | undefined
   /** The same as for `locks.acquire`. */
   mode?: LockMode | undefined
@@ -59,9 +59,9 @@ export interface LockOptions {
 }
 
 /**
- * The lock calls of a store, or of one of its subs. A sub shares everything with the store except its port,
- * which gives the prefix of its names. Therefore `close` of the store releases what was acquired in a sub,
- * and one request renews the holds of both.
+ * The lock calls of a store, or of one of its subs. A sub shares all parts with the store except the port,
+ * which gives the prefix of its names. Therefore `close` of the store also releases the holds of its subs,
+ * and one request renews the holds of the store and of its subs.
  */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>
@@ -70,7 +70,7 @@ export class Locking<S extends As = 'bytes'> {
   readonly webLocks: WebLocks
   readonly #place: LockServices
 
-  /** `store` is given for a sub: the lock calls of its store. */
+  /** For a sub, `store` is the Locking of its store. */
   constructor(port: LockPort, store?: Locking<As>) {
     this.#place = store === undefined ? placeOf(port) : { ...store.#place, port }
     const release = (limits: LockCallOptions) => this.#releaseHolds(limits)
@@ -86,8 +86,8 @@ export class Locking<S extends As = 'bytes'> {
 
   /**
    * Called when the store closes. One request releases every hold and cancels every wait, so that the next
-   * waiter need not wait until a lease ends. `why` is the reason with which the signals of the holds abort,
-   * before the request is sent.
+   * waiter need not wait until a lease ends. Before the request is sent, the signals of the holds abort with
+   * the reason `why`. `patience` is in ms.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
     await this.#release([...this.#place.acquisitions], why, { timeout: patience })
@@ -98,7 +98,7 @@ export class Locking<S extends As = 'bytes'> {
       ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
     )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
-    // Even a caller without holds sends the request, because the members decide whether the caller has the
+    // A caller without holds also sends the request, because the members decide whether the caller has the
     // right to this call.
     if (held.length === 0) return this.#place.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)
@@ -106,8 +106,8 @@ export class Locking<S extends As = 'bytes'> {
 
   /**
    * Law (K43): the signals of the holds abort before their release is sent. Without this law: work under a
-   * hold is not stopped and writes to a resource outside the store, while the next holder, to whom the
-   * release gave the lock, writes there too.
+   * hold is not stopped and writes to a resource outside the store, while the next holder, which got the lock
+   * by the release, writes to the same resource.
    */
   async #release(
     acquisitions: readonly Releasable[],
@@ -127,7 +127,7 @@ export class Locking<S extends As = 'bytes'> {
         answered(true)
         return tokens.filter((token) => token !== 0).length
       } catch (error) {
-        // Each acquisition then releases what it has by itself, in the background.
+        // Each acquisition then releases its hold or place by itself, in the background.
         answered(false)
         throw error
       }

@@ -1,4 +1,4 @@
-// Rule: counts the callers of a store that wait, for its metrics.
+// Rule: counts the waiting callers of a store, for its metrics.
 
 import type { LockPort } from './lock-port.js'
 

@@ -6,27 +6,27 @@ import type { LockObject } from './lock-interface.js'
 import type { Renewals } from './renewals.js'
 import type { HoldValidity } from './hold-validity.js'
 
-// A type, not an interface, because an Emitter's events must be a Record.
+// WatchdogEvents is a type and not an interface, because the events of an Emitter must be a Record.
 export type WatchdogEvents = {
   /**
-   * A hold of this lock was lost. `lock` is the DistributedLock object that was created with this watchdog.
+   * Emitted when a hold of this lock was lost. `lock` is the DistributedLock object that was created with
+   * this watchdog.
    */
   lost: { readonly lock: LockObject; readonly error: LatchkeyError }
 }
 
 /**
- * Renews the locks that were created with this watchdog, at 2/3 of their leases at the latest. One watchdog
- * serves any number of locks. One request carries all renewals that are due together. Create and close the
- * watchdog yourself.
+ * Renews the locks that were created with this watchdog, at the latest when 2/3 of their leases are over. One
+ * watchdog serves any number of locks. One request carries all renewals that are due together. Create and
+ * close the watchdog yourself.
  * ```ts
- * const watchdog = new Watchdog()
- * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
- * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
+ * const watchdog = new Watchdog() watchdog.on('lost', ({ error }) => console.error(error.code)) //
+ * ERR_LOCK_LOST const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * ```
  */
 export class Watchdog implements Disposable {
   readonly #events = new Emitter<WatchdogEvents>(['lost'])
-  /** One Renewals for each store whose locks it watches. */
+  /** The Renewals of each store whose locks this watchdog renews. */
   readonly #stores = new Set<Renewals>()
   #closed = false
 

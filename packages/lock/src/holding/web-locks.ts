@@ -1,4 +1,4 @@
-// Driver: store.webLocks, which has the calls of navigator.locks (the Web Locks API of browsers) over the
+// Driver: store.webLocks, which offers the calls of navigator.locks (the Web Locks API of browsers) for the
 // cluster. Its names are separate from those of store.locks.
 
 import { text } from '@latchkey/base'
@@ -12,11 +12,13 @@ export type WebLockMode = 'exclusive' | 'shared'
 /** The same as `LockOptions` of the Web Locks API. */
 export interface WebLockOptions {
   mode?: WebLockMode | undefined
-  /** The callback gets null if the lock is not free. */
+  /** If true and the lock is not free, the callback gets null instead of the lock. */
   ifAvailable?: boolean | undefined
-  /** Takes the lock from its present holders. Their requests reject with an AbortError. */
+  /**
+   * If true, the request takes the lock from its present holders. Their requests reject with an AbortError.
+   */
   steal?: boolean | undefined
-  /** When it aborts while the request waits, the request rejects with its reason. */
+  /** If this signal aborts while the request waits, the request rejects with the signal's reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -31,7 +33,7 @@ export interface WebLock {
   readonly signal: AbortSignal
 }
 
-/** The same as `LockInfo` of the Web Locks API. clientId is the id of the hold or of the waiter. */
+/** The same as `LockInfo` of the Web Locks API. `clientId` is the id of the hold or of the waiter. */
 export interface WebLockInfo {
   name: string
   mode: WebLockMode
@@ -44,7 +46,7 @@ export interface WebLockSnapshot {
 
 type Callback<T> = (lock: WebLock | null) => T | Promise<T>
 
-/** Short, because a holder learns only by its next renewal that its lock was stolen. */
+/** In ms. The lease is short, because a holder learns only by its next renewal that its lock was stolen. */
 const LEASE = 3_000
 const SHARED: ShareArg = [1, 0]
 const MODES: readonly unknown[] = ['exclusive', 'shared']
@@ -52,7 +54,7 @@ const MODES: readonly unknown[] = ['exclusive', 'shared']
 export class WebLocks extends HoldCalls {
   /**
    * Runs the callback while the lock is held, and resolves or rejects as the callback's promise does. If the
-   * lock is lost before, it rejects with an AbortError.
+   * lock is lost while the callback runs, the request rejects with an AbortError.
    * ```ts
    * await store.webLocks.request('report', async (lock) => render({ signal: lock.signal }))
    * ```
@@ -97,7 +99,7 @@ export class WebLocks extends HoldCalls {
     }
   }
 
-  /** The locks that are held and the requests that wait, of all processes. */
+  /** Resolves to the locks that are held and the requests that wait, of all processes. */
   async query(): Promise<WebLockSnapshot> {
     const { port, prefix } = this
     const asked = [READ.lockQuery, prefixArg(prefix, undefined, KIND.webLock), true, false] as const
@@ -118,7 +120,8 @@ const QUERY_TIMEOUT = 5_000
 const modeOf = (permits: number): WebLockMode => (permits === 0 ? 'exclusive' : 'shared')
 
 /**
- * Runs the callback under the hold. As in browsers, a loss rejects at once, while the callback may still run.
+ * Runs the callback under the hold. If the hold is lost, the request rejects at once, while the callback may
+ * still run. Browsers do the same.
  */
 async function held<T>({ holder, validity }: Acquired, { name, mode }: Asked, run: Callback<T>): Promise<T> {
   const { signal } = validity
@@ -147,9 +150,7 @@ interface Asked {
   readonly signal: AbortSignal | undefined
 }
 
-/**
- * Makes the checks of the Web Locks API, in its order. It ignores unknown options, and so does this function.
- */
+/** Makes the checks of the Web Locks API, in the same order. Unknown options are ignored, as in that API. */
 function askedOf(name: unknown, options: WebLockOptions): Asked {
   if (typeof options !== 'object') throw new TypeError('options must be an object')
   const { mode = 'exclusive', ifAvailable = false, steal = false, signal } = options

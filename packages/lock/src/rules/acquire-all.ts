@@ -1,22 +1,14 @@
 // Rule: decides tryLockAll: several locks in one step, all or none (docs/locks.md, section 12).
 //
-// | what the id has of the keys               | answer
-// |
-// |-------------------------------------------|---------------------------------------------------------------|
-// | holds in force of all                     | held, with their owners; their leases begin
-// again             |
-// | holds in force of some                    | broken: the caller releases what is
-// left                      |
-// | a place in the queues                     | queued, at the place that it
-// has                              |
-// | nothing, and all keys are free            | held: a new hold of each, each with its
-// token                 |
-// | nothing, a key is not free, no wait       | refused, with the owner of a key that is not
-// free             |
-// | nothing, and a flow would wait for itself | circle, with its flows and
-// keys                               |
-// | nothing, a key is not free, with a wait   | queued at every key, or ERR_BUSY if one of the
-// queues is full |
+// | what the id has at the keys of the set    | answer                                                  |
+// |-------------------------------------------|---------------------------------------------------------|
+// | holds in force of all keys                | held, with their owners; their leases begin again       |
+// | holds in force of some keys               | broken: the caller releases the holds that are left     |
+// | a place in the queues                     | queued, at the same place                               |
+// | nothing, and all keys are free            | held: a new hold of each key, each with its token       |
+// | nothing, a key is not free, no wait       | refused, with the owner of a key that is not free       |
+// | nothing, and a flow would wait for itself | circle, with its flows and keys                         |
+// | nothing, a key is not free, with a wait   | queued at every key, or ERR_BUSY if a queue is full     |
 
 import { CAPS, type Command, type ErrorCode, type OP, type TryLockAllResult } from '@latchkey/protocol'
 import { circleOf } from './deadlock-detection.js'
@@ -59,7 +51,10 @@ export function tryLockAll(
   return ['queued', []]
 }
 
-/** The same id with other keys is a mistake of the caller. It keeps its places in the queues. */
+/**
+ * Answers a caller that waits already. The same id with other keys is a mistake of the caller, which keeps
+ * its places in the queues.
+ */
 function queuedAgain(
   tx: LockTransaction,
   session: number,

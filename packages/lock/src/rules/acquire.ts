@@ -32,16 +32,16 @@ export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknow
 
 export interface TryLock extends Ask {
   readonly keepLease: boolean
-  /** The token that the request carries, or 0 if it carries none. */
+  /** The token of the request, or 0 if the request has none. */
   readonly token: number
   /**
-   * null means one attempt, without queueing. Otherwise the milliseconds to wait after a refusal with HELD. 0
-   * means without limit.
+   * If null, the request makes one attempt and does not queue. Otherwise the milliseconds to wait after a
+   * refusal with HELD, and 0 means no limit.
    */
   readonly wait: number | null
 }
 
-/** The answer to send, or the error code of a refusal. After a refusal with a code nothing was written. */
+/** The answer to send, or the error code of a refusal. A refusal with an error code has written nothing. */
 export type TryLockAnswer = TryLockResult | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
@@ -58,11 +58,14 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
 }
 
 /**
- * Many renewals in one command. Each is a tryLockWith with keepLease, and they run in the order of the list.
- * The answers carry no contexts: no caller needs them, and the contexts of thousands of holds would make one
+ * Runs many renewals in one command. Each renewal is a tryLockWith with keepLease. The renewals run in the
+ * order of the list.
+ *
+ * The answers carry no contexts. No caller needs the contexts, and those of thousands of holds would make one
  * answer too large.
- * An answer has the short form of RenewResult, without an owner object for each hold, because every member
- * builds it and one command may hold ten thousand renewals.
+ *
+ * An answer has the short form of RenewResult, without an owner object for each hold. Every member builds the
+ * answer, and one command may hold ten thousand renewals.
  */
 export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
   const items: (OwnerResult | number)[] = []
@@ -71,7 +74,7 @@ export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
 }
 
 /**
- * The parts are read by index: a destructuring pattern goes through the iterator of the list, which is slow
+ * The parts are read by index. A destructuring pattern would use the iterator of the list, which is slow
  * until V8 has optimized the function.
  */
 function renewOne(tx: LockTransaction, one: RenewalArg): OwnerResult | number {
@@ -115,15 +118,16 @@ function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnsw
 }
 
 /**
- * Whether the lock is free for the request. No request may overtake those that wait, even if the new hold
- * would fit together with the present ones.
+ * Whether the lock is free for the request. No request may overtake the waiters, even if the new hold would
+ * fit together with the present holds.
  */
 const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
 
 /**
- * The caller holds the lock already. A holder that asks for the other mode is refused: it would wait for
- * itself, and two shared holders that both ask for the exclusive mode would wait for each other.
+ * Answers a caller that already holds the lock. A holder that asks for the other mode is refused, because the
+ * holder would wait for itself. Two shared holders that both ask for the exclusive mode would wait for each
+ * other.
  */
 function again(tx: LockTransaction, own: HoldRow, ask: TryLock): TryLockAnswer {
   if (ask.keepLease) return [keep(tx, own, ask.lease), false]
@@ -141,8 +145,8 @@ const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
   acquired(prolong(tx, row, lease), CODE.KEEP_LEASE, tx.now)
 
 /**
- * Moves the deadline. It never moves to an earlier time, because a renewal with a short lease must not end a
- * hold earlier than an answer has promised.
+ * Prolongs the deadline. The deadline never moves to an earlier time, because a renewal with a short lease
+ * must not end a hold earlier than an answer has promised.
  */
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
@@ -165,10 +169,11 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 }
 
 /**
- * Refuses the request, or lets it queue. A renewal never queues. An acquirer that meets a hold of its own id
- * under another token does not queue either: it would wait for itself, and its ticket (key, id) would name
- * both a hold and a waiter.
- * `row` is a hold that prevents the request. It is undefined if only waiters prevent it.
+ * Refuses the request, or puts its caller in the queue. A renewal never queues. An acquirer whose own id has
+ * a hold under another token does not queue either. The acquirer would wait for itself, and its pair (key,
+ * id) would name a hold and also a waiter.
+ *
+ * `row` is a hold that prevents the request. `row` is undefined if only waiters prevent the request.
  */
 function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow | undefined): TryLockAnswer {
   const owner =

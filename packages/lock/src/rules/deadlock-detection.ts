@@ -1,11 +1,11 @@
 // Rule: finds out whether a request would make flows wait for each other in a circle
 // (docs/locks.md, section 13).
 //
-// A flow is work that does one thing after the other: requests to which callers give the same flow name,
-// or a hold of withLock with all requests within it. This is what can be in the way of a waiter, and
-// when it goes away:
+// A flow is work that does one thing after the other: requests to which callers give the same flow name, or a
+// hold of withLock with all requests within it. The table tells what can be in the way of a waiter, and when
+// the obstacle goes away:
 //
-// | in the way                    | it goes away once                                                    |
+// | obstacle                      | it goes away when                                                    |
 // |-------------------------------|----------------------------------------------------------------------|
 // | a hold that conflicts with it | every waiter of the hold's flow, or within the hold, was granted     |
 // | the holds of a semaphore      | so many of them have gone that its permits are free                  |
@@ -14,20 +14,20 @@
 // |                               | for something that came before the set                               |
 //
 // A waiter is stuck if what is in its way does not go away before another stuck waiter is granted. A request
-// closes a circle if its caller would be stuck, and would not be if the caller's own holds were free.
+// closes a circle if its caller would be stuck, and if the caller would not be stuck without its own holds.
 //
 // Laws:
 // - A request is refused only if it could not have been granted before a wait or a lease of the circle is
-//   over. So a search that becomes too long finds nothing, and of a semaphore all holders that are not stuck
-//   count as free. If a set of keys waits, this is not certain: see the next law.
-// - No circle of named flows waits for ever. So a set counts as in the way of those who may pass it now, if a
-//   hold that was granted later blocks it: once everything that came before the set is gone, no waiter passes
-//   it any more.
-// - Each member of the cluster finds the same circle: it looks at holds in the order of their grants, and at
-//   waiters in the order of their arrival. An answer is a part of the replicated state.
+//   over. So a search that becomes too long finds nothing, and all holders of a semaphore that are not stuck
+//   count as free. If a set of keys waits, this law does not hold in every case, because of the next law.
+// - No circle of named flows waits for ever. A waiter may pass a set now, but no longer when everything that
+//   came before the set is gone. So the set counts as in the way of that waiter if a hold that was granted
+//   later blocks the set.
+// - Each member of the cluster finds the same circle, because the answer is a part of the replicated state.
+//   So holds are searched in the order of their grants, and waiters in the order of their arrival.
 // - A flow that holds the lock itself makes a circle only within one session. A flow that died with its
-//   process, and begins again in another process under the same name, waits for the lease of its own
-//   former hold.
+//   process, and begins again in another process under the same name, waits for the lease of its own former
+//   hold.
 
 import type { FlowLink } from '@latchkey/protocol'
 import { inForce } from './lock-answers.js'
@@ -35,12 +35,12 @@ import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import type { Ask } from './queue.js'
 import { membersOf } from './waiting-key-sets.js'
 
-/** How many holds and waiters are looked at. This limits the work of one request. */
+/** The most holds and waiters that one search visits. The limit bounds the work of one request. */
 const MOST_STEPS = 1_000
 
 /**
- * Returns the flows of the circle that these requests of one caller would close, each with the key that it
- * waits for. The caller's flow is the first.
+ * Returns the flows of the circle that these requests of one caller would close. Each flow comes with the key
+ * for which it waits. The caller's flow is the first.
  */
 export function circleOf(
   tx: LockTransaction,
@@ -66,8 +66,8 @@ interface Node {
 }
 
 /**
- * What is in the way at one key. It goes away as soon as the stuck ones among them weigh no
- * more than `spare`.
+ * What is in the way at one key. The need is met when the stuck obstacles together weigh no more than
+ * `spare`.
  */
 interface Need {
   readonly key: Uint8Array
@@ -77,18 +77,18 @@ interface Need {
 
 interface InTheWay {
   readonly weight: number
-  /** True for a hold of the flow that asks. */
+  /** True for a hold of the flow that makes the request. */
   readonly isOwn: boolean
-  /** The hold is stuck as long as one of these is. */
+  /** The hold is stuck as long as one of these nodes is stuck. */
   readonly behind: readonly Node[]
 }
 
 interface WaitingPosition {
   readonly key: Uint8Array
   readonly permits: number
-  /** A waiter that came later than this is not in the way. */
+  /** Waiters with this arrival number or a higher one are not in the way. */
   readonly before: number
-  /** Only holds and waiters that came from this arrival number on count. */
+  /** Holds and waiters with a lower arrival number than this are not in the way. */
   readonly since: number
   readonly isAsker: boolean
   readonly isSet: boolean
@@ -103,7 +103,7 @@ class Search {
   readonly #asker: Ask
   #steps = 0
   readonly #nodes = new Map<string, Node>()
-  /** What must still be done to find the needs of nodes. */
+  /** The steps that are still to be done to find the needs of nodes. */
   readonly #open: (() => void)[] = []
 
   constructor(tx: LockTransaction, session: number, asker: Ask) {
@@ -113,8 +113,8 @@ class Search {
   }
 
   /**
-   * Finds all waiters that are in the way of these requests, directly or not. Returns undefined if
-   * they are too many.
+   * Finds all waiters that are in the way of these requests, directly or through other waiters. Returns
+   * undefined if there are too many waiters.
    */
   follow(asks: readonly Ask[], isSet: boolean): Node | undefined {
     const start: Node = { name: flowName(this.#asker), needs: [] }
@@ -130,7 +130,7 @@ class Search {
     }
   }
 
-  /** Returns the nodes that are stuck. With `own`, the flow that asks keeps its holds. */
+  /** Returns the nodes that are stuck. With `own`, the holds of the caller's own flow count too. */
   stuck(own: boolean): ReadonlySet<Node> {
     const stuck = new Set(this.#nodes.values())
     for (let before = 0; before !== stuck.size; ) {
@@ -184,7 +184,7 @@ class Search {
 
   #isOwn({ id, flow, session }: HoldRow, isDirect: boolean): boolean {
     const { within, flow: name } = this.#asker
-    // A caller that waits at its own hold of withLock was warned before it asked, or wants to wait.
+    // A caller that waits for its own hold of withLock was warned before the request, or wants to wait.
     if (within.includes(id)) return !isDirect
     if (name === null || flow !== name) return false
     return isDirect ? session === this.#session : this.#tx.sessionLife(session) !== undefined

@@ -6,18 +6,22 @@ import type { LockTransaction } from './lock-transaction.js'
 import { grantNext, remove, waitIsOver } from './queue.js'
 
 /**
- * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in
- * the order of deadline, then id, and calls removeWaiters for each. `unsettled` are the keys that those
- * calls returned.
- * Law: due waiters are removed before due holds are passed on. Otherwise the end of a hold could be granted,
- * in the same entry, to a waiter whose wait is already over.
+ * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in the
+ * order of their deadlines and then of their ids. For each of these sessions kv calls removeWaiters.
+ * `unsettled` are the keys that removeWaiters has returned.
+ *
+ * Law: due waiters are removed before due holds are passed on. Otherwise the lock of an ended hold could be
+ * granted, in the same entry, to a waiter whose wait is already over.
+ *
  * Law: a hold ends in one entry only. A member that was started again finds holds that were over before. If
- * it passed such a lock on once more, it might serve the waiters of a set in another order than the members
- * that were not started again.
+ * that member passed such a lock on once more, it might serve the waiters of a set in another order than the
+ * other members.
+ *
  * Law: all holds that are over end before any lock is passed on. Otherwise a set of locks, which is granted
- * at one of its keys, would take another key before the expiry of the hold there was reported.
+ * at one of its keys, would take another key before the expiry of the hold of that key was reported.
+ *
  * Law: queues that lost a waiter are settled last. Otherwise the next waiter would be granted a lock whose
- * hold is over but not ended yet, and no watch would report that this hold has expired.
+ * lease is over but whose hold has not been ended yet, and no watch would report that this hold has expired.
  */
 export function expire(tx: LockTransaction, unsettled: readonly Uint8Array[]): void {
   const changed = [...unsettled]
@@ -35,15 +39,15 @@ export function expire(tx: LockTransaction, unsettled: readonly Uint8Array[]): v
 }
 
 /**
- * The end of a session removes its waiters but never a hold. A grant that the session has not confirmed
- * ends at its own touchBy. Returns the keys of the queues in which another waiter may be served now. The
- * caller settles them.
+ * Removes the waiters of a session that has ended, but never a hold. A grant that the session has not
+ * confirmed ends at the touchBy of the grant. Returns the keys of the queues in which another waiter may be
+ * served now. The caller must call grantNext for these keys.
  */
 export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[] {
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))
 }
 
-/** Ends a session by a command, after everything that was due at this entry. */
+/** Ends a session by a command, after everything that was due at this entry has ended. */
 export function endSession(tx: LockTransaction, session: number): void {
   for (const key of removeWaiters(tx, session)) grantNext(tx, key, CODE.FIRST_TIME)
 }

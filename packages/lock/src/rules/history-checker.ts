@@ -11,11 +11,11 @@ interface Applied {
   readonly key: string
 }
 
-/** What the log has applied, in log order, and what callers learned in between. */
+/** The entries that were applied, in the order of the log, and what callers learned in between. */
 export type LockEvent =
   /**
-   * An attempt to acquire. `call` names the call and is the same for all its retries. `id` is the caller's
-   * id. `wait` is as in tryLock.
+   * An attempt to acquire. `call` names the call and is the same for all retries of the call. `id` is the
+   * caller's id. `wait` has the same meaning as in tryLock.
    */
   | (Applied & {
       readonly kind: 'ask'
@@ -29,7 +29,7 @@ export type LockEvent =
       readonly kind: 'renew'
       readonly call: string
       readonly id: string
-      /** The token that the request carried, or 0 if it carried none. */
+      /** The token of the request, or 0 if the request has none. */
       readonly token: number
       readonly owner: OwnerResult
     })
@@ -42,15 +42,15 @@ export type LockEvent =
     })
   /** A waiter was granted the lock. */
   | (Applied & { readonly kind: 'grant'; readonly owner: OwnerResult })
-  /** A waiter has left the queue: it cancelled, or its wait or its session was over. */
+  /** A waiter has left the queue because it cancelled, or because its wait or its session was over. */
   | (Applied & { readonly kind: 'left'; readonly id: string })
-  /** A hold was ended by force, or was given back by cancelWait. */
+  /** A hold was ended by force, or cancelWait gave the hold back. */
   | (Applied & { readonly kind: 'forced'; readonly token: number })
   /** A grant that its session did not confirm ended before its deadline. */
   | (Applied & { readonly kind: 'untouched'; readonly token: number })
   /** A caller received this answer to that call. */
   | { readonly kind: 'answer'; readonly call: string; readonly owner: OwnerResult }
-  /** A process reported that hold as `held` at that real time. */
+  /** A process reported at the real time `at` that it holds the lock with this token. */
   | { readonly kind: 'promise'; readonly key: string; readonly token: number; readonly at: number }
 
 export type Law =
@@ -72,7 +72,7 @@ interface Ownership {
   readonly from: number
   deadline: number
   acquires: number
-  /** The real time from which this ownership is certainly not in force. */
+  /** The real time from which this hold is certainly not in force. */
   endedAt: number
 }
 
@@ -81,8 +81,8 @@ interface KeyHistory {
   readonly owners: Ownership[]
   readonly queue: string[]
   /**
-   * The cluster time at which the last hold was ended by a command, if no waiter has been granted
-   * the lock since.
+   * The cluster time at which a command ended the last hold. Undefined if a waiter has been granted the lock
+   * since then.
    */
   freeSince: number | undefined
 }
@@ -93,7 +93,7 @@ type Report = (law: Law, event: LockEvent, message: string) => void
 const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
 const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
 
-/** Returns every violation, in the order of the events; violations of promises come last. */
+/** Returns every violation, in the order of the events. Violations of promises come last. */
 export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const violations: Violation[] = []
   const report: Report = (law, event, message) => violations.push({ law, event, message })
@@ -211,7 +211,7 @@ function checkRelease(
 }
 
 /**
- * Law: a new ownership begins only where none is in force, and its token is higher than all tokens before it.
+ * Law: a new hold begins only while no other is in force, and its token is higher than all tokens before it.
  */
 function begin(history: KeyHistory, event: Owned, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
@@ -228,8 +228,8 @@ function begin(history: KeyHistory, event: Owned, report: Report): void {
   }
   if (acquires !== 1) report('counts', event, `a new ownership with ${acquires} acquires`)
   history.freeSince = undefined
-  // Even if the rules were wrong to grant this hold, from here on a second process may believe that it
-  // holds the lock.
+  // Even if this grant was wrong, from here on a second process may believe that it holds the lock. So the
+  // last hold counts as ended.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
@@ -279,7 +279,7 @@ function holderAt(history: KeyHistory, time: number): Ownership | undefined {
   return last !== undefined && time <= last.deadline ? last : undefined
 }
 
-/** The first entry stamped after the deadline proves that the hold is over. */
+/** The first entry whose time is after the deadline proves that the hold is over. */
 function checkDeadline(history: KeyHistory, event: Applied): void {
   const last = history.owners.at(-1)
   if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
@@ -297,7 +297,9 @@ function checkQueueAfterEnd(
   history.freeSince = undefined
 }
 
-/** Whether the caller is the holder: the ids are equal, and so are the tokens if the request carries one. */
+/**
+ * Whether the caller is the holder. The ids must be equal, and the tokens too if the request carries a token.
+ */
 function isOwn(
   holder: Ownership | undefined,
   { id, token }: { readonly id: string; readonly token: number },

@@ -1,17 +1,16 @@
 // Rule: changes of a hold by its owner: a downgrade, another context, a new token.
 //
-// Rotation: the races, and why each ends well
-//   rotation, then a renewal, reentry or release that was sent with the old token:
-//     isSame accepts every token of this ownership, so the owner's own request is not refused.
-//   rotation, then a guarded write with the old token, from a worker that the owner has stopped:
-//     isHeldWith accepts the current token only, so the write is refused from that entry on.
-//   rotation whose answer is lost:
-//     the repeated call gets the session's kept answer, with the same token. A renewal also answers with the
-//     current token, so the owner learns it in any case.
-//   rotation after a release, a loss or the next holder's grant:
-//     that id has no hold, so nothing changes: NOT_HELD or NOT_OWNER.
-//   two rotations of one hold:
-//     each takes the next token of the counter, and the second token is in force.
+// A rotation may race with other requests. Each race ends well:
+// - A renewal, reentry or release with the old token comes after a rotation. isSame accepts every token of
+//   this hold, so the owner's own request is not refused.
+// - A worker that the owner has stopped makes a guarded write with the old token after a rotation. isHeldWith
+//   accepts only the current token, so the write is refused.
+// - The answer to a rotation is lost. The repeated call gets the answer that the session has kept, with the
+//   same token. A renewal also answers with the current token, so the owner learns the token in any case.
+// - A rotation comes after a release, a loss or the next holder's grant. The id has no hold, so nothing
+//   changes. The answer is NOT_HELD or NOT_OWNER.
+// - Two rotations of one hold follow each other. Each takes the next token of the counter, and the second
+//   token is in force.
 
 import type { ContextArg, OwnerResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './lock-answers.js'
@@ -19,7 +18,9 @@ import { holdOf, holderOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { grantNext } from './queue.js'
 
-/** Runs `change` on the hold of that id if it is in force. Otherwise the answer says who holds the lock. */
+/**
+ * Runs `change` on the hold of that id if the hold is in force. Otherwise the answer says who holds the lock.
+ */
 function changeOwn(
   tx: LockTransaction,
   key: Uint8Array,
@@ -35,8 +36,8 @@ function changeOwn(
 }
 
 /**
- * Makes an exclusive hold a shared one, which keeps its token. Shared requests that wait first are granted
- * the lock in the same entry. A shared hold stays as it is.
+ * Makes an exclusive hold a shared one, which keeps its token. Shared requests at the front of the queue are
+ * granted the lock in the same entry. A hold that is shared already is not changed.
  */
 export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
@@ -50,7 +51,9 @@ export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, toke
   })
 }
 
-/** Changes the context of a hold. In an election it is the value that the leader proclaims. */
+/**
+ * Changes the context of a hold. The context of an election's hold is the value that the leader proclaims.
+ */
 export function proclaim(
   tx: LockTransaction,
   key: Uint8Array,
@@ -67,7 +70,7 @@ export function proclaim(
 }
 
 /**
- * Gives the hold the next token of its counter. From this entry on a guard with an older token is refused.
+ * Gives the hold the next token of its counter. From this entry on, a guard with an older token is refused.
  */
 export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {

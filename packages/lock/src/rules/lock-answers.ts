@@ -29,30 +29,31 @@ export function overAt(row: HoldRow): number {
 }
 
 /**
- * A lease is over at the first entry with now > deadline. At the deadline itself the hold is still in force.
+ * Whether the hold is in force. A lease is over at the first entry whose time `now` is later than the
+ * deadline. At the deadline itself the hold is still in force.
  */
 export function inForce(row: HoldRow | undefined, now: number): row is HoldRow {
   return row !== undefined && now <= overAt(row)
 }
 
 /**
- * An expired row stays until another acquirer takes the lock, its owner releases it, or an entry has
- * now > reclaimAt.
+ * The last cluster time at which the row of an expired hold is kept. The row is removed earlier if another
+ * acquirer takes the lock or its owner releases it.
  */
 export function reclaimAt(row: HoldRow): number {
   return overAt(row) + RECLAIM_AFTER
 }
 
 /**
- * Whether the request comes from the holder: the id is the same, and so is the token if the request carries
- * one. A token from before a rotation is still the holder's, because the request may have been sent before
- * the answer to the rotation came.
+ * Whether the request comes from the holder: its id must be that of the hold, and so must its token if the
+ * request carries one. A token from before a rotation also belongs to the holder, because the request may
+ * have been sent before the answer to the rotation came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))
 }
 
-/** For each success of an acquire, by CODE, the number that RheaKV uses. */
+/** The number that RheaKV uses for each success of an acquire. The index is a CODE. */
 export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,
   [CODE.NEW_ACQUIRE]: NEW_ACQUIRE_SUCCESS,
@@ -62,16 +63,17 @@ export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
 
 /**
  * The answer to a successful acquire, with the present values of the hold.
+ *
  * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than the
- * life of its session. Its grant is not confirmed and passes to the next waiter. The first waiter still
- * believes in its whole lease, and there are two holders.
+ * life of its session. The session ends, and the grant, which was not confirmed, passes to the next waiter.
+ * The first waiter still believes in its whole lease, and there are two holders.
  */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number
   return [row.id, overAt(row), number, row.token, row.acquires, row.context, code, now]
 }
 
-/** The Owner of a grant to a waiter, for a push or for a caller that reads its ticket. */
+/** The Owner of a grant to a waiter, for a push or for a read of the waiter's state. */
 export function ownerOfHold(row: HoldRow, now: number): OwnerResult {
   return acquired(row, row.code, now)
 }
@@ -80,12 +82,15 @@ export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
-/** The answer if the lock has no holder, but a waiter that came before must be served first. */
+/** The answer if the lock has no holder, but an earlier waiter must be served first. */
 export function refusedBehind(first: WaiterRow | undefined, id: string, now: number): OwnerResult {
   return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }
 
-/** `row` is the expired hold, if there is one. The answer carries its id and context. */
+/**
+ * The answer to a renewal that has failed. `row` is the expired hold, if there is one. The answer carries the
+ * id and the context of that hold.
+ */
 export function keepLeaseFailed(row: HoldRow | undefined, id: string, now: number): OwnerResult {
   return [row?.id ?? id, 0, KEEP_LEASE_FAIL, 0, 0, row?.context ?? null, CODE.KEEP_LEASE_FAIL, now]
 }
@@ -102,7 +107,7 @@ export function notHeld(id: string, now: number): OwnerResult {
   return [id, 0, 0, 0, 0, NO_CONTEXT, CODE.NOT_HELD, now]
 }
 
-/** The answer NOT_OWNER. It carries the holder's id, token and context. The other fields have no meaning. */
+/** The answer NOT_OWNER. It carries the holder's id, token and context. Its other fields have no meaning. */
 export function notOwner(row: HoldRow, now: number): OwnerResult {
   return [row.id, 0, 0, row.token, 0, row.context, CODE.NOT_OWNER, now]
 }

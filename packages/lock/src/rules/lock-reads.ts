@@ -1,4 +1,4 @@
-// Rule: answers reads of locks, tickets and owners; writes nothing.
+// Rule: answers reads of locks, of owners, and of the state of one acquirer. It writes nothing.
 
 import type {
   HolderResult,
@@ -20,21 +20,21 @@ export function isHeldWith(view: LockView, key: Uint8Array, token: number, share
   return shared && inForce(view.sharedHoldWith(key, token), view.now)
 }
 
-/** The hold of that id: an exclusive one, even if it is over, or a shared one. */
+/** The hold of that id: an exclusive hold, even if its lease is over, or a shared hold. */
 export function holdOf(view: LockView, key: Uint8Array, id: string): HoldRow | undefined {
   const row = view.hold(key)
   return row?.id === id ? row : view.sharedHold(key, id)
 }
 
-/** Whose hold prevents an exclusive one: the exclusive holder, or the first of the shared holders. */
+/** The hold that prevents an exclusive one: the exclusive hold, or the first of the shared holds. */
 export function holderOf(view: LockView, key: Uint8Array): HoldRow | undefined {
   const row = view.hold(key)
   return inForce(row, view.now) ? row : view.shared(key)?.first
 }
 
 /**
- * The holder, for the answer to a write whose guard is not in force. null if there is none. Of several
- * holders the first.
+ * The holder, for the answer to a write whose guard is not in force. If there are several holders, it is the
+ * first. null means that there is no holder.
  */
 export function guardHolder(view: LockView, key: Uint8Array): HolderResult | null {
   const row = holderOf(view, key)
@@ -42,7 +42,7 @@ export function guardHolder(view: LockView, key: Uint8Array): HolderResult | nul
   return [row.id, row.context, row.token, overAt(row) - view.now, Math.max(0, view.now - row.since)]
 }
 
-/** The state of a ticket, which is the pair (key, id) of an acquirer. */
+/** The state of an acquirer, which the pair (key, id) names. This pair is called a ticket. */
 export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketResult {
   const row = holdOf(view, key, id)
   if (inForce(row, view.now)) return ['granted', ownerOfHold(row, view.now)]
@@ -50,8 +50,8 @@ export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketRes
 }
 
 /**
- * One result of a lockQuery. Undefined if the hold is over, so that it is left out. With `queue` it has the
- * waiters, in order.
+ * One result of a lockQuery. Undefined if the hold is over, so that the hold is left out. With `queue` the
+ * result has the waiters, in the order of their arrival.
  */
 export function lockInfo(view: LockView, row: HoldRow, queue = false): LockInfoResult | undefined {
   if (!inForce(row, view.now)) return undefined
@@ -79,7 +79,10 @@ const queued = ({ now }: LockView, { id, context, since, permits }: WaiterRow): 
   permits,
 ]
 
-/** The present holder: HELD with all of its fields, token and acquires too, or NOT_HELD with an empty id. */
+/**
+ * The answer to a question for the present holder: HELD with all fields, also token and acquires, or NOT_HELD
+ * with an empty id.
+ */
 export function lockOwner(view: LockView, key: Uint8Array): OwnerResult {
   const row = holderOf(view, key)
   if (!inForce(row, view.now)) return notHeld('', view.now)

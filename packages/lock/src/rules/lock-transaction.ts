@@ -1,41 +1,47 @@
-// Rule: the transaction through which the lock rules read and write. kv implements it on its rows, and
-// tests on maps.
+// Rule: the transaction through which the lock rules read and write. kv implements the transaction on its
+// rows, and tests implement it on maps.
 
 import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
 /**
- * A hold. A lock has either one exclusive hold or any number of shared ones; a semaphore has shared ones.
- * The row of an exclusive hold stays after the lease is over, until another acquirer takes the lock, its
- * owner releases it, or the row is reclaimed. The row of a shared hold is removed when its lease is over.
+ * A hold. A lock has either one exclusive hold or any number of shared holds. A semaphore has shared holds
+ * only. The row of an exclusive hold stays after the lease is over, until another acquirer takes the lock,
+ * its owner releases it, or the row is reclaimed. The row of a shared hold is removed when its lease is over.
  */
 export interface HoldRow {
   readonly key: Uint8Array
   readonly id: string
-  /** The present fencing token. Guards accept no other. */
+  /** The present fencing token. Guards accept no other token. */
   readonly token: number
   /**
-   * The token with which this ownership began. A rotation gives a new token. A request of the owner that was
-   * sent with an older token of this ownership is still the owner's.
+   * The first token of this hold. A rotation gives the hold a new token. A request with an older token of the
+   * same hold still counts as a request of the owner.
    */
   readonly firstToken: number
   readonly acquires: number
-  /** The cluster time of its end. The hold is over at the first entry with now > deadline. */
+  /**
+   * The last cluster time at which the hold is in force. The hold is over at the first entry whose time is
+   * later.
+   */
   readonly deadline: number
   readonly context: ContextArg
-  /** The counter from which its token comes. null means the counter of the store. */
+  /** The counter from which the token comes. null means the counter of the store. */
   readonly fencingKey: Uint8Array | null
-  /** The session of the command that made this hold, or of the waiter that was granted it. */
+  /** The session of the command that made this hold, or of the waiter that was granted the lock. */
   readonly session: number
-  /** Cluster time of the entry that granted this ownership; a reentry or renewal does not change it. */
+  /**
+   * The cluster time of the entry that granted this hold. A reentry or a renewal does not change this time.
+   */
   readonly since: number
   /**
-   * A grant to a waiter ends when now > touchBy, unless a command of its session arrives before. That command
-   * confirms the grant. 0 if the grant is confirmed, or the hold was never queued.
+   * A grant to a waiter ends when the cluster time is later than touchBy, unless a command of the waiter's
+   * session arrives before. Such a command confirms the grant. 0 if the grant is confirmed, or if the holder
+   * has not waited.
    */
   readonly touchBy: number
   /**
-   * How the lock was acquired: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A push and a later read of the ticket
-   * answer with this code.
+   * How the lock was acquired: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A push and a later read of the acquirer's
+   * state answer with this code.
    */
   readonly code: number
   /**
@@ -43,11 +49,11 @@ export interface HoldRow {
    */
   readonly permits: number
   /**
-   * Its number in the order of grants, from the counter of arrivals. All members agree on the order of shared
-   * holds, even after a restart.
+   * The number of this hold in the order of grants, from the counter of arrivals. All members agree on the
+   * order of shared holds, even after a restart.
    */
   readonly arrival: number
-  /** The flow that its caller has named, or null. */
+  /** The flow that the caller has named, or null. */
   readonly flow: string | null
 }
 
@@ -61,13 +67,16 @@ export interface SharedHolds {
 
 export interface WaiterRow {
   readonly key: Uint8Array
-  /** The order of arrival: a number from one counter of the store. No number is used twice. */
+  /** A number from one counter of the store, in the order of arrival. No number is used twice. */
   readonly arrival: number
   readonly id: string
   readonly session: number
   /** Cluster time of the entry in which the waiter joined the queue. */
   readonly since: number
-  /** The wait is over at the first entry with now > deadline. 0 means that it has no limit. */
+  /**
+   * The wait is over at the first entry whose time is later than this cluster time. 0 means that the wait has
+   * no limit.
+   */
   readonly deadline: number
   readonly lease: number
   readonly context: ContextArg
@@ -75,26 +84,26 @@ export interface WaiterRow {
   /** The same as for a hold. */
   readonly permits: number
   /**
-   * The waiters for a set of keys have consecutive arrival numbers: `setCount` of them, from `setFirst` on.
-   * Both are 0 if it waits for one key alone.
+   * The waiters for a set of keys have consecutive arrival numbers: `setCount` numbers, from `setFirst` on.
+   * The two fields are 0 if the waiter waits for one key alone.
    */
   readonly setFirst: number
   readonly setCount: number
   /** The same as for a hold. */
   readonly flow: string | null
-  /** The ids of the holds of withLock within which it was asked for. The innermost comes first. */
+  /** The ids of the holds of withLock around the request, the innermost first. */
   readonly within: readonly string[]
 }
 
 /**
- * What reads need. In a linearizable read `now` is the cluster time that the leader has proven, and at least
- * the time of the last applied entry.
+ * The view that reads need. In a linearizable read `now` is the cluster time that the leader has proven, and
+ * at least the time of the last applied entry.
  */
 export interface LockView {
   readonly now: number
   /** The exclusive hold, in force or not. */
   hold(key: Uint8Array): HoldRow | undefined
-  /** The shared hold of that id. The next method returns the one with that token. */
+  /** The shared hold of that id. The next method returns the shared hold with that token. */
   sharedHold(key: Uint8Array, id: string): HoldRow | undefined
   sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined
   /** Undefined if there is no shared hold. */
@@ -115,17 +124,23 @@ export interface LockTransaction extends LockView {
   readonly previous: number
   putHold(row: HoldRow): void
   /**
-   * Records an event for watches of locks. For a row that was put, this is called directly after `putHold` or
-   * `putWaiter`. For a row that is removed, it gets the row as it was.
+   * Records an event for watches of locks. For a row that is put, this method is called directly after
+   * `putHold` or `putWaiter`. For a row that is removed, `row` is the row before the removal.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
-  /** Counts a hold that was ended by force, because its holder did not release it. It changes no row. */
+  /**
+   * Counts a hold that was ended by force, because its holder did not release the lock. This method changes
+   * no row.
+   */
   taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
-  /** How many permits that semaphore has. Undefined if it is not known yet, or if the key is no semaphore. */
+  /**
+   * How many permits that semaphore has. Undefined if the number is not known yet, or if the key is no
+   * semaphore.
+   */
   permitsOf(key: Uint8Array): number | undefined
   setPermits(key: Uint8Array, of: number): void
-  /** The next token of that counter, which is higher than every token that it gave before. */
+  /** The next token of that counter. It is higher than every earlier token of the counter. */
   nextToken(fencingKey: Uint8Array | null): number
   /** The shared holds of a lock, in the order of their grants. */
   sharedOf(key: Uint8Array): Iterable<HoldRow>
@@ -134,41 +149,45 @@ export interface LockTransaction extends LockView {
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
-   * Replaces the row with that (key, id), if there is one. The caller keeps the arrival number. The session
-   * may be another one.
+   * Replaces the row with the same key and id, if there is one. The caller passes the arrival number of the
+   * old row. The session may be another one.
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
   /**
-   * The whole life of that session in milliseconds, not what is left of it. Undefined if the session ended in
-   * this entry or before.
+   * The whole life of that session in milliseconds, and not the rest of its life. Undefined if the session
+   * has ended in this entry or before.
    */
   sessionLife(session: number): number | undefined
-  /** A waiter was granted this hold in this entry. The waiter's member pushes ownerOfHold(row, now) to it. */
+  /**
+   * Called if a waiter was granted this hold in this entry. The waiter's member pushes ownerOfHold(row, now)
+   * to the waiter.
+   */
   granted(row: HoldRow): void
 
-  // Each list below is complete when the call returns, because the rules delete and write rows
+  // Each of the following lists is complete when the call returns, because the rules delete and write rows
   // while they iterate.
 
   /**
-   * Waiters with now > deadline, without those whose deadline is 0. They come in the order of CT3: by
-   * deadline, then arrival.
+   * The waiters whose deadline is over, in the order of their deadlines and then of their arrival (CT3). A
+   * waiter with deadline 0 is never due.
    */
   dueWaiters(): Iterable<WaiterRow>
   /**
-   * Holds with now > overAt(row), in the order of overAt, then key, then arrival. A row must be listed once,
-   * and may be listed again.
+   * The holds whose overAt(row) is over, in the order of overAt, then of the key, then of the arrival. Each
+   * due row must be in the list once. A row that was listed at an earlier entry may be listed again.
    */
   dueHolds(): Iterable<HoldRow>
   /**
-   * Rows with now > reclaimAt(row), which have been over for an hour, in the order of reclaimAt, then key.
+   * The rows whose reclaimAt(row) is over, which means that they were over an hour ago, in the order of
+   * reclaimAt and then of the key.
    */
   reclaimableHolds(): Iterable<HoldRow>
   /**
-   * The waiters of a session. (untouchedHoldsOf returns the grants that the session has not confirmed yet.)
+   * The waiters of a session. `untouchedHoldsOf` returns the grants that the session has not confirmed yet.
    */
   waitersOf(session: number): WaiterRow[]
-  /** The waiters of a flow of that name, or within the hold of that id, in order of arrival. */
+  /** The waiters of the flow with that name, or within the hold with that id, in the order of arrival. */
   waitersOfFlow(name: string): WaiterRow[]
   untouchedHoldsOf(session: number): Iterable<HoldRow>
 }

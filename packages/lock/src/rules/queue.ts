@@ -10,20 +10,21 @@ export type Ask = Pick<
   'key' | 'id' | 'lease' | 'context' | 'fencingKey' | 'permits' | 'flow' | 'within'
 >
 
-/** The flow of a caller that names none and is not within another hold. */
+/** The flow of a caller that has named no flow and has called from within no other hold. */
 export const NO_FLOW: FlowArg = [null, []]
 
 /**
- * Grants the lock to the first living waiter, and to those after it, as long as the first one of the queue
- * fits together with the holds. No waiter overtakes a first waiter that does not fit. Otherwise a stream of
- * readers would keep a writer waiting for ever, and many small requests for permits a large one. Only sets of
- * keys may be passed (waiting-key-sets.ts).
+ * Grants the lock to the first waiter of the queue, again and again, as long as that waiter fits together
+ * with the holds. Waiters whose wait or session is over are removed. No waiter overtakes a first waiter that
+ * does not fit. Otherwise a stream of readers would keep a writer waiting for ever, and many small requests
+ * for permits would keep a large request waiting. Only sets of keys may be passed (waiting-key-sets.ts).
+ *
  * Law: a queue exists only while its first waiter does not fit together with the holds. Therefore each rule
- * that ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry, and a caller
- * joins a queue only when it is refused with HELD.
+ * that ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry. A caller joins
+ * a queue only when it is refused with HELD.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
-  // A set is granted or removed with all of its keys. That changes the queues of its other keys too.
+  // A set is granted or removed with all of its keys. Its end also changes the queues of its other keys.
   const keys = [key]
   for (let next = keys.pop(); next !== undefined; next = keys.pop()) grantAt(tx, next, code, keys)
 }
@@ -44,8 +45,8 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 }
 
 /**
- * The next waiter to serve. If the first one is a set that does not fit, it is the first one that
- * may pass the set.
+ * The next waiter to serve. If the first waiter is a set that does not fit, the next one is the first waiter
+ * that may pass the set.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -65,10 +66,11 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
 }
 
 /**
- * The row of a new ownership, with the next token of its counter.
- * Law: its arrival number is that of its grant, not that of its wait, because a set may have been passed
- * meanwhile. Otherwise a member that reads the shared holds of a lock from its disk, in the order of these
- * numbers, would have them in another order than the members that saw the grants.
+ * The row of a new hold, with the next token of its counter.
+ *
+ * Law: the arrival number of a hold is that of its grant, and not that of its wait, because a set may have
+ * been passed meanwhile. Without this law: a member reads the shared holds of a lock from its disk in the
+ * order of these numbers. Their order then differs from the order of the members that saw the grants.
  */
 export function heldBy(
   tx: LockTransaction,
@@ -98,9 +100,10 @@ export function heldBy(
 }
 
 /**
- * Puts the row of a new ownership.
- * Law: an exclusive hold that is over leaves no row together with shared ones. Otherwise its former owner,
- * who shares the lock now, would release the old row in place of its hold.
+ * Puts the row of a new hold.
+ *
+ * Law: when a shared hold begins, the row of an exclusive hold that is over is deleted. Without this law: the
+ * former owner, which shares the lock now, releases the old row instead of its shared hold.
  */
 export function hold(tx: LockTransaction, row: HoldRow): void {
   const over = row.permits === 0 ? undefined : tx.hold(row.key)
@@ -110,9 +113,9 @@ export function hold(tx: LockTransaction, row: HoldRow): void {
 }
 
 /**
- * Puts the caller in the queue. `wait` is in milliseconds, and 0 means without limit. Returns false if the
- * queue is full. A caller that waits already keeps its place and what it asked for. Asking again never
- * shortens its wait, because several attempts of one lock object share that place.
+ * Puts the caller in the queue. `wait` is in milliseconds, and 0 means no limit. Returns false if the queue
+ * is full. A caller that already waits keeps its place and its terms. A repeated request never shortens the
+ * wait, because several attempts of one lock object share that place.
  */
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
@@ -122,7 +125,9 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
   return true
 }
 
-/** Puts the caller in the queue with that arrival number, or changes the row that it has there. */
+/**
+ * Puts the caller in the queue with that arrival number, or changes the row that the caller has in the queue.
+ */
 export function join(
   tx: LockTransaction,
   ask: Ask,
@@ -174,11 +179,11 @@ export function leave(tx: LockTransaction, waiter: WaiterRow): void {
 }
 
 /**
- * Takes a waiter out of its queue, and with it all keys of its set. Returns the keys at which the waiters
- * after it may be served now.
+ * Removes a waiter from its queue. If the waiter waits for a set, it is removed at all keys of the set.
+ * Returns the keys at which later waiters may be served now.
  */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
-  // A list of due waiters names each key of a set. The first of them removes all.
+  // A list of due waiters names each key of a set. The first of these rows removes all of them.
   if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
   return membersOf(tx, waiter)
     .filter((member) => {

@@ -16,7 +16,9 @@ import { holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { freeAndGrant, grantNext, heldBy, hold, leave, remove } from './queue.js'
 
-/** A `token` of 0 means that the request carries none. `all` releases every acquire at once. */
+/**
+ * Releases one acquire; `all` releases every acquire at once. A `token` of 0 means that the request has none.
+ */
 export function release(
   tx: LockTransaction,
   key: Uint8Array,
@@ -42,8 +44,8 @@ export function release(
 }
 
 /**
- * Takes the waiter out of the queue. If its ticket was granted the lock before, releases all acquires of that
- * grant. Returns the state before.
+ * Removes the waiter from the queue. If the waiter was granted the lock before, all acquires of that grant
+ * are released. Returns the state before.
  */
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
@@ -61,10 +63,12 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
 }
 
 /**
- * Cancels or releases every ticket of the list. For each returns the token of the hold that was released, or
- * 0 if there was none.
- * Law: all of them end before any lock is passed on. Otherwise a caller that waits for two of the locks would
- * be passed by one that came later and waits only for the first of them.
+ * Cancels or releases every ticket of the list. Returns for each ticket the token of the hold that was
+ * released, or 0 if the ticket had no hold.
+ *
+ * Law: all holds and waits of the list end before any lock is passed on. Without this law: a caller waits for
+ * two of the locks, and a later caller waits only for the first lock. The later caller gets the first lock
+ * before the other lock is free.
  */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
   const changed: [key: Uint8Array, code: number][] = []
@@ -83,7 +87,7 @@ export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): num
   return tokens
 }
 
-/** Ends the hold with exactly that token, with all its acquires, if it is in force. */
+/** Ends the hold with exactly that token and all its acquires, if the hold is in force. */
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
   const exclusive = tx.hold(key)
   const row = exclusive?.token === token ? exclusive : tx.sharedHoldWith(key, token)
@@ -94,8 +98,8 @@ export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number
 }
 
 /**
- * Changes the number of permits. If there are more, waiters are served at once. If there are fewer, no permit
- * that is held is taken back.
+ * Changes the number of permits. If the number grows, waiters are served at once. If the number falls, no
+ * permit that is held is taken back.
  */
 export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
   tx.setPermits(key, of)
@@ -104,8 +108,8 @@ export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
 }
 
 /**
- * Ends every hold of a web lock and gives it to the caller alone, before all waiters, which continue to wait.
- * The former holders learn of it by their next renewal.
+ * Ends every hold of a web lock and gives the lock to the caller alone, before all waiters. The waiters go on
+ * waiting. The former holders learn by their next renewal that the lock was stolen.
  */
 export function steal(
   tx: LockTransaction,

@@ -1,27 +1,27 @@
 // Rule: sets of keys for which one caller waits (docs/locks.md, section 12).
 //
 // A set takes no key before it can take all of its keys in one entry. A caller that comes later may take a
-// key for which a set waits, as long as the set could not have that key anyway: another of the set's keys has
-// a hold that was granted before the set came, or a waiter that came before the set. Once all of those are
-// gone, every caller that comes waits after the set at each of its keys.
+// key for which a set waits, as long as the set could not have that key anyway. The set cannot have the key
+// as long as another of its keys has a hold or a waiter that came before the set. When all of these holds and
+// waiters have gone, every later caller waits after the set at each of its keys.
 //
 // Laws:
-// - There is no circle of waiting. A set waits for holds, and for waiters with lower arrival numbers,
-//   and the numbers of all keys come from one counter. So the waiter with the lowest number of all waits
-//   for holds only.
-// - No set waits for ever. The number of those that came before it only falls, and after that no caller
-//   passes it. Without this law: one caller always holds one of two keys, or another caller the other key,
-//   and a set of the two never finds both free.
+// - There is no circle of waiting. A set waits for holds, and for waiters with lower arrival numbers, and the
+//   numbers of all keys come from one counter. So the waiter with the lowest number of all waits for holds
+//   only.
+// - No set waits for ever. The number of holds and waiters that came before the set only falls. When the
+//   number is 0, no caller passes the set. Without this law: one caller always holds one of two keys, or
+//   another caller the other key, and a set of the two never finds both free.
 
 import { inForce } from './lock-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
-/** How many sets may be passed at one key. This limits the work of one entry. */
+/** The most waiting sets that a caller may pass at one key. The limit bounds the work of one entry. */
 const MOST_PASSED = 4
 
 /**
- * Whether such a hold fits together with the present holds: an exclusive one only alone, a shared one
- * together with shared ones, and of a semaphore only as many permits as it has.
+ * Whether such a hold fits together with the present holds. An exclusive hold fits only alone. A shared hold
+ * fits together with shared holds. Permits of a semaphore fit as long as the semaphore has enough of them.
  */
 export function fits(tx: LockTransaction, key: Uint8Array, permits: number): boolean {
   if (inForce(tx.hold(key), tx.now)) return false
@@ -51,8 +51,8 @@ export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   )
 
 /**
- * The first waiter that may not be passed. Undefined if there is none, so that a caller that fits need not
- * wait. Only sets may be passed.
+ * The first waiter that a new caller may not pass. Only waiters for sets may be passed. Undefined means that
+ * the new caller need not wait if its hold fits.
  */
 export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -64,7 +64,7 @@ export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow 
 }
 
 /**
- * Whether a hold that was granted before the set came, or an earlier waiter, keeps the set from
+ * Whether an earlier waiter, or a hold that was granted before the set came, prevents the set from getting
  * one of its keys.
  */
 function waitsForEarlier(tx: LockTransaction, set: WaiterRow): boolean {

@@ -31,14 +31,14 @@ export function askCommand(id: string, options: AskOptions = {}): TryLockCommand
   return share === undefined ? attempt : [...attempt, share]
 }
 
-/** The owner in the answer to an attempt in the current entry; a refusal with an error code is thrown. */
+/** The owner in the answer to an attempt in the current entry. A refusal with an error code is thrown. */
 export function ask(tx: MapTransaction, id: string, options: AskOptions = {}): OwnerResult {
   const answer = tryLock(tx, options.session ?? 1, askCommand(id, options))
   if (typeof answer === 'string') throw new Error(answer)
   return answer[0]
 }
 
-/** Draws an owner as text, for example "FIRST_TIME yes a token 1 x1 until 1000 [ctx]". */
+/** Writes an owner as text, for example "FIRST_TIME yes a token 1 x1 until 1000 [ctx]". */
 export function drawn(owner: OwnerResult): string {
   const [id, deadline, remaining, token, acquires, context, code, now] = owner
   const parts = [OWNER_CODES[code], id || '-', `t${token}`, `x${acquires}`, `until ${deadline}`]

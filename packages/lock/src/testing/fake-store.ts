@@ -30,7 +30,7 @@ type Off = () => void
 export class FakeStore {
   readonly tx = new MapTransaction()
   readonly world: World
-  /** The test's time less cluster time. It only grows, by the time without a leader. */
+  /** In ms, the test's time minus the cluster time. The lag only grows, by the time without a leader. */
   lag = 0
   readonly ports: FakePort[] = []
   #time = 0
@@ -40,9 +40,7 @@ export class FakeStore {
     this.world = world
   }
 
-  /**
-   * Cluster time never goes back (CT1). Time without a leader is not counted, so cluster time stops for it.
-   */
+  /** Cluster time never goes back (CT1). It stands still while there is no leader. */
   get time(): number {
     this.#time = Math.max(this.#time, Math.floor(this.world.now - this.lag))
     return this.#time
@@ -145,7 +143,7 @@ export class FakeStore {
   }
 }
 
-/** The faults that a request can meet; without a fault it is applied and answered. */
+/** The faults that a request can meet. A request without a fault is applied and answered. */
 export type Fault =
   | 'lose request' // sent but never arrives: the sender does not know its outcome
   | 'lose answer' // applied but never answered
@@ -168,12 +166,12 @@ export class FakePort implements LockPort {
   readonly reads: Read[] = []
   /** Called for each request. */
   fault: (command: Command) => Fault | undefined = () => undefined
-  /** Whether requests can be sent; if not, they wait until their deadline. */
+  /** Whether requests can be sent. If false, requests wait until their deadline. */
   up = true
   pushes = true
   /** How many milliseconds a request or an answer travels. */
   travel: (way: 'out' | 'back') => number
-  /** Called with each answer that arrives, even if its caller no longer waits. */
+  /** Called with each answer that arrives, even if the caller no longer waits for the answer. */
   came: (command: Command | Read, value: unknown, time: number, sentAt: Instant) => void = () => {}
   /** The members' election timeout; 0: not known. */
   timeout = 0
@@ -212,7 +210,7 @@ export class FakePort implements LockPort {
     return `${this.session}.${++this.#ids}`
   }
 
-  /** A test sets the error here; undefined: there is a leader. */
+  /** A test sets the error here. Undefined means that there is a leader. */
   leaderless: LatchkeyError | undefined
 
   noLeader(): LatchkeyError | undefined {
@@ -310,7 +308,7 @@ export class FakePort implements LockPort {
     this.up = false
   }
 
-  /** The link is connected again. newSession: the old session ended while there was no link. */
+  /** Connects the link again. `newSession` means that the old session ended while there was no link. */
   heal(newSession = false): void {
     this.up = true
     if (newSession) {
@@ -323,7 +321,7 @@ export class FakePort implements LockPort {
     for (const run of [...this.#attached]) run(newSession)
   }
 
-  /** Delivers the late requests now; those that were settled are refused. */
+  /** Delivers the late requests now. Requests that were settled before are refused. */
   deliver(): void {
     const late = this.#late
     this.#late = []
@@ -345,8 +343,8 @@ export class FakePort implements LockPort {
   }
 
   /**
-   * Sends the request at once, or when the link is connected again. It ends at its deadline, by its signal,
-   * or when the store closes.
+   * Sends the request at once, or when the link is connected again. The request ends at its deadline, by its
+   * signal, or when the store closes.
    */
   #request(options: LockCallOptions, run: (sentAt: Instant) => Promise<unknown>): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Driver: the lock transaction on maps, for tests. It runs one entry at a time, as the state machine does.
+// Driver: the lock transaction on maps, for tests. It runs one entry at a time, like the state machine.
 
 import { binary, compareBytes } from '@latchkey/base'
 import { endSession, expire, removeWaiters, touch } from '../rules/expiry.js'
@@ -33,7 +33,7 @@ export class MapTransaction implements LockTransaction {
   #tokens = new Map<string, number>()
   #arrivals = 0
 
-  /** Runs one entry: first the effects of its time, then its command. */
+  /** Runs one entry: first the effects of the entry's time, then its command. */
   entry<T>(now: number, session: number, command: () => T): T {
     this.tick(now)
     const alive = this.sessions.get(session)

@@ -16,8 +16,8 @@ export function scene(options: { delay?: number; life?: number } = {}) {
 }
 
 /**
- * Advances time by one millisecond after the other until the promise has settled; returns its value or throws
- * its error.
+ * Advances time millisecond by millisecond until the promise has settled. Returns its value or throws its
+ * error.
  */
 export async function finish<T>(world: World, promise: Promise<T>, patience = 60_000): Promise<T> {
   let settled = false
@@ -32,7 +32,7 @@ export async function finish<T>(world: World, promise: Promise<T>, patience = 60
   return promise
 }
 
-/** The error code with which the promise rejects. */
+/** Returns the error code with which the promise rejects. */
 export async function codeOf(world: World, promise: Promise<unknown>): Promise<string> {
   try {
     await finish(world, promise)

@@ -1,5 +1,5 @@
-// Driver: virtual time for tests of lock objects. Timers fire in order; a stall advances time without firing
-// any.
+// Driver: virtual time for tests of lock objects. Timers fire in order. A stall advances time, and no timer
+// fires.
 
 import type { Clock, Instant, Timer } from '@latchkey/base'
 
@@ -24,7 +24,7 @@ export class World {
     return this.#timers.size
   }
 
-  /** Runs everything that is due until then, in the order of time. */
+  /** Runs everything that is due within this time, in the order of the due times. */
   async advance(ms: number): Promise<void> {
     const end = this.now + ms
     await settle()
@@ -38,7 +38,8 @@ export class World {
   }
 
   /**
-   * A blocked event loop: time passes and nothing runs. Timers that were due fire late, at the next advance.
+   * Simulates a blocked event loop: time passes and nothing runs. Timers that were due fire late, at the next
+   * advance.
    */
   stall(ms: number): void {
     this.now += ms
@@ -55,7 +56,7 @@ export class World {
   }
 }
 
-/** The three clocks of one process; a test can change their rates and offsets. */
+/** The three clocks of one process. A test can change their rates and offsets. */
 export class ProcessClock implements Clock {
   readonly #world: World
   /** Added to each reading of that clock. */
