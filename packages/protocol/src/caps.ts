@@ -113,6 +113,13 @@ export const CAPS = {
    */
   sessions: 10_000,
   sessionsOfOne: 5_000,
+  /**
+   * Sessions of HTTP connections at one member, those of one identity, and holds of one session. A further one
+   * is refused with ERR_BUSY.
+   */
+  callerSessions: 1_000,
+  callerSessionsOfOne: 500,
+  callerSessionHolds: 128,
   /** In ms of cluster time. After this time without a message a session counts as idle. */
   sessionIdleMillis: 15_000,
   /** In ms, how long a session may live without a message. More is a TypeError. */

@@ -46,7 +46,7 @@ async function call([id, parameters = {}, body]: Call): Promise<{
 }> {
   const ended = new AbortController()
   const run = client[id] as NonNullable<(typeof client)[string]>
-  const isStream = /watch|observe/i.test(id)
+  const isStream = /watch|observe|openSession/i.test(id)
   const config = isStream ? { responseType: 'stream' as const, signal: ended.signal } : {}
   const { status, data } = await run(parameters as never, body as never, config)
   ended.abort()
@@ -109,6 +109,7 @@ test('a client made from the document calls every route', async () => {
   }
   const [key, name, id] = ['a/key', 'a name', 'me'] as const
   for (const plain of PLAIN) await ok(plain)
+  await ok('openSession', {}, {})
   await ok('putKey', { key }, 'value')
   await ok('getKey', { key })
   await ok('listKeys', { prefix: 'a/', limit: 10 })

@@ -51,6 +51,7 @@ export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnR
     identity,
     transferLeadership,
     listSessions,
+    openSession: locks.sessions.open,
     endSession,
     backup,
     listKeys,

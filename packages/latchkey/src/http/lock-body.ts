@@ -27,6 +27,8 @@ export interface AcquireBody {
   readonly share: ShareArg | undefined
   /** Undefined if the caller names no flow. */
   readonly flow: FlowArg | undefined
+  /** The session of a connection with which the hold ends. Undefined if the caller names none. */
+  readonly session: string | undefined
 }
 
 export interface HoldBody {
@@ -69,6 +71,7 @@ export function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...
     lease: leaseOf(lease),
     wait: wait === undefined || wait === null ? null : millis(wait, 'wait'),
     flow: flow === undefined ? undefined : ([flow, []] as const),
+    session: sessionOf(given.session),
   }
 }
 
@@ -104,6 +107,11 @@ function saidOf(value: unknown): Uint8Array {
   if (bytes.length > CAPS.contextBytes)
     throw new LatchkeyError('ERR_TOO_LARGE', 'The value of a leader has at most 4 KiB.')
   return bytes
+}
+
+function sessionOf(session: unknown): string | undefined {
+  if (session === undefined || typeof session === 'string') return session
+  throw new TypeError(`session must be the id that POST /v1/sessions sent; got ${show(session)}`)
 }
 
 export function idOf(id: unknown): string {

@@ -30,6 +30,7 @@ import {
   proclaimBody,
 } from './lock-body.js'
 import { type Acquired, LockWait } from './lock-wait.js'
+import { CallerSessions } from './caller-sessions.js'
 import { CallsUnderWay } from './calls-under-way.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
 import { LockSetDoor } from './lock-set-routes.js'
@@ -45,14 +46,20 @@ type Locks = (call: Call, name: Key) => Promise<Reply>
 export class LockDoor {
   readonly #leases = new Leases()
   readonly #underWay = new CallsUnderWay()
-  readonly sets = new LockSetDoor(this.#leases, this.#underWay)
+  readonly sessions = new CallerSessions()
+  readonly sets = new LockSetDoor(this.#leases, this.#underWay, this.sessions)
 
   readonly acquire: Locks = async (call, name) =>
-    this.#acquire(lockKeyOf(KIND.lock, name), await acquireBody(call), call)
+    this.#bound(lockKeyOf(KIND.lock, name), await acquireBody(call), call)
   readonly acquirePermits: Locks = async (call, name) =>
-    this.#acquire(lockKeyOf(KIND.semaphore, name), await permitsBody(call), call)
+    this.#bound(lockKeyOf(KIND.semaphore, name), await permitsBody(call), call)
   readonly campaign: Locks = async (call, name) =>
-    this.#acquire(lockKeyOf(KIND.election, name), await campaignBody(call), call)
+    this.#bound(lockKeyOf(KIND.election, name), await campaignBody(call), call)
+
+  #bound(key: Key, ask: AcquireBody, call: Call): Promise<Reply> {
+    const bound = { ...ask, tickets: [[key, ask.id]] as const }
+    return this.sessions.acquire(call, bound, (within) => this.#acquire(key, ask, within))
+  }
 
   async #acquire(key: Key, ask: AcquireBody, call: Call): Promise<Reply> {
     const { lockPort } = call.by
@@ -96,6 +103,7 @@ export class LockDoor {
       const owner = (await call.by.lockPort.command(command, limits(call)).result) as OwnerResult
       if (codeOf(owner) !== 'RELEASED') throw lostHold(owner, key, hold)
       this.#leases.delete(key, hold.id)
+      this.sessions.released(key, hold.id)
       return { status: 200, body: { id: hold.id, fencingToken: hold.token, acquires: 0 } }
     }
   }

@@ -13,6 +13,7 @@ import {
   shownKey,
   type TicketArg,
 } from '@latchkey/protocol'
+import type { CallerSessions } from './caller-sessions.js'
 import type { CallsUnderWay } from './calls-under-way.js'
 import { keyJson } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
@@ -28,14 +29,21 @@ type Key = Uint8Array
 export class LockSetDoor {
   readonly #leases: Leases
   readonly #underWay: CallsUnderWay
+  readonly #sessions: CallerSessions
 
-  constructor(leases: Leases, underWay: CallsUnderWay) {
+  constructor(leases: Leases, underWay: CallsUnderWay, sessions: CallerSessions) {
     this.#leases = leases
     this.#underWay = underWay
+    this.#sessions = sessions
   }
 
   readonly acquireAll = async (call: Call): Promise<Reply> => {
     const ask = await setBody(call)
+    const tickets = ask.list.map(([key]): TicketArg => [key, ask.id])
+    return this.#sessions.acquire(call, { ...ask, tickets }, (within) => this.#acquire(ask, within))
+  }
+
+  async #acquire(ask: SetAsk, call: Call): Promise<Reply> {
     const { lockPort } = call.by
     const name = `${ask.list.map(([key]) => holdName(key, '')).join('')}/${ask.id}`
     const answer = await this.#underWay.with(name, (isShared) =>
@@ -98,7 +106,10 @@ export class LockSetDoor {
     const { id, keys } = await releaseSetBody(call)
     const tickets = keys.map((key): TicketArg => [key, id])
     const tokens = await call.by.lockPort.command([OP.releaseAll, tickets], limits(call)).result
-    for (const key of keys) this.#leases.delete(key, id)
+    for (const key of keys) {
+      this.#leases.delete(key, id)
+      this.#sessions.released(key, id)
+    }
     const released = (tokens as readonly number[]).filter((token) => token > 0).length
     return { status: 200, body: { id, released } }
   }

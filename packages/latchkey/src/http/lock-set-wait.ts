@@ -29,6 +29,8 @@ export interface SetAsk {
   readonly context: ContextArg
   /** Undefined if the caller names no flow. */
   readonly flow: FlowArg | undefined
+  /** The session of a connection with which the holds end. Undefined if the caller names none. */
+  readonly session: string | undefined
 }
 
 export interface SetAnswer {

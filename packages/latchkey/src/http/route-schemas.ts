@@ -106,10 +106,13 @@ const context = text('What others are told about the holder.')
 const flow = text(
   'What does one thing after the other; a wait that would close a circle of flows is refused.',
 )
+const session = text('A session of this member: the hold ends with its connection. See POST /v1/sessions.')
+const asked = { id, lease, wait, context, flow, session }
 const fencingToken = whole('The token that acquire answered.', 1)
 const owned = { id: text('The id of the hold.'), fencingToken }
 
 export const BODIES = {
+  openSession: { fields: {}, optional: true },
   increment: { fields: { by: { type: 'integer', description: 'Default: 1.' } }, optional: true },
   touch: { fields: { ttl: duration('How long the key exists from now on.') }, required: ['ttl'] },
   nextSequence: { fields: { step: whole('How many numbers, 1 by default.', 1) }, optional: true },
@@ -129,17 +132,13 @@ export const BODIES = {
   },
   acquire: {
     fields: {
-      id,
-      lease,
-      wait,
-      context,
-      flow,
+      ...asked,
       mode: { type: 'string', enum: ['exclusive', 'shared'], description: 'Default: exclusive.' },
     },
   },
   acquireSet: {
     fields: {
-      id,
+      ...asked,
       keys: {
         ...list({
           oneOf: [
@@ -150,10 +149,6 @@ export const BODIES = {
         minItems: 1,
         maxItems: CAPS.keysOfSet,
       },
-      lease,
-      wait,
-      context,
-      flow,
     },
     required: ['keys'],
   },
@@ -184,13 +179,9 @@ export const BODIES = {
   },
   acquirePermits: {
     fields: {
-      id,
+      ...asked,
       of: whole('How many permits the semaphore has.', 1),
       permits: whole('How many are wanted, 1 by default.', 1),
-      lease,
-      wait,
-      context,
-      flow,
     },
     required: ['of'],
   },
@@ -204,7 +195,7 @@ export const BODIES = {
     fields: { parties: whole('How many have to come.', 1) },
     required: ['parties'],
   },
-  campaign: { fields: { id, value: VALUE, lease, wait, flow } },
+  campaign: { fields: { id, value: VALUE, lease, wait, flow, session } },
   proclaim: { fields: { ...owned, value: VALUE }, required: ['id', 'fencingToken', 'value'] },
 } satisfies Record<string, RouteBody>
 

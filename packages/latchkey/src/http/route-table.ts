@@ -166,6 +166,16 @@ export const ROUTES = {
     query: { timeout },
     answer: ANSWERS.sessions,
   },
+  openSession: {
+    method: 'POST',
+    path: '/v1/sessions',
+    figure: 'sessions',
+    ...WRITE,
+    summary: 'Opens a session, which ends with this connection and releases the holds acquired in it.',
+    query: {},
+    body: BODIES.openSession,
+    answer: EVENTS,
+  },
   endSession: {
     method: 'POST',
     path: '/v1/sessions/{id}:end',
@@ -380,7 +390,7 @@ export const ROUTES = {
     headers: ['Idempotency-Key'],
     body: BODIES.acquireSet,
     answer: ANSWERS.set,
-    statuses: [409],
+    statuses: [404, 409],
   },
   renewLocks: {
     method: 'POST',
@@ -441,7 +451,7 @@ export const ROUTES = {
     headers: ['Idempotency-Key'],
     body: BODIES.acquire,
     answer: ANSWERS.hold,
-    statuses: [409],
+    statuses: [404, 409],
   },
   renewLock: hold('/v1/locks/{key}:renew', 'lock verb', 'Begins the lease anew.', true),
   releaseLock: hold('/v1/locks/{key}:release', 'lock verb', 'Releases the lock.', false),
@@ -492,7 +502,7 @@ export const ROUTES = {
     headers: ['Idempotency-Key'],
     body: BODIES.acquirePermits,
     answer: ANSWERS.hold,
-    statuses: [409],
+    statuses: [404, 409],
   },
   renewPermits: hold('/v1/semaphores/{name}:renew', 'semaphore verb', 'Begins the lease anew.', true),
   releasePermits: hold(
@@ -581,7 +591,7 @@ export const ROUTES = {
     headers: ['Idempotency-Key'],
     body: BODIES.campaign,
     answer: ANSWERS.hold,
-    statuses: [409],
+    statuses: [404, 409],
   },
   renewLeadership: hold('/v1/elections/{name}:renew', 'election verb', 'Begins the lease anew.', true),
   proclaim: {

@@ -53,8 +53,7 @@ const toOps = (ops: unknown, name: string): Fields[] =>
   listOf(ops, name).map((op, at) => toOp(op, `${name}[${at}]`))
 
 function toOp(op: Fields, name: string): Fields {
-  if (op.ephemeral !== undefined)
-    throw new TypeError(`${name}.ephemeral is not for HTTP, which has no session: give the key a ttl`)
+  if (op.ephemeral !== undefined) throw new TypeError(`${name}.ephemeral is not for HTTP: give the key a ttl`)
   const converted = withBytes(op, ['key', 'start', 'end'], name)
   return 'value' in op ? { ...converted, value: valueOf(op.value, `${name}.value`) } : converted
 }

@@ -29,6 +29,7 @@ const put = (at: string) => [{ type: 'put', key: `${at}h`, value: { text: 'v' } 
 const BODIES: Partial<Record<RouteId, (at: string) => object | string>> = {
   putKey: () => 'v',
   increment: () => ({}),
+  openSession: () => ({}),
   getMany: (at) => ({ keys: [`${at}h`] }),
   batch: (at) => ({ ops: put(at) }),
   txn: (at) => ({ when: [{ key: `${at}h`, field: 'version', is: '>', value: 0 }], then: put(at) }),
