@@ -24,25 +24,25 @@ const seldom = (name: string, id: string, ...changes: WholeBug['changes']): Whol
 
 export const barrierBugs: readonly WholeBug[] = [
   barrierBug(
-    'a barrier opens one party early',
+    'a barrier opens one party too early',
     'K73',
     20,
     edit('kv/rules/barriers', 'if (others + 1 === parties)', 'if (others + 2 >= parties)'),
   ),
   barrierBug(
-    'all parties have one index',
+    'all parties get the same index',
     'K73',
     20,
     inEndManyWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows, (row) => to(row, 0))),
   ),
   barrierBug(
-    'a latch opens for the first who waits alone',
+    'a latch opens only for its first waiter',
     'K71',
     50,
     inEndManyWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows.slice(0, 1), to)),
   ),
   barrierBug(
-    'a latch that is removed counts as open',
+    'a removed latch is reported as open',
     'K71',
     100,
     inEndManyWaits(
@@ -55,7 +55,7 @@ export const barrierBugs: readonly WholeBug[] = [
     ),
   ),
   barrierBug(
-    'a latch counts by two',
+    'a latch counts each call twice',
     'K70',
     20,
     replaced<typeof latches, 'countDown'>(
@@ -67,18 +67,18 @@ export const barrierBugs: readonly WholeBug[] = [
     ),
   ),
   barrierBug(
-    'after a reconnect nobody asks how a wait has ended',
+    'after a reconnect, a store does not ask how a wait ended',
     'K70',
     200,
     edit('client/store/latch-and-barrier-wait', 'this.#mustAsk = true; this.#wake();', ''),
   ),
   seldom(
-    'a party of a session that is over is counted on',
+    'a barrier counts a party whose session has ended',
     'K72',
     replaced<typeof parties, 'endParties'>('kv/rules/latch-and-barrier-waits', 'endParties', () => () => {}),
   ),
   seldom(
-    'the next generation has the number of the broken one',
+    'a new generation has the number of the broken one',
     'K71',
     edit(
       'kv/rules/barriers',

@@ -18,7 +18,7 @@ const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
 
 export const clientBugs: readonly WholeBug[] = [
   {
-    name: 'only the monotonic clock counts',
+    name: 'the elapsed time uses only the monotonic clock',
     ids: ['T8'],
     changes: [
       replaced<typeof clock, 'elapsed'>(
@@ -32,7 +32,7 @@ export const clientBugs: readonly WholeBug[] = [
     options: { faults: 2, locks: 1 },
   },
   {
-    name: 'the time of a suspended machine is counted without the error of its uptime',
+    name: 'the elapsed time ignores the rounding error of uptime',
     ids: ['CT7'],
     changes: [
       replaced<typeof clock, 'elapsed'>(
@@ -47,7 +47,7 @@ export const clientBugs: readonly WholeBug[] = [
     faults: SUSPENDED_AND_SET_BACK,
   },
   {
-    name: 'a hold that was lost comes back',
+    name: 'a lost hold is in force again',
     ids: ['K30'],
     changes: [
       edit(
@@ -66,7 +66,7 @@ export const clientBugs: readonly WholeBug[] = [
     options: { faults: 2 },
   },
   {
-    name: 'a renewal is given up after a twelfth of the lease',
+    name: 'the store gives up a renewal after a twelfth of the lease',
     ids: ['K42'],
     changes: [
       replaced<typeof renewal, 'patienceOf'>(
@@ -80,7 +80,7 @@ export const clientBugs: readonly WholeBug[] = [
     options: { faults: 0.6 },
   },
   {
-    name: 'a leader that is silent is waited for',
+    name: 'a client waits for a silent leader',
     ids: ['C13'],
     changes: [edit('client/engine/silence-detector', 'this.#beats++;', '')],
     profile: 'kv',
@@ -89,7 +89,7 @@ export const clientBugs: readonly WholeBug[] = [
     faults: [{ at: 2_000_000, kind: 'pause', who: -1, other: 0, millis: 8_000 }],
   },
   {
-    name: 'an embedded store waits for its own member alone',
+    name: 'an embedded store waits only for its own member',
     ids: ['M28'],
     changes: [
       replaced<typeof reach, 'LeaderReach'>(
@@ -109,7 +109,7 @@ export const clientBugs: readonly WholeBug[] = [
     faults: [{ at: 2_000_000, kind: 'cut', who: -1, other: 0, millis: 8_000 }],
   },
   {
-    name: 'what may be in the log is told as refused',
+    name: 'a command that may be in the log is reported as refused',
     ids: ['C4', 'C1'],
     changes: [
       edit(
@@ -123,7 +123,7 @@ export const clientBugs: readonly WholeBug[] = [
     options: { faults: 2, electionTimeout: 500, heartbeat: 100, members: 3 },
   },
   {
-    name: 'ids of attempts are given again',
+    name: 'a client uses the id of an attempt again',
     ids: ['C5'],
     changes: [
       replaced<typeof active, 'ActiveLink'>(
@@ -154,7 +154,7 @@ export const clientBugs: readonly WholeBug[] = [
     seeds: 20,
   },
   {
-    name: 'the changes behind a list begin one revision late',
+    name: 'the changes after a list begin one revision too late',
     ids: ['C61'],
     changes: [
       edit(
@@ -167,7 +167,7 @@ export const clientBugs: readonly WholeBug[] = [
     seeds: 50,
   },
   {
-    name: 'a mirror keeps what was deleted while the history was lost',
+    name: 'after lost history, a mirror still shows deleted keys',
     ids: ['C62'],
     changes: [
       edit(
@@ -181,7 +181,7 @@ export const clientBugs: readonly WholeBug[] = [
     options: { events: 20, faults: 2 },
   },
   {
-    name: 'a keep-alive that is refused is sent again at once',
+    name: 'a client sends a refused keep-alive again at once',
     ids: ['C7'],
     changes: [edit('client/engine/session-keep-alive', 'if (kept) this.check();', 'this.check();')],
     profile: 'waiters',

@@ -38,7 +38,7 @@ const LEADERS_KILLED = Array.from({ length: 24 }, (_, i) => ({
 
 export const clusterBugs: readonly WholeBug[] = [
   {
-    name: 'a member serves before the strangers that it was given have answered',
+    name: 'a member serves clients before the listed members have answered',
     ids: ['M22'],
     changes: [oneCluster({ waits: false, stops: true })],
     profile: 'kv',
@@ -47,7 +47,7 @@ export const clusterBugs: readonly WholeBug[] = [
     faults: met('foreignDirectory'),
   },
   {
-    name: 'a member does not mind that strangers are of another cluster',
+    name: 'a member continues although it has met another cluster',
     ids: ['M22'],
     changes: [oneCluster({ waits: true, stops: false })],
     profile: 'kv',
@@ -56,7 +56,7 @@ export const clusterBugs: readonly WholeBug[] = [
     faults: met('foreignDirectory'),
   },
   {
-    name: 'a client asks the other addresses, and does not mind what they say',
+    name: 'a client ignores the cluster ids of the other members',
     ids: ['C30'],
     changes: [
       oneCluster({ waits: false, stops: false }),
@@ -73,7 +73,7 @@ export const clusterBugs: readonly WholeBug[] = [
     faults: met('foreignAmongOthers'),
   },
   {
-    name: 'a removed member whose connections are older than its removal is not told',
+    name: 'a member on an older connection does not learn of its removal',
     ids: ['M12'],
     changes: [edit('latchkey/member/member-links', 'if (index !== undefined)', 'if (index === -1)')],
     profile: 'members',

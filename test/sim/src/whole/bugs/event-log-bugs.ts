@@ -7,14 +7,14 @@ const BUSY = { eventLogBytes: 300, events: 20, flushMillis: 5, members: 3, fault
 
 export const eventLogBugs: readonly WholeBug[] = [
   {
-    name: 'a batch of events counts before it is synced',
+    name: 'the event log is not synced before the rows are written',
     ids: ['D8'],
     changes: [edit('kv/storage/event-log', 'if (sync) await file.sync();', '')],
     profile: 'power',
     seeds: 50,
   },
   {
-    name: 'the folder is not synced behind a new file of events',
+    name: 'the event log does not sync its folder after a new file',
     ids: ['D7'],
     changes: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
     profile: 'power',
@@ -22,7 +22,7 @@ export const eventLogBugs: readonly WholeBug[] = [
     options: BUSY,
   },
   {
-    name: 'a file of events goes before it is known durably that it may',
+    name: 'an event file is removed before this decision is durable',
     ids: ['S15'],
     changes: [
       edit(

@@ -9,7 +9,7 @@ const OPTIONS = { members: 3, think: 60 } as const
 
 export const expiryBugs: readonly WholeBug[] = [
   {
-    name: "a key goes by the member's own clock",
+    name: 'a key expires by the clock of one member',
     ids: ['A1', 'A19'],
     changes: [
       edit(
@@ -28,7 +28,7 @@ export const expiryBugs: readonly WholeBug[] = [
     options: OPTIONS,
   },
   {
-    name: 'a key goes a little early',
+    name: 'a key expires after nine tenths of its ttl',
     ids: ['A19'],
     changes: [
       replaced<typeof lifeRows, 'lifeUntil'>(
@@ -42,7 +42,7 @@ export const expiryBugs: readonly WholeBug[] = [
     options: OPTIONS,
   },
   {
-    name: 'keys are looked for too seldom',
+    name: 'the state machine looks for expired keys only every three seconds',
     ids: ['A19'],
     changes: [
       edit('kv/state/key-expiry-index-rows', 'export const PERIOD = 100;', 'export const PERIOD = 3_000;'),
@@ -52,7 +52,7 @@ export const expiryBugs: readonly WholeBug[] = [
     options: OPTIONS,
   },
   {
-    name: 'a put keeps the life of the one before',
+    name: 'a put without a ttl keeps the ttl of the earlier put',
     ids: ['A20'],
     changes: [
       edit(
@@ -66,7 +66,7 @@ export const expiryBugs: readonly WholeBug[] = [
     options: OPTIONS,
   },
   {
-    name: 'an ephemeral key outlives its session',
+    name: 'a key that is bound to a session outlives the session',
     ids: ['A21'],
     changes: [
       replaced<typeof expiry, 'KeyExpiryIndex'>(
@@ -83,7 +83,7 @@ export const expiryBugs: readonly WholeBug[] = [
     options: { ...OPTIONS, sessionLife: 1_500 },
   },
   {
-    name: 'a start forgets which keys go when',
+    name: 'after a restart, a member forgets when keys expire',
     ids: ['A23'],
     changes: [
       edit(

@@ -29,7 +29,7 @@ const LATE = { netBase: 2_000, netTail: 60_000, clocks: 'extreme', faults: 2, lo
 
 export const timeBugs: readonly WholeBug[] = [
   {
-    name: 'the lease counts from the answer',
+    name: 'a holder counts its lease from the answer',
     ids: ['K4'],
     changes: [LEARN],
     profile: 'deadline',
@@ -37,7 +37,7 @@ export const timeBugs: readonly WholeBug[] = [
     options: LATE,
   },
   {
-    name: 'the bound is taken from a stored answer',
+    name: 'a holder computes its time bound from a stored answer',
     ids: ['K5'],
     changes: [
       edit(
@@ -53,7 +53,7 @@ export const timeBugs: readonly WholeBug[] = [
     options: LATE,
   },
   {
-    name: 'the bound is taken from the last applied entry',
+    name: 'the answer to a read has the time of the last applied entry',
     ids: ['K4'],
     changes: [TIME_OF_LAST_ENTRY],
     profile: 'deadline',
@@ -61,7 +61,7 @@ export const timeBugs: readonly WholeBug[] = [
     options: LATE,
   },
   {
-    name: 'the clamp is per entry, not per reading',
+    name: 'the leader limits elapsed time per entry instead of per reading',
     ids: ['K2'],
     changes: [
       edit('raft/core/leader', 'leading.clock.read(state.now);', ''),
@@ -81,7 +81,7 @@ export const timeBugs: readonly WholeBug[] = [
     seeds: 50,
   },
   {
-    name: 'the anchor of a new leader was read before a stall',
+    name: 'a new leader starts with a clock reading from before a stall',
     ids: ['K41'],
     changes: [
       replaced<typeof clusterTime, 'ClusterClock'>(
@@ -99,7 +99,7 @@ export const timeBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'a stamp is of a reading from before a stall',
+    name: 'a leader sets a time from a clock reading before a stall',
     ids: ['K41'],
     changes: [
       edit(
@@ -117,7 +117,7 @@ export const timeBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'the greatest clock is followed, not the greatest difference',
+    name: 'the elapsed time compares the largest clocks of two moments',
     ids: ['T3'],
     changes: [
       replaced<typeof clock, 'elapsed'>(
@@ -132,7 +132,7 @@ export const timeBugs: readonly WholeBug[] = [
     options: { ...LATE, lease: [1_000, 3_000] },
   },
   {
-    name: 'the clock of the leader is the wall clock',
+    name: 'the leader measures cluster time with its wall clock',
     ids: ['K1', 'K3'],
     changes: [
       replaced<typeof node, 'RaftNode'>(
@@ -156,7 +156,7 @@ export const timeBugs: readonly WholeBug[] = [
     seeds: 200,
   },
   {
-    name: 'a bound of time is taken from a push',
+    name: 'a holder computes its time bound from a push',
     ids: ['K4'],
     changes: [
       edit(
@@ -173,7 +173,7 @@ export const timeBugs: readonly WholeBug[] = [
 
 export const ruleBugs: readonly WholeBug[] = [
   {
-    name: 'a dead waiter is granted',
+    name: 'a waiter whose session has ended gets the lock',
     ids: ['K13'],
     changes: [
       edit(
@@ -192,7 +192,7 @@ export const ruleBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'the end of a session frees its holds',
+    name: 'the end of a session releases its holds',
     ids: ['K14'],
     changes: [
       edit(
@@ -213,7 +213,7 @@ export const ruleBugs: readonly WholeBug[] = [
     options: { sessionLife: 1_500, lease: [3_000, 9_000], faults: 2 },
   },
   {
-    name: 'a renewal after the release makes the hold anew',
+    name: 'a renewal after the release creates the hold again',
     ids: ['K7'],
     changes: [
       edit(
@@ -230,7 +230,7 @@ export const ruleBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'tokens start anew with the process',
+    name: 'after a restart, a member counts tokens from the beginning',
     ids: ['K20'],
     changes: [
       replaced<typeof counters, 'Counters'>(
@@ -246,7 +246,7 @@ export const ruleBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'a release wakes nobody',
+    name: 'a release grants the lock to no waiter',
     ids: ['K16'],
     changes: [
       replaced<typeof queue, 'freeAndGrant'>('lock/rules/queue', 'freeAndGrant', () => (tx, row) => {
@@ -258,7 +258,7 @@ export const ruleBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'a release that is sent again is done again',
+    name: 'the cluster executes a repeated release again',
     ids: ['C2', 'K5'],
     changes: [
       edit(
@@ -272,7 +272,7 @@ export const ruleBugs: readonly WholeBug[] = [
     options: { faults: 2 },
   },
   {
-    name: 'a holder whose lease is over may still write',
+    name: 'a guarded write succeeds after the end of the lease',
     ids: ['K6'],
     changes: [
       replaced<typeof lockReads, 'isHeldWith'>(
@@ -286,7 +286,7 @@ export const ruleBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'the queue loses its order with the leader',
+    name: 'a change of leader reverses the order of a queue',
     ids: ['K15'],
     changes: [
       edit(
@@ -305,7 +305,7 @@ export const ruleBugs: readonly WholeBug[] = [
     options: { clients: 5, faults: 2 },
   },
   {
-    name: 'a release asks for nothing but the key',
+    name: 'a release ignores the id and the token of its caller',
     ids: ['K9', 'K10'],
     changes: [
       replaced<typeof release, 'release'>(
@@ -322,7 +322,7 @@ export const ruleBugs: readonly WholeBug[] = [
     options: { faults: 2 },
   },
   {
-    name: 'a renewal goes on behind the end of the lease',
+    name: 'a renewal succeeds after the end of the lease',
     ids: ['K20'],
     changes: [
       edit(
@@ -336,7 +336,7 @@ export const ruleBugs: readonly WholeBug[] = [
     options: { faults: 2 },
   },
   {
-    name: 'tokens are counted in the row of the hold',
+    name: 'the token is counted in the row of the hold',
     ids: ['K17', 'K15'],
     changes: [
       edit(
@@ -349,7 +349,7 @@ export const ruleBugs: readonly WholeBug[] = [
     seeds: 50,
   },
   {
-    name: 'the kept answers of a session are not in the snapshot',
+    name: 'the snapshot lacks the stored answers of the sessions',
     ids: ['S7'],
     changes: [
       edit(
@@ -363,7 +363,7 @@ export const ruleBugs: readonly WholeBug[] = [
     options: { members: 3, faults: 2 },
   },
   {
-    name: 'the fencing counters are not in the snapshot',
+    name: 'the snapshot lacks the fencing counters',
     ids: ['S6', 'K15'],
     changes: [
       edit(

@@ -12,14 +12,14 @@ const inWaitingKeySets = exportsOf<typeof waitingKeySets>('lock/rules/waiting-ke
 
 export const sharedLockBugs: readonly WholeBug[] = [
   {
-    name: 'a reader goes past a writer that waits',
+    name: 'a reader overtakes a waiting writer',
     ids: ['K62'],
     changes: [edit('lock/rules/acquire', 'firstNotPassed(tx, ask.key) === undefined && fits', 'fits')],
     profile: 'sharing',
     seeds: 100,
   },
   {
-    name: 'a reader is let in beside a writer',
+    name: 'a reader gets a lock that a writer holds',
     ids: ['K61'],
     changes: [
       edit('lock/rules/waiting-key-sets', 'if (inForce(tx.hold(key), tx.now)) return false;', ''),
@@ -33,7 +33,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'a writer is let in beside readers',
+    name: 'a writer gets a lock that readers hold',
     ids: ['K61'],
     changes: [
       inWaitingKeySets(
@@ -46,21 +46,21 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'permits are counted as requests',
+    name: 'each request for permits counts as one permit',
     ids: ['K63'],
     changes: [inWaitingKeySets('fits', (real) => (tx, key, permits) => real(tx, key, Math.min(permits, 1)))],
     profile: 'sharing',
     seeds: 100,
   },
   {
-    name: 'only the first of several readers is granted',
+    name: 'only the first of several waiting readers gets the lock',
     ids: ['K62'],
     changes: [edit('lock/rules/queue', 'if (next.permits === 0) return;', 'return;')],
     profile: 'sharing',
     seeds: 100,
   },
   {
-    name: 'a waiter that leaves lets nobody in',
+    name: 'the next waiter gets no lock when a waiter leaves',
     ids: ['K62'],
     changes: [
       edit('lock/rules/expiry', 'for (const key of changed) grantNext(tx, key, CODE.FIRST_TIME);', ''),
@@ -74,14 +74,14 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 200,
   },
   {
-    name: 'a permit whose lease is over does not come back',
+    name: 'a permit is not free after the end of its lease',
     ids: ['K63'],
     changes: [edit('lock/rules/expiry', 'if (row.permits > 0) tx.deleteHold(row);', '')],
     profile: 'sharing',
     seeds: 100,
   },
   {
-    name: 'a shared token is good for every write',
+    name: 'a shared token passes every guard',
     ids: ['K61'],
     changes: [
       replaced<typeof lockReads, 'isHeldWith'>(
@@ -94,7 +94,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'a downgraded hold stays exclusive for those who wait',
+    name: 'waiting readers get no lock after a downgrade',
     ids: ['K62'],
     changes: [
       edit(
@@ -107,7 +107,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 200,
   },
   {
-    name: 'shared holds are not in the snapshot',
+    name: 'a member loads no shared holds',
     ids: ['K63', 'S7'],
     changes: [
       edit(
@@ -120,7 +120,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 300,
   },
   {
-    name: 'a token that was rotated away still writes',
+    name: 'a token from before a rotation still writes',
     ids: ['K64'],
     changes: [
       replaced<typeof lockReads, 'isHeldWith'>(
@@ -137,7 +137,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 200,
   },
   {
-    name: 'a rotation gives the token that there was',
+    name: 'a rotation returns the old token',
     ids: ['K64'],
     changes: [
       replaced<typeof holdChanges, 'rotate'>(
@@ -151,35 +151,35 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 200,
   },
   {
-    name: 'a set is granted when its first key is free',
+    name: 'a set is granted if its first key is free',
     ids: ['K80'],
     changes: [edit('lock/rules/acquire-all', 'asks.find(', 'asks.slice(0, 1).find(')],
     profile: 'sharing',
     seeds: 100,
   },
   {
-    name: 'half of a set that waits is granted',
+    name: 'a waiting set gets only one of its keys',
     ids: ['K80'],
     changes: [inWaitingKeySets('membersOf', () => (_, one) => [one])],
     profile: 'sharing',
     seeds: 100,
   },
   {
-    name: 'a set is passed by everybody',
+    name: 'every later caller may pass a waiting set',
     ids: ['K81'],
     changes: [edit('lock/rules/waiting-key-sets', '!waitsForEarlier(tx, waiter)', 'false')],
     profile: 'sharing',
     seeds: 200,
   },
   {
-    name: 'what a set has kept from others is given to nobody',
+    name: 'a key that a set kept from others is given to nobody',
     ids: ['K81'],
     changes: [edit('lock/rules/queue', 'return firstNotPassed(tx, key);', 'return undefined;')],
     profile: 'sharing',
     seeds: 200,
   },
   {
-    name: 'a circle of flows is not seen',
+    name: 'the cluster reports no circle of flows',
     ids: ['K83'],
     changes: [
       replaced<typeof deadlocks, 'circleOf'>(
@@ -192,7 +192,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 300,
   },
   {
-    name: 'a circle is told where a flow only waits',
+    name: 'a circle is reported although a flow only waits',
     ids: ['K82'],
     changes: [
       edit(

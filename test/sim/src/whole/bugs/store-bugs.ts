@@ -36,7 +36,7 @@ const SAYS_DURABLE_AT_ONCE = (isEarly: (batch: PersistBatch, isIdle: boolean) =>
 
 export const storeBugs: readonly WholeBug[] = [
   {
-    name: 'the reply table is forgotten',
+    name: 'the state machine ignores its stored answers',
     ids: ['C2', 'A7'],
     changes: [
       edit('kv/rules/apply-entry', 'const kept = session.replies.get(number);', 'const kept = undefined;'),
@@ -45,7 +45,7 @@ export const storeBugs: readonly WholeBug[] = [
     seeds: 200,
   },
   {
-    name: 'a member speaks before its log is synced',
+    name: 'a member sends messages before its log is synced',
     ids: ['L6', 'D8'],
     changes: [SAYS_DURABLE_AT_ONCE(() => true)],
     profile: 'power',
@@ -53,7 +53,7 @@ export const storeBugs: readonly WholeBug[] = [
     options: SLOW_DISK,
   },
   {
-    name: 'a vote is not durable before it is given',
+    name: 'a member sends a vote before the vote is durable',
     ids: ['E1'],
     changes: [
       SAYS_DURABLE_AT_ONCE(
@@ -73,7 +73,7 @@ export const storeBugs: readonly WholeBug[] = [
     })),
   },
   {
-    name: 'the folder is not synced behind a new segment',
+    name: 'the log does not sync its folder after a new segment',
     ids: ['D7'],
     changes: [
       edit(
@@ -87,7 +87,7 @@ export const storeBugs: readonly WholeBug[] = [
     options: { segmentBytes: 1_024, everyEntries: 20, faults: 2 },
   },
   {
-    name: 'apply reads a clock',
+    name: 'the state machine reads a clock during apply',
     ids: ['A1'],
     changes: [
       edit(
@@ -101,7 +101,7 @@ export const storeBugs: readonly WholeBug[] = [
     options: { members: 3 },
   },
   {
-    name: 'the applied index is written behind the data',
+    name: 'the applied index is written after the data',
     ids: ['A2'],
     changes: [
       edit(
@@ -115,7 +115,7 @@ export const storeBugs: readonly WholeBug[] = [
     options: { rowsMost: 100_000, flushMillis: 5, faults: 2 },
   },
   {
-    name: 'a batch of rows counts before it is synced',
+    name: 'the log is compacted before the rows are synced',
     ids: ['S15'],
     changes: [
       edit('kv/flusher', 'this.#writing = position;', 'this.#writing = position; this.#durable = position;'),
@@ -132,7 +132,7 @@ export const storeBugs: readonly WholeBug[] = [
     },
   },
   {
-    name: 'the applied index lags behind the data',
+    name: 'the stored applied index is one too small',
     ids: ['A2'],
     changes: [
       replaced<typeof metaRow, 'encodeMeta'>('kv/state/meta-row', 'encodeMeta', (real) => (meta) => {
@@ -144,7 +144,7 @@ export const storeBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
-    name: 'a record is believed whatever its checksum says',
+    name: 'the log ignores the checksum of a record',
     ids: ['D2', 'D9'],
     changes: [
       edit(
@@ -177,7 +177,7 @@ export const storeBugs: readonly WholeBug[] = [
     })),
   },
   {
-    name: 'a read is served before its index is applied',
+    name: 'a member answers a read before it has applied the index of the read',
     ids: ['R4'],
     changes: [
       replaced<typeof reads, 'Reads'>(
@@ -196,7 +196,7 @@ export const storeBugs: readonly WholeBug[] = [
     options: { members: 3, embedded: 1 },
   },
   {
-    name: 'the rows forget which cluster they are of',
+    name: 'the stored membership lacks the cluster id',
     ids: ['M13'],
     changes: [
       replaced<typeof metaRow, 'encodeMeta'>('kv/state/meta-row', 'encodeMeta', (real) => (meta) => {
@@ -209,7 +209,7 @@ export const storeBugs: readonly WholeBug[] = [
     options: { members: 3, faults: 2 },
   },
   {
-    name: 'a leader without a state looks for one to send, for ever',
+    name: 'a leader without a state tries to send a snapshot without end',
     ids: ['D12', 'S8'],
     changes: [
       replaced<typeof sendSnapshot, 'pumpSnapshot'>(
