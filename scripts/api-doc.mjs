@@ -8,7 +8,7 @@ export const PLACE = 'docs/api.md'
 
 const HEAD = `# API
 
-This page lists the types of the public API. It is for developers who write programs with Latchkey.
+This page lists the types of the public API. The page is for developers who write programs with Latchkey.
 
 The packages \`latchkey\`, \`latchkey/testing\`, \`@latchkey/client\` and \`@latchkey/level\` export these types.
 [guarantees.md](guarantees.md) describes the promises of the calls, and [errors.md](errors.md) describes the errors. A call refuses an
