@@ -13,8 +13,8 @@ const hubs = new WeakMap<AbortSignal, Hub>()
 
 /**
  * Calls `run` once, when the signal is aborted. A signal that is aborted already never calls `run`. Returns a
- * function that cancels the call.
- * Law: when no call waits for a signal any more, the signal has no listener of ours.
+ * function that cancels the call. Law: when no call waits for a signal any more, this file has no listener on
+ * the signal.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => {}
@@ -40,8 +40,8 @@ function dropHub(signal: AbortSignal, hub: Hub): void {
 }
 
 /**
- * Runs the waiting functions in the order in which they were added. If one of them cancels another one that
- * has not run yet, the other one does not run.
+ * Runs the waiting functions in the order in which they were added. A function that an earlier function of
+ * the list cancels does not run.
  */
 function fire(this: AbortSignal): void {
   const hub = hubs.get(this)

@@ -8,7 +8,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)
 }
 
-/** For a branch that cannot be reached according to the types. */
+/** Called in a branch that cannot be reached according to the types. Throws an error. */
 export function unreachable(value: never): never {
   throw new AssertionError(`unreachable: ${String(value)}`)
 }

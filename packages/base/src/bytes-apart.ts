@@ -1,15 +1,20 @@
 // Rule: bytes that are encoded in a buffer, with large pieces that are not copied into it.
 
-/** A large piece. Its bytes stand before the byte at `at` of the buffer. */
+/** A large piece of the encoded bytes. It belongs before the byte at index `at` of the buffer. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array
 }
 
-/** The least bytes of a piece for which a part of its own costs less than a copy. */
+/**
+ * A piece of at least this many bytes is not copied into the buffer: a part of its own costs less than the
+ * copy.
+ */
 export const APART_BYTES: number = 64 * 1024
 
-/** Returns the bytes [from, end) of the buffer with the large pieces in their places, as parts in their order. */
+/**
+ * Returns the bytes [from, end) of the buffer, split into parts, with each large piece inserted at its index.
+ */
 export function withApart(buffer: Buffer, from: number, end: number, apart: readonly Apart[]): Uint8Array[] {
   const parts: Uint8Array[] = []
   let begin = from

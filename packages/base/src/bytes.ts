@@ -1,7 +1,10 @@
 // Rule: small functions over bytes: compare, copy, view, and convert to and from text.
 
 const encoder = new TextEncoder()
-/** Keeps a byte order mark, because it may be part of a key or a value like any other character. */
+/**
+ * Decodes UTF-8. A byte order mark is kept, because it may be part of a key or a value like any other
+ * character.
+ */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
@@ -33,10 +36,7 @@ export function copyBytes(bytes: Uint8Array): Uint8Array {
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/**
- * Returns a string with one character for each byte. As keys of a Map such strings have the same order
- * as their bytes.
- */
+/** Returns a string with one character for each byte. Such strings are ordered like their bytes. */
 export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 

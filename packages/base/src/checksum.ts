@@ -1,5 +1,5 @@
 // Rule: the checksum of this project: crc32. The second argument continues the checksum of earlier bytes.
-// Very short texts, and LevelDB's other polynomial, are summed with a table instead of zlib.
+// Very short texts, and the other polynomial that LevelDB uses, are summed with a table instead of zlib.
 
 import { crc32 } from 'node:zlib'
 
@@ -7,7 +7,10 @@ export function checksum(bytes: Uint8Array, previous = 0): number {
   return crc32(bytes, previous)
 }
 
-/** Returns the checksum of each single byte. `polynomial` has its bits reversed: 0xedb88320 for crc32. */
+/**
+ * Returns a table with the checksum of each possible byte. The bits of `polynomial` are reversed: 0xedb88320
+ * is the polynomial of crc32.
+ */
 export function checksumTable(polynomial: number): Int32Array {
   const table = new Int32Array(256)
   for (let byte = 0; byte < 256; byte++) {

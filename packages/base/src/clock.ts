@@ -48,31 +48,34 @@ export interface Clock {
 }
 
 const MAX_TIMEOUT = 2 ** 31 - 1
-/** In ms: os.uptime counts in hundredths of a second. */
+/** In ms, the resolution of os.uptime, which counts in hundredths of a second. */
 const UPTIME_RESOLUTION = 10
 /**
- * In ms. Reading the uptime takes longer than reading both other clocks. So the last uptime is used again
- * until another clock has moved by this much.
+ * In ms. The last uptime is used again until another clock has moved by this much, because reading the uptime
+ * takes longer than reading the other two clocks together.
  */
 const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
-/** In ms, how wrong a difference of two uptimes may be. */
+/** In ms, the largest error of a difference between two readings of the uptime. */
 const UPTIME_ERROR = UPTIME_RESOLUTION + UPTIME_REUSE
-/** In ms. The wall clock counts in whole milliseconds. */
+/**
+ * In ms, the largest error of a difference between two readings of the wall clock, which counts whole
+ * milliseconds.
+ */
 const WALL_ERROR = 2
 /**
- * The wall clock may run slower than the monotonic clock by this share of the time, without having been set.
+ * The wall clock may run slower than the monotonic clock by this fraction of the time, although nobody has
+ * set it.
  */
 const WALL_DRIFT = 0.01
 
 /**
  * Returns the most time that can have passed (CT7). The monotonic clock stands still while the machine is
- * suspended, and the wall clock may be set. So the uptime, with its error added, is used in two cases: if it
- * shows a suspension, or if the wall clock was set back and shows none. Without the error: a machine was
- * suspended, its wall clock was set back, and its holder believed in its lease for 4 ms longer than the next
- * holder had the lock (seed 310000051).
- * No clock shows a suspension of less than 30 ms during which the wall clock was set back by less than that
- * plus a hundredth of the time.
+ * suspended, and the wall clock may be set. So the uptime, plus the error of the uptime, is used in two
+ * cases: if the uptime shows a suspension, or if the wall clock was set back and shows no suspension. Without
+ * the error: a machine was suspended, its wall clock was set back, and its holder believed in its lease for 4
+ * ms longer than the next holder had the lock (seed 310000051). No clock shows a suspension of less than 30
+ * ms during which the wall clock was set back by less than that plus a hundredth of the time.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr

@@ -42,7 +42,7 @@ export class ConnectionErrors {
       try {
         close(...args)
       } catch {
-        // A connection that cannot be closed has been closed before.
+        // If `close` throws, the connection has already been closed.
       }
     }
     return (...args) => {

@@ -7,8 +7,8 @@ interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
   /**
-   * True after the listener was removed. It is not called any more, not even for an event that is
-   * being emitted now.
+   * True after the listener was removed. A removed listener is not called any more, not even for an event
+   * that is being emitted now.
    */
   off: boolean
 }
@@ -18,8 +18,8 @@ interface Registration {
  * - listeners are called in the order in which they were added. A listener that was added twice is
  *   called twice.
  * - a listener that is added while an event is emitted is not called for that event.
- * - `off` removes the listener that was added last among equal ones. It also removes one that was
- *   added by `once`.
+ * - `off` removes the listener that was added last, if the same function was added several times. `off` also
+ *   removes a listener that was added by `once`.
  */
 export class Emitter<Events extends Record<string, unknown>> {
   #registrations = new Map<keyof Events, readonly Registration[]>()

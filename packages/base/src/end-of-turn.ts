@@ -15,7 +15,10 @@ export class Turns {
   #ends: (() => void)[] = []
   #due = false
 
-  /** `later` runs a function after the input of this turn of the event loop: setImmediate. */
+  /**
+   * `later` runs a function when all input of this turn of the event loop has been handled. It is
+   * setImmediate by default.
+   */
   constructor(later: Defer) {
     this.#later = later
   }
@@ -26,7 +29,7 @@ export class Turns {
     this.#arm()
   }
 
-  /** Runs the function after all work of this turn. Queued messages are sent here. */
+  /** Runs the function after all work of this turn. Queued messages are sent by such functions. */
   readonly end: Defer = (run) => {
     this.#ends.push(run)
     this.#arm()

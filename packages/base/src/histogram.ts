@@ -1,7 +1,10 @@
 // Rule: counts values by size, in fixed steps, as Prometheus wants a histogram. One value costs a
 // few comparisons.
 
-/** In seconds. A quarter of a millisecond is a sync of a fast disk. The last step is ten seconds. */
+/**
+ * In seconds. The first step, a quarter of a millisecond, is the time of a sync on a fast disk. The last step
+ * is ten seconds.
+ */
 export const DURATION_STEPS: readonly number[] = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
@@ -9,8 +12,8 @@ export const DURATION_STEPS: readonly number[] = [
 export class Histogram {
   readonly steps: readonly number[]
   /**
-   * For each step, how many values were at most as large as the step, and larger than the step before. The
-   * last number counts the values that were larger than all steps.
+   * For each step, how many values were at most as large as that step and larger than the step before. The
+   * last element counts the values that were larger than every step.
    */
   readonly #counts: number[]
   #sum = 0
@@ -31,7 +34,9 @@ export class Histogram {
     return this.#sum
   }
 
-  /** For each step, and then for infinity: how many values were at most as large. */
+  /**
+   * For each step: how many values were at most as large as that step. The last element counts all values.
+   */
   cumulative(): number[] {
     let sum = 0
     return this.#counts.map((count) => (sum += count))

@@ -5,15 +5,16 @@
 // thousand times a second, and the disk is full of log lines by the evening.
 
 /**
- * In ms, the least time between two lines of one kind. A client that can cause one line can cause it all day.
+ * In ms, the least time between two lines of one kind. A client that can cause one line can cause it without
+ * end.
  */
 const LINE_MS = 10_000
-/** A text that may come from a client is cut at this length. */
+/** In characters. A longer text is cut at this length, because the text may come from a client. */
 const MOST_CHARACTERS = 200
 
 interface Known {
   count: number
-  /** How many events there were since the last line, this one included. */
+  /** How many events there were since the last line, including the event that is being counted. */
   untold: number
   /** When the first line of the present period was written. `told` counts the lines since then. */
   toldAt: number | undefined
@@ -21,7 +22,7 @@ interface Known {
 }
 
 interface Limit {
-  /** How many lines of one kind may be written. */
+  /** How many lines of one kind may be written in one period. */
   readonly most: number
   /** In how many milliseconds. */
   readonly every: number

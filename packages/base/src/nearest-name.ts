@@ -1,6 +1,6 @@
-// Rule: finds the known name that a misspelt name probably means.
+// Rule: finds the known name that a user probably meant by a misspelt name.
 
-/** A text longer than this is not compared, because the comparison would take long. */
+/** In characters. A longer text is not compared, because the comparison would take long. */
 const LONGEST = 64
 
 /**
@@ -22,7 +22,10 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return name === undefined ? '' : `: did you mean ${JSON.stringify(name)}?`
 }
 
-/** How many letters are wrong, missing, added, or exchanged with the next letter. */
+/**
+ * Returns how many letters of `a` are wrong, missing, added, or exchanged with the next letter, compared with
+ * `b`.
+ */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 export const NONCE_BYTES = 32
 
 /**
- * The bytes come from the system. A seeded generator would be unsafe: from some of its numbers an attacker
- * can compute all that follow.
+ * The bytes come from the operating system. A seeded generator would be unsafe, because an attacker can
+ * compute its next numbers from some earlier numbers.
  */
 export const newNonce = (): Uint8Array => randomBytes(NONCE_BYTES)

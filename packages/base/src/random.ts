@@ -41,7 +41,10 @@ export function seededRandom(seed: number | string): Random {
   }
 }
 
-/** Makes four words of state from a text, by FNV-1a over the text, mixed once more for each word. */
+/**
+ * Makes four words of the generator's state from a text. Each word is the FNV-1a hash of the text, mixed once
+ * more.
+ */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5
   const words: number[] = []

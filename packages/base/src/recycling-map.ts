@@ -1,14 +1,17 @@
 // Rule: a Map for entries that are added and deleted all the time.
 
-/** After fewer deletions than this, a new Map would cost more than it saves. */
+/**
+ * How many deletions there must be before the Map is replaced. After fewer deletions, a new Map would cost
+ * more than it saves.
+ */
 const FEW = 16
 
 /**
  * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps its
  * entries, and points to the new table for the sake of iterators. Once an old table is in V8's old
- * generation, each collection of the young generation keeps all later tables and their values alive. So
- * entries that were deleted long ago are copied again and again.
- * Law: after as many deletions as there are entries, the Map is a new one, to which no old table points.
+ * generation, each collection of the young generation keeps all later tables and their values alive. So V8
+ * copies entries again and again that were deleted long ago. Law: after as many deletions as there are
+ * entries, the entries move to a new Map, to which no old table points.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()
@@ -26,7 +29,7 @@ export class RecyclingMap<Key, Value> {
     this.#map.set(key, value)
   }
 
-  /** Returns false if there was no such entry. */
+  /** Returns false if the map has no entry with that key. */
   delete(key: Key): boolean {
     if (!this.#map.delete(key)) return false
     if (++this.#deleted >= this.#map.size + FEW) {

@@ -9,7 +9,7 @@ import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
-/** Other facts about a refusal that go into the log line. Texts are cut. */
+/** Other facts about a refusal, which go into the log line. Long texts are cut. */
 export type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
 export interface RefusalCount {

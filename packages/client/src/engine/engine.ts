@@ -15,7 +15,7 @@ import {
   type StoreEvents,
 } from '@latchkey/protocol'
 import { Call, type CallOptions, type Convert, type Live, type Payload } from './call.js'
-import { Commands } from './commands.js'
+import { Commands } from './exactly-once-commands.js'
 import { again, PendingCalls } from './pending-calls.js'
 import { EphemeralKeys } from './ephemeral-keys.js'
 import { barred, closed, withoutLeader } from './outcome-of-answer.js'

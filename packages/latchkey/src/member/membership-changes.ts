@@ -127,7 +127,7 @@ class Way {
     this.#offs.push(
       node.on('membership', (now) => this.#there(now) && this.#end()),
       // The leader's own changes come first, because its listener was added earlier
-      // (automatic-membership-changes.ts).
+      // (cluster-founder.ts).
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),
       node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),

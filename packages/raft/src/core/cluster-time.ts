@@ -2,8 +2,8 @@
 // leader has this clock.
 //
 // Laws
-//   - the clock starts at the time of the last entry in the leader's log. Its first reading is taken after
-//     that entry was appended here
+//   - the clock starts at the time of the last entry in the leader's log. The first reading is taken after
+//     this member has appended that entry
 //   - each reading adds min(elapsed since the last reading, clamp). So a pause of the leader can make leases
 //     end later, never earlier
 //   - a reading that is behind the last one adds nothing, so the sum never goes back (CT1)

@@ -48,7 +48,7 @@ function roleEffect(state: State): Effect | undefined {
   return { type: 'role', role, term, leader }
 }
 
-/** A configuration is reported twice: when it comes into force, and when it is committed. */
+/** A configuration is reported to the driver twice: when it comes into force, and when it is committed. */
 function membershipEffect(state: State): Effect | undefined {
   const { told, configs } = state
   const committed = configs.index <= state.commit
@@ -59,8 +59,8 @@ function membershipEffect(state: State): Effect | undefined {
 }
 
 /**
- * Gives out only entries that are durable here. While a snapshot replaces the state machine, gives
- * out none (S3).
+ * Hands out only committed entries that are durable on this member. While a snapshot replaces the state
+ * machine, it hands out no entries (S3).
  */
 function commitEffect(state: State): Effect | undefined {
   if (state.rebuilding || state.staging?.installing) return undefined

@@ -18,8 +18,8 @@ import type { HardState, LogPosition, Membership, Message, PersistBatch } from '
 interface Writing {
   readonly id: number
   /**
-   * When this batch is durable, the log is durable up to this index. Undefined if the batch holds
-   * no valid entry.
+   * When this batch is durable, the log is durable up to this index. Undefined if the batch holds no entry
+   * that is still valid.
    */
   coversTo: number | undefined
 }
@@ -44,7 +44,7 @@ export class Disk {
   #promised: Promised[] = []
   /** The id of the last batch that carried the hard state. */
   #hardBatch = 0
-  // The next fields say what the batch of this call will hold.
+  // This field and the fields after it say what the batch of this call will hold.
   #hardDirty = false
   #truncateFrom: number | undefined
   #entriesFrom: number | undefined
@@ -84,15 +84,18 @@ export class Disk {
   }
 
   /**
-   * A durable snapshot has the effects of the log up to `index`. So the log counts as durable there, even
-   * while the entries themselves are being written. A member whose state machine is ahead of its log restarts
+   * A durable snapshot has the effects of the log up to `index`. So the log counts as durable up to `index`,
+   * even while the disk still writes the entries. A member whose state machine is ahead of its log restarts
    * its log at that snapshot.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)
   }
 
-  /** The log restarts after a snapshot that is already durable. Earlier entries do not count any more. */
+  /**
+   * The log restarts after a snapshot that is already durable. The entries before the snapshot are no longer
+   * part of the log.
+   */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }
     this.#truncateFrom = undefined
@@ -135,7 +138,7 @@ export class Disk {
     this.#promised.push({ batch: this.#restart !== undefined ? this.#nextId : this.lastBatch, message })
   }
 
-  /** Returns true when `id` is newer than all completions before. */
+  /** Notes that batch `id` is durable. Returns false if that batch or a later one has completed before. */
   persisted(id: number): boolean {
     assert(id < this.#nextId, 'a batch was persisted that was never given out')
     if (id <= this.#persisted) return false

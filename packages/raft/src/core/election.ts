@@ -7,7 +7,7 @@
 //   - no vote for a candidate whose log is behind (E5). A pre-vote promises nothing and changes no term
 //   - a member that has heard from a leader within an election timeout refuses all candidates (stickiness:
 //     E10, E12, E13). There are two exceptions: the leader itself asked for the election (transfer), or this
-//     member saw the leader's process end (leaderGone, once in a term)
+//     member saw that the leader's process ended (leaderGone, once in a term)
 //   - after a failed round a candidate waits for a whole random timeout before the next round (E20)
 
 import { votersBut } from './membership.js'
@@ -17,8 +17,8 @@ import type { ElectionReason, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
 /**
- * In how many slots the voters start a fast election. With eight slots, voters who are neighbours in the
- * order start at different times, and the last voter still waits for less than an election timeout.
+ * In how many slots the voters start a fast election. With eight slots, two voters with successive ids start
+ * at different times, and the last voter still waits for less than an election timeout.
  */
 const FAST_SLOTS = 8
 
@@ -72,9 +72,9 @@ function startPreVote(state: State, why: ElectionReason): void {
 }
 
 /**
- * The vote requests wait until this member's own vote is durable. Without this: the candidate asks for votes
- * in term 5, crashes and forgets term 5, then votes for another candidate in term 5. Two leaders of one term
- * are possible (E4).
+ * The vote requests wait until this member's own vote is durable. Without this rule: the candidate asks for
+ * votes in term 5, crashes, forgets term 5, and votes for another candidate in term 5. Then term 5 can have
+ * two leaders (E4).
  */
 export function startCampaign(state: State, why: ElectionReason): void {
   becomeFollower(state, state.term + 1, undefined)
@@ -138,7 +138,7 @@ export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
   addVote(state, m.from, m.granted)
 }
 
-/** `vote` of message-dispatch.ts has compared the terms before, so the message is of the current term. */
+/** message-dispatch.ts has compared the terms before, so the message is of the current term. */
 export function onVote(state: State, m: Of<'vote'>): void {
   const free =
     state.vote === m.from ||
@@ -176,9 +176,9 @@ export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
 }
 
 /**
- * The leader's process has ended, as its closed connection shows. This ends the stickiness of this member
- * alone, and only once in a term. A later message of that leader restores the stickiness. After a failed fast
- * election the ordinary timeout applies.
+ * The connection to the leader was closed, so the leader's process has ended. From now on this member no
+ * longer refuses candidates because of stickiness, once in a term. A later message of that leader restores
+ * the stickiness. After a failed fast election the ordinary timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
@@ -189,11 +189,11 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 /**
- * This member is known not to be a member that lost its disk (wiped-member-check.ts), so it may vote from now
- * on. If its log is empty, the cluster is new and has never had a leader: an election can disturb nobody, so
- * this member need not wait for a timeout. The rules of the election stay the same, and after a failed one
- * the ordinary timeout applies. A member that may vote before the others asks them in vain. The last member
- * to be allowed asks all others, and can win.
+ * This member has proved that it did not lose its disk (wiped-member-check.ts), so it may vote from now on.
+ * If its log is empty, the cluster is new and has never had a leader. Then an election disturbs no leader,
+ * and this member does not wait for a timeout. The rules of the election stay the same, and after a failed
+ * election the ordinary timeout applies. A member that may vote before the other members gets no votes from
+ * them. The member that may vote last asks all others, and can win.
  */
 export function onVotingAllowed(state: State): void {
   state.mayVote = true
@@ -205,8 +205,8 @@ export function onVotingAllowed(state: State): void {
 /**
  * How long this voter waits before a fast election. If two voters saw the same event in the same millisecond,
  * each would vote for itself, and both would wait for a whole timeout. So each voter has a slot of its own,
- * by the order of the ids. A voter starts at a random moment in the first half of its slot. In the second
- * half no voter starts, so that the election can be won then.
+ * by the order of the ids. A voter starts at a random moment in the first half of its slot. No voter starts
+ * in the second half of a slot, so that the election can end there.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

@@ -1,8 +1,8 @@
 // Rule: how a follower takes over the leader's log.
 //
 // Laws
-//   - a term has one leader. If a leader receives an append, heartbeat or snapshot of its own term, the law
-//     is broken (E22)
+//   - a term has one leader. If a leader receives an append, a heartbeat or a snapshot of its own term from
+//     another member, this law is broken (E22)
 //   - entries are removed only from the first conflict on, and never at or below the commit index (L3, L4)
 //   - the commit index follows the leader's only as far as this log is known to agree with the
 //     leader's log (L2)
@@ -29,7 +29,7 @@ export function onAppend(state: State, m: Of<'append'>): void {
   follow(state, m.from)
   if (!agreesAt(state, m.prevIndex, m.prevTerm)) return reject(state, m)
   takeEntries(state, m.entries)
-  // An entry that is committed here is in the log of every later leader.
+  // An entry that is committed on this member is in the log of every later leader.
   state.matched = Math.max(state.matched, m.prevIndex + m.entries.length, state.commit)
   if (m.round > state.ackRound) state.ackRound = m.round
   state.ackOwed = true
@@ -107,7 +107,10 @@ function isReceiving({ staging, clock, options }: State): boolean {
   return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
-/** Asks for a snapshot. The request names no position, because any snapshot that is new enough will do. */
+/**
+ * Asks the leader for a snapshot. The request names no position, because any snapshot that is new enough will
+ * do.
+ */
 function askForSnapshot(state: State, to: string): void {
   const { id: from, term, options } = state
   const position = { index: 0, term: 0, time: 0 }
@@ -124,8 +127,8 @@ function askForSnapshot(state: State, to: string): void {
 }
 
 /**
- * Sends the acknowledgement that the leader waits for. If all entries are durable, it is sent at once.
- * Otherwise one is sent after each sync, up to the durable index.
+ * Sends the acknowledgement that the leader waits for. If all entries are durable, the acknowledgement is
+ * sent at once. Otherwise this member sends an acknowledgement after each sync, up to the durable index.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return

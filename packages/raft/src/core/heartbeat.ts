@@ -11,10 +11,10 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 }
 
 /**
- * Sends the commit index to this peer. Normally the commit index travels with the next message, because a
- * message of its own for each commit would double the messages of a lone caller. So this function is used
- * in three cases only: if nothing was sent for a while (Raft.announce), at each tick, and if somebody waits
- * for the commit.
+ * Sends the commit index to this peer. Normally the next message to the peer carries the commit index. A
+ * message for each commit would double the number of messages if there is only one caller. So this function
+ * is used in three cases only: if nothing was sent for a while (Raft.announce), at each tick, and if a caller
+ * waits for the commit.
  */
 export function announce(state: State, peer: Progress, commit: number): void {
   if (peer.state === 'replicate' && peer.sentCommit < commit) sendHeartbeat(state, peer)

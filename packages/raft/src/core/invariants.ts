@@ -50,7 +50,8 @@ function checkRole(state: State): void {
 
 function checkMembership({ membership, configs, log, votes }: State): void {
   assert(configs.index <= log.lastIndex, 'a configuration outlives its entry (M2)')
-  // A member that joins has no configuration until the log brings its first one.
+  // A member that joins has no configuration until it has received the log entry with the first
+  // configuration.
   if (membership.voters.length === 0 && !votes) return
   assert(whyInvalid(membership) === undefined, 'the configuration in force is none (M18)')
 }

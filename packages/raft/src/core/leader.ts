@@ -27,8 +27,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // A leader that has lost its own state leads only until it can transfer the leadership. Its log may be the
-  // only one that could win the election, so it first brings its log to a member that has its state.
+  // A leader that has lost its own state leads only until it can transfer the leadership. Only its log may be
+  // complete enough to win the election, so the leader first copies its log to a member that has its state.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)
@@ -52,8 +52,8 @@ function resign(state: State, { peers }: Leading): void {
 }
 
 /**
- * Stops sending to removed members. A removed member is forgotten once it has the entry that removes it and
- * was sent the commit index of that entry (M12).
+ * Stops sending to removed members. A removed member is forgotten once it has the entry of its removal and
+ * the leader has sent it the commit index of that entry (M12).
  */
 function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {

@@ -3,16 +3,16 @@
 // Laws
 //   - the target is asked to campaign once its log equals the leader's. Until then the leader
 //     proposes nothing new
-//   - the leader gives up after an election timeout, so that a dead or slow target stops writes no longer
-//     than that (E17)
+//   - the leader gives up after an election timeout, so that a dead or slow target cannot stop writes for
+//     longer (E17)
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
 import type { MemberId } from './types.js'
 
 /**
- * If `to` is undefined, the member with the most advanced log is the target. Without a suitable target
- * nothing happens.
+ * If `to` is undefined, the member with the most advanced log is the target. If no member can be the target,
+ * this function does nothing.
  */
 export function transfer(state: State, to: MemberId | undefined): void {
   const leading = state.leading

@@ -8,13 +8,13 @@
 // Laws
 //   - indices grow by one from start.index on. Terms and times never go down along the log, and never below
 //     those of start (L13, L17, CT1)
-//   - `start` is the position of the last entry before the log. Its term and time are known,
-//     but not its entry
+//   - `start` is the position of the last entry before the log. Only its index, term and time are known, not
+//     its data
 
 import { AssertionError, assert } from '@latchkey/base'
 import type { Entry, LogPosition } from './types.js'
 
-/** How many bytes an entry needs in a message besides its data. */
+/** In bytes, the size of an entry in a message without the data of the entry. */
 export const ENTRY_OVERHEAD = 32
 
 export class Log {
@@ -85,7 +85,8 @@ export class Log {
   }
 
   /**
-   * Returns the entries from `from` on, up to `maxBytes` together, but at least one entry if there is one.
+   * Returns the entries from `from` on, up to `maxBytes` together. At least one entry is returned if the log
+   * has one.
    */
   batch(from: number, maxBytes: number): Entry[] {
     let to = from
@@ -108,8 +109,9 @@ export class Log {
 
   /**
    * The last position at or before `index` whose term is at most `term`: two logs cannot agree at any later
-   * position (L8). If the term at the start of the log is higher than `term`, the search must go on below the
-   * start, where terms are not known. The result is then term 0, at which every log agrees.
+   * position (L8). If the term at the start of the log is higher than `term`, the two logs may differ before
+   * the start too, where terms are not known. The result then has term 0, because all logs agree at position
+   * 0.
    */
   lastNotAbove(index: number, term: number): { index: number; term: number } {
     let at = Math.min(index, this.lastIndex)
@@ -129,7 +131,7 @@ export class Log {
     this.#start = { index, term, time }
   }
 
-  /** After a snapshot was installed, the log restarts without entries. */
+  /** Restarts the log without entries, after a snapshot was installed. */
   restart(position: LogPosition): void {
     this.#start = { index: position.index, term: position.term, time: position.time }
     this.#entries = []

@@ -47,7 +47,7 @@ const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal =>
 
 /**
  * Whether the learner's durable log has everything that was committed an election timeout ago. A learner that
- * keeps up is usually later by less than that.
+ * keeps up is usually less than an election timeout behind.
  */
 function hasKeptUp(state: State, { byId, marks }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
@@ -142,8 +142,8 @@ function withPeers(membership: Membership, peers: Peers): Membership {
 
 /**
  * True for changes that a leader makes by itself: the cluster's id, the incarnations of members that it has
- * met, and its own address. Such a change leaves voters and learners as they are, while every change of a
- * caller changes them.
+ * met, and its own address. Such a change keeps the voters and learners. Every change that a caller asks for
+ * changes the voters or the learners.
  */
 export function isBookKeeping(now: Membership, next: Membership): boolean {
   const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>
@@ -171,7 +171,7 @@ function throughJoint(now: Membership, target: Membership): Membership {
   return withPeers(joint, { ...now.peers, ...target.peers })
 }
 
-/** The configuration that follows a joint one: its new half alone. */
+/** Returns the configuration that follows a joint configuration: the new half alone. */
 export function leftJoint(joint: Membership): Membership {
   const learners = sorted([...joint.learners, ...joint.learnersNext])
   return withPeers({ ...joint, outgoing: [], learners, learnersNext: [] }, joint.peers)

@@ -144,7 +144,7 @@ export class Configurations {
     return lastOf(this.#placed).index
   }
 
-  /** The configuration in force at `index`, which is not before the log's start. */
+  /** Returns the configuration in force at `index`. `index` must not be before the log's start. */
   at(index: number): Membership {
     return (this.#placed.findLast((placed) => placed.index <= index) ?? elementAt(this.#placed, 0)).membership
   }

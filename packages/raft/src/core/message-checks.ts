@@ -4,12 +4,16 @@
 // Requests (votes, appends, heartbeats, snapshots) are accepted from any sender, because a member whose log
 // lags behind a membership change may not know the leader or the candidate. Answers are accepted only from
 // members and from the leader. The transport's handshake proves that `from` and the incarnation are the
-// sender's own. If an incarnation is given, it is compared with the known one here too (M13).
+// sender's own. If an incarnation is given, this file also compares it with the incarnation that the
+// membership has (M13).
 
 import { decodeMembership, whyInvalid } from './membership.js'
 import type { Entry, LogPosition, MemberId, Membership, Message } from './types.js'
 
-/** A larger term or index is refused. So sums of these numbers stay exact in JavaScript. */
+/**
+ * A message with a term or index above this number is refused, so that sums of these numbers stay exact in
+ * JavaScript.
+ */
 export const MAX_COUNT = 2 ** 52
 
 const isCount = (value: unknown): value is number =>
@@ -26,7 +30,7 @@ export function whyRefused(own: DoorKeeper, m: Message, incarnation: string | un
   if (m.to !== own.id) return 'for another member'
   if (m.from === own.id) return 'from myself'
   if (typeof m.from !== 'string' || m.from === '') return 'from nobody'
-  // A member before its first election has term 0, and may have to answer a pre-vote in that term.
+  // A member has term 0 before its first election, and may have to answer a pre-vote in that term.
   if (!isCount(m.term) || (m.term === 0 && m.type !== 'preVoteReply')) return 'no term'
   if (incarnation !== undefined && isStranger(own.membership, m.from, incarnation)) {
     return 'another incarnation'

@@ -5,7 +5,7 @@
 //   - a message of a higher term moves this member to that term. A vote request does not, while this member
 //     hears from a leader (stickiness)
 //   - an answer counts only if its sender is a member, and only in its own term. The answer to a pre-vote
-//     carries the term of its sender, and a granted pre-vote changes the term of no member
+//     carries the term of the answering member. A granted pre-vote changes no member's term
 
 import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
 import { onAppend, onHeartbeat, refuseOldLeader } from './follower.js'

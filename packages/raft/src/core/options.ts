@@ -16,8 +16,8 @@ export interface RaftOptions {
   /** In ms, the time between two heartbeats. It must be well below the election timeout. */
   readonly heartbeat: number
   /**
-   * Must give other numbers at each start of a process, because the contexts of forwarded reads begin at a
-   * number that is drawn here (R3).
+   * Two starts of a process must not get the same random numbers, because the contexts of forwarded reads
+   * begin at a random number (R3).
    */
   readonly random: Random
   /** Whether a pre-vote comes before each campaign. Only tests turn this off. */
@@ -29,8 +29,8 @@ export interface RaftOptions {
   /** The most bytes of data in one entry. A larger proposal is refused as 'too-large'. */
   readonly maxEntryBytes?: number
   /**
-   * The most bytes that may be proposed and not yet committed. Beyond that a proposal is refused as 'busy',
-   * unless it is the only uncommitted one.
+   * The most bytes that may be proposed and not yet committed. Beyond this limit a proposal is refused as
+   * 'busy', unless no other proposal is uncommitted.
    */
   readonly maxUncommittedBytes?: number
   /** In ms, the most that one reading of the clock can add to cluster time (CT2). */
@@ -40,7 +40,7 @@ export interface RaftOptions {
    * cluster, the voters start their pre-votes one slot after the other, in the order of their ids.
    */
   readonly fastDelay?: number
-  /** To how many followers a snapshot may be sent at the same time. */
+  /** How many followers may be sent a snapshot at the same time. */
   readonly maxSnapshots?: number
 }
 
@@ -54,8 +54,8 @@ export interface RaftBoot {
   /** The configuration in force at `start`. */
   readonly membership: Membership
   /**
-   * The index up to which the state machine has applied the log. If it is before `start`, entries are
-   * missing: the state counts as lost, and a snapshot is requested.
+   * The index up to which the state machine has applied the log. If `applied` is before `start`, entries are
+   * missing. Then the state counts as lost, and this member requests a snapshot.
    */
   readonly applied: number
   /**
@@ -64,8 +64,8 @@ export interface RaftBoot {
    */
   readonly rebuild?: boolean
   /**
-   * False: this member neither votes nor campaigns until `allowVoting()` is called. A fresh directory may
-   * belong to a member that lost its disk, and that may have voted before.
+   * If false, this member neither votes nor campaigns until `allowVoting()` is called. An empty directory may
+   * belong to a member that lost its disk and that may have voted before.
    */
   readonly mayVote?: boolean
 }

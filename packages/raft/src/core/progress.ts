@@ -41,7 +41,7 @@ export class Window {
     this.#count++
   }
 
-  /** An acknowledgement also acknowledges all appends before its own (L7). */
+  /** Removes the appends up to `match`. An acknowledgement also acknowledges all earlier appends (L7). */
   freeTo(match: number): void {
     while (this.#count > 0 && (this.#lasts[this.#head] as number) <= match) {
       this.#head = (this.#head + 1) % this.#lasts.length
@@ -64,9 +64,9 @@ export type SnapshotPhase = 'waiting' | 'reading' | 'sent' | 'installing'
 export interface SnapshotTransfer {
   phase: SnapshotPhase
   position: LogPosition | undefined
-  /** The offset of the piece that is needed next or was sent last. */
+  /** The offset of the piece that is needed next or that was sent last. */
   offset: number
-  /** The offset after that piece, if it was sent. */
+  /** The offset after the piece that was sent last. */
   end: number
   done: boolean
   /** True when the piece was sent more than once. */
@@ -84,11 +84,14 @@ export class Progress {
   /** True while a probe is not answered. */
   probing = false
   readonly window: Window
-  /** When the member last answered in this term, on the clock of the election timers. */
+  /**
+   * When this member last received an answer of that member in the current term, on the clock of the election
+   * timers.
+   */
   heardAt: number
   /**
-   * When `match` last grew, or when the leader last looked for a lost append, on the clock of the
-   * election timers.
+   * When `match` last grew, or when the leader last searched for a lost append, on the clock of the election
+   * timers.
    */
   movedAt: number
   /** The highest read round that the member has answered. */
@@ -97,13 +100,13 @@ export class Progress {
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
   /**
-   * Set when the member was removed. The leader still sends the log to it up to `index`, the entry that
-   * removed it, but no longer than until `until`.
+   * Set when the member was removed. The leader still sends the log to that member up to the entry of its
+   * removal, at `index`. At the time `until` the leader stops.
    */
   leaving: { readonly index: number; readonly until: number } | undefined
   /**
-   * Set if the member may have lost acknowledged entries. The next answer to a message of this read round, or
-   * of a later one, decides whether its disk was rolled back.
+   * Set if the member may have lost acknowledged entries. The leader waits for an answer to a message of this
+   * read round or of a later round. That answer decides whether the member's disk was rolled back.
    */
   suspectRound: number | undefined
 
@@ -138,7 +141,7 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** The caller has already ended the transfer before this one. */
+  /** The caller has already ended the previous transfer to this member. */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

@@ -52,7 +52,7 @@ export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Ta
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'
 }
 
-/** Draws a quorum as text for test output: one line for each voter, as long as its value is large. */
+/** Draws a quorum as text for test output: each voter has a line, whose length shows the voter's value. */
 export function describeQuorum(halves: Halves, valueOf: (id: MemberId) => number): string {
   const lines: string[] = []
   const half = (name: string, voters: readonly MemberId[]) => {

@@ -4,7 +4,7 @@
 // Laws
 //   - synchronous, deterministic, without a clock: the same calls give the same effects, byte for byte
 //   - the caller reads `now` after the message or event of the call has arrived (CT2, K41)
-//   - nothing is sent that promises something that is not durable (durable-before-send.ts)
+//   - a message that promises something is sent only when that promise is durable (durable-before-send.ts)
 
 import { assert } from '@latchkey/base'
 import { type ChangeRefusal, planChange } from './membership-change.js'
@@ -68,7 +68,7 @@ export class Raft {
     state.told.configIndex = state.configs.index
     state.told.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
-    // A single voter campaigns at once, because it cannot disturb the leader of another voter.
+    // A member that is the only voter campaigns at once, because it cannot disturb another leader.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
@@ -136,7 +136,7 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** This batch and all batches before it are durable. */
+  /** Called when this batch and all batches before it are durable. */
   persisted(batchId: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -147,7 +147,7 @@ export class Raft {
     return finish(state, true)
   }
 
-  /** The state machine has applied the log up to `index`. */
+  /** Called when the state machine has applied the log up to `index`. */
   applied(index: number): readonly Effect[] {
     const { state } = this
     assert(index <= state.handedOut, 'applied what was not handed out')
@@ -157,7 +157,7 @@ export class Raft {
 
   /**
    * Removes entries up to `index` from the log, except those that a snapshot transfer still needs. The caller
-   * has a durable snapshot of these entries (S15).
+   * must have a durable snapshot of the removed entries (S15).
    */
   compact(index: number): readonly Effect[] {
     const { state } = this
@@ -175,8 +175,8 @@ export class Raft {
   }
 
   /**
-   * With the id of another member: this leader cannot read the snapshot for that member. With this member's
-   * own id: the received snapshot could not be installed.
+   * If `id` is another member: this leader cannot read the snapshot for that member. If `id` is this member:
+   * the received snapshot could not be installed.
    */
   snapshotFailed(id: MemberId, now: number): readonly Effect[] {
     const { state } = this
@@ -187,7 +187,10 @@ export class Raft {
     return finish(state)
   }
 
-  /** The received snapshot is complete and durable, and the state machine now has its state. */
+  /**
+   * Called when the received snapshot is complete and durable, and the state machine has the snapshot's
+   * state.
+   */
   snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
     this.#begin(now)
     onInstalled(this.state, position, membership)
@@ -216,7 +219,8 @@ export class Raft {
   }
 
   /**
-   * Enough other members have answered that this fresh directory is not that of a member which lost its disk.
+   * Called when enough other members have answered, and so have proved that this member did not lose its
+   * disk.
    */
   allowVoting(now: number): readonly Effect[] {
     this.#begin(now)
@@ -253,7 +257,7 @@ export class Raft {
     return this.state.leader
   }
 
-  /** Why this member asks for votes. Undefined if it does not. */
+  /** Why this member asks for votes. Undefined if this member is no candidate. */
   get electionReason(): ElectionReason | undefined {
     return this.state.campaign?.why
   }
@@ -285,7 +289,7 @@ export class Raft {
     return this.state.configs.at(index)
   }
 
-  /** The time in ms until the next tick that must not be late. */
+  /** In ms, the time until the next tick that must not be late. */
   get untilTick(): number {
     return untilTick(this.state)
   }
@@ -307,8 +311,8 @@ export class Raft {
   }
 
   /**
-   * The cluster time that an entry would be stamped with now. On a member that does not lead: the
-   * last known one.
+   * Returns the cluster time that a new entry would get now. A member that does not lead returns the last
+   * known cluster time.
    */
   clusterTime(now: number): number {
     const { leading, log } = this.state

@@ -1,8 +1,8 @@
 // Rule: linearizable reads without a log entry (ReadIndex in Raft's thesis).
 //
 // Laws
-//   - the index of a read is the commit index when its round began. Before that, the leader has committed an
-//     entry of its own term (R1)
+//   - the index of a read is the commit index when its round began. A round begins only after the leader has
+//     committed an entry of its own term (R1)
 //   - a round is confirmed when a quorum has answered messages that were sent after the round began. Each
 //     message carries the number of the round that was current when the message was sent. A read that arrives
 //     after a round has begun waits for a later round (R3, R5)
@@ -18,7 +18,10 @@ import type { MemberId, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** How many rounds may be under way at the same time. Further reads share the next round. */
+/**
+ * How many rounds may be under way at the same time. When all are under way, further reads share the next
+ * round.
+ */
 const MAX_ROUNDS = 4
 
 export function read(state: State, context: number): void {
@@ -84,13 +87,13 @@ export function onReadIndexReply(state: State, m: Of<'readIndexReply'>): void {
   answerSelf(state, forwarded.context, m.index, m.time)
 }
 
-/** This member knows another leader, or none, since these reads were forwarded. So the reads fail. */
+/** Fails the forwarded reads, because this member now knows another leader or no leader. */
 export function failForwarded(state: State): void {
   for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
   state.forwarded.clear()
 }
 
-/** Forwarded reads whose request or answer was lost fail after a time. */
+/** Fails the forwarded reads that are too old, because their request or answer was lost. */
 export function expireForwarded(state: State): void {
   for (const [wire, { context, until }] of state.forwarded) {
     if (state.clock < until) return
@@ -99,7 +102,7 @@ export function expireForwarded(state: State): void {
   }
 }
 
-/** Reads that are not confirmed fail; their callers ask again. */
+/** Fails the reads that are not confirmed. Their callers ask again. */
 export function endLeadershipReads(state: State): void {
   const leading = state.leading as Leading
   const requests = [...leading.rounds.flatMap((round) => round.requests), ...leading.readsWaiting]

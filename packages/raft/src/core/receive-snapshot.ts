@@ -1,7 +1,7 @@
 // Rule: how a follower receives a snapshot.
 //
 // Laws
-//   - a snapshot that brings nothing new changes nothing. The answer says up to where this log reaches (S1)
+//   - a snapshot that brings nothing new changes nothing. The answer has the last index of this log (S1)
 //   - a snapshot that contradicts a committed entry is a broken law (S2)
 //   - pieces are taken in order, of one snapshot and one sender. The answer to any other piece says how many
 //     bytes this member has
@@ -23,8 +23,8 @@ export function onSnapshot(state: State, m: Of<'snapshot'>): void {
   const { position } = m
   checkAgainstCommitted(state, position)
   if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
-  // The snapshot ends before the first entry that is kept here, so the entries in between would be missing.
-  // The next heartbeat asks for a newer snapshot.
+  // The log here starts after the snapshot's position, so the entries in between would be missing. The next
+  // heartbeat makes this member ask for a newer snapshot.
   if (position.index < state.log.start.index) return
   const staging = stagingFor(state, m)
   if (staging === undefined) return reply(state, m.from, position, 0, false)
@@ -48,8 +48,8 @@ function checkAgainstCommitted(state: State, { index, term }: LogPosition): void
 }
 
 /**
- * Whether the log itself has the snapshot's position. Then the snapshot only proves that this
- * position is committed.
+ * True if the log has the entry at the snapshot's position. Then the snapshot only proves that this entry is
+ * committed.
  */
 function isHere(state: State, { index, term }: LogPosition): boolean {
   if (index > state.commit && !state.log.matches(index, term)) return false
@@ -60,8 +60,8 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
 }
 
 /**
- * Sends two answers. The first says up to where the log reaches, so that the leader continues there. The
- * second says that this snapshot is not needed.
+ * Sends two answers. The first has the last index of this log, so that the leader continues there. The second
+ * says that this snapshot is not needed.
  */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)
@@ -96,7 +96,9 @@ function reply(state: State, to: string, position: LogPosition, offset: number, 
   state.send({ type: 'snapshotReply', group, from, to, term, position, offset, installed })
 }
 
-/** The driver has installed the snapshot durably, and the state machine has its state. */
+/**
+ * Called when the driver has installed the snapshot durably, and the state machine has the snapshot's state.
+ */
 export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
   state.staging = undefined
   checkAgainstCommitted(state, position)
@@ -108,7 +110,8 @@ export function onInstalled(state: State, position: LogPosition, membership: Mem
   } else restartBehind(state, position, membership)
   state.handedOut = position.index
   state.applied = position.index
-  // A snapshot holds committed state only, so every leader from now on agrees up to its position.
+  // A snapshot holds committed state only, so the log of every later leader agrees with it up to the
+  // snapshot's position.
   state.matched = Math.max(state.matched, Math.min(position.index, state.log.lastIndex))
   tellInstalled(state, position)
 }
@@ -141,7 +144,7 @@ function tellInstalled(state: State, position: LogPosition): void {
   state.disk.promiseAll(message)
 }
 
-/** The snapshot could not be installed. The next attempt starts from the first byte (S14). */
+/** Called when the snapshot could not be installed. The next attempt starts from the first byte (S14). */
 export function onInstallFailed(state: State): void {
   const { staging, leader } = state
   state.staging = undefined

@@ -5,8 +5,8 @@
 //     when it appends them (CT2)
 //   - only entries of the leader's own term are committed by counting (Figure 8 of Raft's paper, L1). An
 //     entry needs a quorum of durable logs. The leader's own log counts only as far as its disk holds it (L6)
-//   - a lost append is found: after a rejected append the leader probes, and so it does after the answer to a
-//     heartbeat that shows no progress (L11)
+//   - a lost append is found: the leader probes after a rejected append, and after an answer to a heartbeat
+//     that shows no progress (L11)
 
 import { assert } from '@latchkey/base'
 import { announce } from './heartbeat.js'
@@ -21,8 +21,8 @@ import type { EntryKind, Membership, Message } from './types.js'
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
 /**
- * A removed member is sent the log for at most this many election timeouts, so that it learns of its
- * removal (M12).
+ * In election timeouts. The leader sends the log to a removed member for at most this long, so that the
+ * member learns of its removal (M12).
  */
 const REMOVED_TIMEOUTS = 10
 
@@ -90,7 +90,9 @@ export function pumpPeer(state: State, peer: Progress): void {
   if (peer.leaving !== undefined) announce(state, peer, state.commit)
 }
 
-/** `maxBytes` 0 makes an empty append, which only asks whether the entry before it has arrived. */
+/**
+ * If `maxBytes` is 0, the append is empty. An empty append only asks whether the entry before it has arrived.
+ */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1
   const prevTerm = state.log.termAt(prevIndex)
@@ -135,8 +137,8 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
   if (m.rejected <= peer.match) return suspect(state, peer, m)
-  // While the leader probes, only the answer to the current probe counts. All other answers are old ones that
-  // arrive late (L9).
+  // While the leader probes, only the answer to the current probe counts. All other answers belong to earlier
+  // appends (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
   // The leader has not sent the rejected index in this term, so the answer belongs to a message
   // of another term.
@@ -146,9 +148,9 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
 }
 
 /**
- * The member rejects an index that it had acknowledged. Usually this is an old answer that arrives late (L9).
- * But if the member also rejects such an index in an answer to a message that is sent from now on, its disk
- * has been rolled back (D12).
+ * The member rejects an index that it had acknowledged. Usually such an answer is an old one that arrives
+ * late (L9). But if the member rejects the index again in its answer to a later message, its disk has been
+ * rolled back (D12).
  */
 function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
   if (m.hintIndex >= peer.match) return
@@ -176,7 +178,10 @@ export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatR
   }
 }
 
-/** Messages to this member are lost. It gets only heartbeats until it answers one. */
+/**
+ * Called when messages to this member are lost. The leader sends the member only heartbeats until the member
+ * answers one.
+ */
 export function onUnreachable(peer: Progress): void {
   if (peer.state !== 'replicate') return
   peer.toProbe(peer.match + 1)

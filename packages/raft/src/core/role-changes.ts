@@ -14,9 +14,9 @@ import type { State } from './state.js'
 import type { MemberId } from './types.js'
 
 /**
- * Draws the time of this member's next campaign. A member that has lost its state waits longer than others:
- * it may have the only log that can win, so it must campaign at last, but as a leader it can only transfer
- * the leadership (leader.ts).
+ * Draws the time of this member's next campaign. A member that has lost its state waits longer than others,
+ * because as a leader it could only transfer the leadership (leader.ts). But it must campaign at last,
+ * because only its log may be complete enough to win.
  */
 export function resetElectionTimer(state: State): void {
   const { electionTimeout } = state.options
@@ -42,8 +42,8 @@ export function becomeFollower(state: State, term: number, leader: MemberId | un
 }
 
 /**
- * Begins a new term. What was known to agree with the log of the last leader need not agree with the log of
- * the next leader.
+ * Begins a new term. The part of the log that agreed with the last leader's log need not agree with the next
+ * leader's log.
  */
 function newTerm(state: State, term: number): void {
   state.term = term
@@ -68,7 +68,7 @@ function stopLeading(state: State): void {
   resetElectionTimer(state)
 }
 
-/** If a member neither leads nor campaigns, the configuration gives its role: follower or learner. */
+/** If a member neither leads nor campaigns, the configuration decides its role: follower or learner. */
 export function adjustRole(state: State): void {
   if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
   if (state.campaign !== undefined && !state.stands) becomeFollower(state, state.term, undefined)

@@ -5,8 +5,8 @@
 //     at the same time
 //   - if a piece or its answer is lost, the piece is sent again after an election timeout, from the offset
 //     that the member reports
-//   - a member that does not answer for an election timeout loses its transfer, and the log is not kept for
-//     it any longer (S9)
+//   - if a member does not answer for an election timeout, its transfer ends, and the leader no longer keeps
+//     log entries for that member (S9)
 
 import type { Progress, SnapshotTransfer } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -51,7 +51,7 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
 }
 
 /**
- * The driver has read the bytes. If the member or the offset has changed since the request, the
+ * Called when the driver has read the bytes. If the member or the offset has changed since the request, the
  * piece is dropped.
  */
 export function onPiece(state: State, piece: SnapshotPiece): void {
@@ -59,7 +59,7 @@ export function onPiece(state: State, piece: SnapshotPiece): void {
   const snapshot = peer?.snapshot
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
-  // The log has been compacted beyond this snapshot. A member that installed it would need another
+  // The log has been compacted beyond this snapshot. A member that installed this snapshot would need another
   // snapshot at once (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
@@ -89,8 +89,8 @@ export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotRep
 }
 
 /**
- * The member has lost its state, or the snapshot that it was sent is of no use. It gets any snapshot that
- * is new enough.
+ * The member has lost its state, or the snapshot that the leader sent is of no use to the member. The member
+ * gets any snapshot that is new enough.
  */
 function asked(state: State, peer: Progress): void {
   if (peer.snapshot?.again) startAgain(state, peer)
@@ -131,8 +131,8 @@ export function snapshotTick(state: State, peer: Progress): void {
 }
 
 /**
- * The driver cannot read the snapshot, or the member does not answer. The leader probes again to find out
- * what the member needs.
+ * Ends the transfer because the driver cannot read the snapshot, or because the member does not answer. The
+ * leader probes again to find out what the member needs.
  */
 export function giveUp(state: State, peer: Progress): void {
   endTransferOf(state, peer)
@@ -142,7 +142,7 @@ export function giveUp(state: State, peer: Progress): void {
   peer.movedAt = Number.NEGATIVE_INFINITY
 }
 
-/** Tells the driver that it may close the view that this snapshot was read from. */
+/** Tells the driver that it may close the view of the state from which it read this snapshot. */
 export function endTransferOf(state: State, peer: Progress): void {
   if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
     state.out.push({ type: 'endSnapshot', to: peer.id })

@@ -12,16 +12,17 @@ import { Timers } from './election-timer-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 /**
- * Why a member asks for votes: it heard no leader for an election timeout; the leader's process has ended; the
- * leader hands over to it; or the members of a new cluster have met. Nothing is decided by it.
+ * Why a member asks for votes: the member has heard no leader for an election timeout; the leader's process
+ * has ended; the leader transfers the leadership to the member; or the members of a new cluster have met. The
+ * reason is only reported and decides nothing.
  */
 export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
 
 export interface Campaign {
   readonly why: ElectionReason
-  /** 'pre' is a pre-vote: it asks whether this member would win, and does not enter the new term yet. */
+  /** 'pre' is a pre-vote: the member asks whether it would win, and does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
-  /** The term of this campaign. For a pre-vote: the term in which the member would campaign. */
+  /** The term of this campaign. A pre-vote has the term in which the member would campaign. */
   readonly term: number
   readonly votes: Map<MemberId, boolean>
 }
@@ -30,12 +31,12 @@ export interface Campaign {
 export interface LostCampaign {
   readonly term: number
   readonly votes: ReadonlyMap<MemberId, boolean>
-  /** The term that another member had entered meanwhile, or undefined if this member knows of none. */
+  /** The higher term that another member has, or undefined if this member knows of none. */
   readonly higherTerm: number | undefined
 }
 
 export interface ReadRequest {
-  /** The member that asked. For a caller of this member: its own id. */
+  /** The member that asked for the read. If a caller of this member asked, it is this member's own id. */
   readonly from: MemberId
   readonly context: number
   /** The cluster time, read after the request arrived (CT5). */
@@ -50,7 +51,7 @@ export interface ReadRound {
 
 export interface Transfer {
   readonly to: MemberId
-  /** When the transfer is given up, on the clock of the election timers (E17). */
+  /** When the leader gives up the transfer, on the clock of the election timers (E17). */
   readonly until: number
   told: boolean
 }
@@ -61,8 +62,8 @@ export interface Leading {
   readonly peers: Progress[]
   readonly byId: Map<MemberId, Progress>
   /**
-   * For another member: up to where its durable log is known to agree with the leader's. For the leader
-   * itself: up to where its log is durable.
+   * For another member: the index up to which its durable log is known to agree with the leader's log. For
+   * the leader itself: the last durable index of its log.
    */
   readonly matchOf: (id: MemberId) => number
   readonly roundOf: (id: MemberId) => number
@@ -82,13 +83,14 @@ export interface Leading {
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
   /**
-   * True if another member was asked to campaign in this term. It may still campaign after the
-   * transfer was given up.
+   * True if the leader has asked another member to campaign in this term. That member may still campaign
+   * after the leader has given up the transfer.
    */
   toldHeir: boolean
   /**
-   * The commit indexes of one and of two election timeouts ago. A learner must have reached them to become
-   * a voter (M10).
+   * `recent` is the commit index as this leader last noted it, and `older` the commit index an election timeout
+   * before that. `at` is when the leader notes the commit index next. A learner must have reached `older` to
+   * become a voter (M10).
    */
   readonly marks: { recent: number; older: number; at: number }
 }
@@ -115,9 +117,7 @@ export interface ForwardedRead {
 
 export class State {
   readonly options: Settings
-  /**
-   * A generator of this member alone, so that members with the same seed still draw different timeouts (E20).
-   */
+  /** The random generator of this member. Members with the same seed still draw different timeouts (E20). */
   readonly random: Random
   readonly id: MemberId
   readonly log: Log
@@ -146,16 +146,16 @@ export class State {
   lostCampaign: LostCampaign | undefined
   leading: Leading | undefined
   electionAt = 0
-  /** Why there will be an election at that time. */
+  /** The reason of the election that is due at `electionAt`. */
   electionReason: ElectionReason = 'timeout'
   /** When the leader's last message came, on the clock of the election timers. */
   leaderHeardAt = 0
   /**
-   * The last term in which a closed connection showed that the leader's process had ended. It counts
-   * once in a term.
+   * The last term in which a closed connection showed that the leader's process had ended. In each term only
+   * the first such connection counts.
    */
   goneTerm = 0
-  /** This member's log is known to agree up to this index with the log of this term's leader. */
+  /** The index up to which this member's log is known to agree with the log of the leader of this term. */
   matched = 0
   /**
    * True if the leader waits for an acknowledgement. The acknowledgement covers at most `matched`, and
@@ -191,7 +191,7 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // If the state machine has lost its state, it does not prove which entries of this log are committed.
+    // A state machine that has lost its state does not prove which entries of this log are committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied
@@ -223,9 +223,10 @@ export class State {
   }
 
   /**
-   * Whether the member may campaign: it is a voter, or its removal is in its log but not committed. A member
-   * of the second kind may have the only log that can win, and without it the removal might never be
-   * committed. It counts votes by the new configuration, in which it has no vote itself.
+   * True if the member may campaign. A voter may campaign. A member whose removal is in its log but not
+   * committed may campaign too: perhaps only its log is complete enough to win, and without a leader its
+   * removal would never be committed. Such a member counts votes by the new configuration, and its own vote
+   * does not count.
    */
   get stands(): boolean {
     const { configs, id, commit } = this

@@ -1,7 +1,7 @@
 // Rule: how long the core can wait for its next tick.
 //
 // Law: `untilTick` returns the time until a heartbeat, an election or the end of a transfer is due. All other
-// work of a tick may wait for the next tick, however late it is (node.ts).
+// work of a tick may wait for the next tick, even if that tick is late (node.ts).
 
 import type { State } from './state.js'
 

@@ -1,5 +1,5 @@
-// Rule: the types of consensus: entries, messages, effects. They are plain data. invariants.ts has the
-// laws about them.
+// Rule: the types of consensus: entries, messages, effects. All of them are plain data. invariants.ts has
+// their laws.
 
 export type MemberId = string
 /** The id of a Raft group. Each message carries it, so that one process could hold several groups. */
@@ -16,8 +16,8 @@ export interface LogPosition {
 }
 
 /**
- * 'empty': the first entry of a new leader, or an entry that only advances cluster time. 'members': `data` is
- * an encoded Membership.
+ * 'empty': the first entry of a new leader, or an entry that only advances cluster time. 'commands': commands
+ * for the state machine. 'members': `data` is an encoded Membership.
  */
 export type EntryKind = 'empty' | 'commands' | 'members'
 
@@ -36,13 +36,16 @@ export interface HardState {
 export interface Peer {
   readonly url: string
   /**
-   * Drawn at a member's first start. It is '' until a leader has met the member. Votes and acknowledgements
-   * with another incarnation do not count.
+   * A random text that is drawn at a member's first start. In the membership it is '' until a leader has met
+   * the member. Votes and acknowledgements with another incarnation do not count.
    */
   readonly incarnation: string
 }
 
-/** All lists are sorted. While `outgoing` is not empty the configuration is joint: both halves must agree. */
+/**
+ * All lists are sorted by id. While `outgoing` is not empty the configuration is joint: a majority of the
+ * voters and a majority of `outgoing` must agree.
+ */
 export interface Membership {
   readonly voters: readonly MemberId[]
   readonly outgoing: readonly MemberId[]
@@ -50,7 +53,7 @@ export interface Membership {
   /** Voters of the old half that become learners when the joint configuration is left. */
   readonly learnersNext: readonly MemberId[]
   readonly peers: Readonly<Record<MemberId, Peer>>
-  /** The cluster's id, drawn by its first leader and never changed. It is absent before that. */
+  /** The cluster's id. The first leader draws it, and it never changes. It is absent before that. */
   readonly cluster?: string
 }
 
@@ -80,7 +83,7 @@ interface Envelope {
   readonly group: GroupId
   readonly from: MemberId
   readonly to: MemberId
-  /** The sender's term. In a preVote: the term in which the sender would campaign. */
+  /** The sender's term. A preVote has the term in which the sender would campaign. */
   readonly term: number
 }
 
@@ -115,8 +118,8 @@ export type Message = Envelope &
         /** The prevIndex that was rejected. */
         readonly rejected: number
         /**
-         * The index at which the leader should probe next: the follower's last index whose term is not above
-         * the leader's term there.
+         * The index at which the leader should probe next. It is the last index at which the follower's term
+         * is not above the term of the leader's entry there.
          */
         readonly hintIndex: number
         readonly hintTerm: number
@@ -126,7 +129,10 @@ export type Message = Envelope &
     | {
         readonly type: 'heartbeatReply'
         readonly round: number
-        /** The index that was last acknowledged in this term. It shows the leader that an append was lost. */
+        /**
+         * The index up to which the member last acknowledged the log in this term. The index shows the leader
+         * that an append was lost.
+         */
         readonly match: number
       }
     | {
@@ -142,7 +148,7 @@ export type Message = Envelope &
         readonly position: LogPosition
         /** How many bytes of the snapshot the member has. The next piece starts there. */
         readonly offset: number
-        /** True when the snapshot is installed: the log continues after `position`. */
+        /** True when the snapshot is installed. The log then continues after `position`. */
         readonly installed: boolean
       }
     | { readonly type: 'timeoutNow' }
@@ -151,8 +157,8 @@ export type Message = Envelope &
         readonly type: 'readIndexReply'
         readonly context: number
         /**
-         * The index that the read must wait for. Undefined if the read cannot be confirmed here: the
-         * caller asks again.
+         * The index that must be applied before the read is served. Undefined if the leader cannot confirm
+         * the read. Then the caller asks again.
          */
         readonly index: number | undefined
         /** The leader's cluster time, read after the request arrived (CT5). */
@@ -165,10 +171,10 @@ export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
  * One action that the core asks its driver for. The driver carries the effects out in order.
- * collect-effects.ts states the order and its reasons.
- * Law: a message that promises something durable (a vote, an acknowledgement, the leader's own match) is sent
- * after the disk has it. The core keeps the message until `persisted(batch.id)`. If a truncation or a newer
- * term has made the message void meanwhile, the core drops it.
+ * collect-effects.ts states the order and its reasons. Law: a message that promises something durable (a
+ * vote, an acknowledgement, the leader's own match) is sent after the disk has it. The core keeps the message
+ * until `persisted(batch.id)`. If a truncation or a newer term has made the message invalid meanwhile, the
+ * core drops it.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }
@@ -192,7 +198,8 @@ export type Effect =
       readonly leader: MemberId | undefined
     }
   /**
-   * This configuration is now in force (from its append on), or the configuration in force is now committed.
+   * A configuration that is now in force (its entry was appended), or the configuration in force that is now
+   * committed.
    */
   | {
       readonly type: 'membership'
@@ -248,9 +255,9 @@ export interface PersistBatch {
    */
   readonly id: number
   readonly hardState: HardState | undefined
-  /** The log is void from this index on. */
+  /** The log on the disk is deleted from this index on. */
   readonly truncateFrom: number | undefined
   readonly entries: readonly Entry[]
-  /** The log restarts after a snapshot that was installed. */
+  /** If set, the log restarts after a snapshot that was installed. */
   readonly restartAfter: { readonly position: LogPosition; readonly membership: Membership } | undefined
 }

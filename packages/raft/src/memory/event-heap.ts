@@ -1,5 +1,5 @@
-// Rule: the order of events in simulated time. Events are ordered by (time, number), and no two have the same
-// number. So a run is the same each time.
+// Rule: the order of events in simulated time. Events are ordered by time and then by number. No two events
+// have the same number, so a run is the same each time.
 
 import { Heap } from '@latchkey/base'
 

@@ -2,7 +2,7 @@ export { type DiskFailure, type DiskOp, type DiskOpKind, MemoryDisk } from './si
 export type { Loss } from './simulated-file.js'
 export { ManualClock } from './manual-clock.js'
 export { EventHeap, type ScheduledEvent } from './event-heap.js'
-export type { Timeline } from './simulated-time.js'
+export type { Timeline } from './simulated-time-types.js'
 export { VirtualClock } from './virtual-clock.js'
 export { Host, HostProcess } from './simulated-host.js'
 export { Cuts } from './network-cuts.js'

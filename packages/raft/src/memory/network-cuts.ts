@@ -1,5 +1,5 @@
-// Rule: which simulated machine reaches which. Several cuts of one direction may overlap. The direction works
-// again when all of them have ended.
+// Rule: decides which simulated machines reach each other. Several cuts of one direction may overlap. The
+// direction works again when all of its cuts have ended.
 
 export class Cuts {
   readonly #cuts = new Map<number, number>()

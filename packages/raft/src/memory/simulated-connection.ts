@@ -1,11 +1,12 @@
 // Driver: one connection between two processes of simulated machines. A connection has lanes: frames of one
 // lane arrive in order. When a connection breaks, some of the frames under way are lost. When the network is
-// cut, frames are held until the cut ends or one end notices the silence.
+// cut, frames are held back until the cut ends, or until one end closes the connection because it receives
+// nothing.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './network-cuts.js'
 import type { HostProcess } from './simulated-host.js'
-import type { Timeline } from './simulated-time.js'
+import type { Timeline } from './simulated-time-types.js'
 
 export interface ConnectionEnd {
   readonly process: HostProcess
@@ -18,25 +19,28 @@ export interface ConnectionOptions {
   /** In microseconds: the time that every frame takes, and the mean of a random extra delay. */
   readonly base: number
   readonly tail: number
-  /** In microseconds: the shortest and the longest silence after which an end gives up. */
+  /**
+   * In microseconds: the shortest and the longest time without a frame after which an end closes the
+   * connection.
+   */
   readonly pulse: readonly [number, number]
   /**
-   * In microseconds. `within`: how soon an end learns that the other one has closed or reset the connection.
-   * `gap`: how long after the last frame that still arrives.
+   * In microseconds. `within` is the longest time until an end learns that the other end has closed or reset
+   * the connection. `gap` is the time after which the last frame arrives that is not lost.
    */
   readonly closing: { readonly within: number; readonly gap: number }
-  /** What no connection does, and what Raft's safety and progress stand all the same. */
+  /** Faults that a real connection never has. Raft stays safe and makes progress in spite of them. */
   readonly unreliable?: Unreliable | undefined
 }
 
-/** A cut loses frames on such a connection, instead of holding them back. */
+/** An unreliable connection. During a cut such a connection loses frames, instead of holding them back. */
 export interface Unreliable {
-  /** Asked of each frame between two members: true when it never arrives. */
+  /** Called for each frame between two members. Returns true if the frame never arrives. */
   loses(): boolean
-  /** Share of frames that arrive twice; the second time up to `late` microseconds later. */
+  /** The fraction of frames that arrive twice. The second copy arrives up to `late` microseconds later. */
   readonly duplicate: number
   readonly late: number
-  /** False: frames of one lane overtake each other. */
+  /** If false, a frame can arrive before an earlier frame of its lane. */
   readonly inOrder: boolean
 }
 
@@ -57,16 +61,19 @@ export class MemoryConnection {
   /** When the last frame arrives, by receiver and lane. */
   readonly #last = new Map<number, number>()
   readonly #told: [boolean, boolean] = [false, false]
-  /** By receiver: frames that would arrive later than this are lost. */
+  /** By receiver: the time after which frames for that receiver are lost. */
   readonly #until: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   /**
-   * True for an end that has closed the connection itself. It receives nothing more, not even frames that
-   * waited for a paused process.
+   * True for an end that has closed the connection itself. Such an end receives nothing more, not even frames
+   * that waited because its process was paused.
    */
   readonly #closedBySelf: [boolean, boolean] = [false, false]
   #held: Frame[] = []
   #watching = false
-  /** By receiver: extra microseconds for each frame that is sent now, to simulate a slow network. */
+  /**
+   * In microseconds, by receiver: how much longer each frame takes that is sent now. It simulates a slow
+   * network.
+   */
   slow: [number, number] = [0, 0]
 
   constructor(
@@ -112,7 +119,7 @@ export class MemoryConnection {
     this.#timeline.at(at, () => this.#arrive({ to, frame }))
     if (unreliable === undefined || !this.#random.chance(unreliable.duplicate)) return
     const u = this.#random.float()
-    // A second one that is still on its way when the connection has become reliable does not arrive.
+    // Delivers the frame a second time, unless the connection has become reliable meanwhile.
     const again = () => this.#options.unreliable !== undefined && this.#arrive({ to, frame })
     this.#timeline.at(at + u * u * u * unreliable.late, again)
   }
@@ -154,8 +161,8 @@ export class MemoryConnection {
   }
 
   /**
-   * Ends the connection because one end closed it or its process died. With `silent` its whole machine died,
-   * so the other end learns nothing.
+   * Ends the connection because one end closed it or its process died. With `silent` the whole machine of
+   * that end died, so the other end learns nothing.
    */
   end(side: Side, silent = false): void {
     if (this.#told[side]) return

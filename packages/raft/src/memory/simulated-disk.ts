@@ -52,7 +52,10 @@ interface MemoryDiskOptions {
    */
   readonly schedule?: (op: DiskOp, run: () => void) => void
   readonly sizes?: NonNullable<FileSystem['sizes']>
-  /** False: the process has died in the middle of its work, so what it still asks for is not begun. */
+  /**
+   * Returns false if the process has died in the middle of its work. Operations that the process asks for
+   * after its death are not begun.
+   */
   readonly isAlive?: () => boolean
 }
 
@@ -208,8 +211,8 @@ export class MemoryDisk implements FileSystem {
 
   syncDir(path: string, done: Done): void {
     // A successful sync of a folder makes up for an earlier one that failed. Names are in the file system's
-    // journal, and a journal that cannot be written stops the whole file system. The pages of a file differ:
-    // a failed sync loses them (Inode.forget).
+    // journal, and a journal that cannot be written stops the whole file system. A failed sync of a file is
+    // worse: the data that waited for the sync is lost (Inode.forget).
     this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 

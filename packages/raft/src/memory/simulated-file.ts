@@ -40,7 +40,7 @@ class Image {
   }
 }
 
-/** Which unsynced data survives a power loss. 'some': a random part of each write, torn at sectors. */
+/** Which unsynced data survives a power loss. 'some' keeps a random part of each write, cut at sectors. */
 export type Loss = 'none' | 'all' | 'prefix' | 'some'
 
 export class Inode {
@@ -70,8 +70,8 @@ export class Inode {
   }
 
   /**
-   * A sync has failed. The operating system counts its pages as clean from now on, so no later
-   * sync writes them.
+   * Called when a sync has failed. The operating system then regards the file's cached data as written, so no
+   * later sync writes that data.
    */
   forget(): void {
     this.#pending = []

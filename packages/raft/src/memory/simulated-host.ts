@@ -1,15 +1,15 @@
 // Driver: a simulated machine and the process on it: its clocks, its timers, its pauses and its crashes.
 //
 // Laws
-//   - What reaches a paused process waits. When the process continues, either the timers or the messages come
-//     first. A message that comes at that moment is delivered after those that waited, so no message
-//     overtakes another on its connection.
-//   - A process that has died receives nothing more, and nothing that it began is continued.
+//   - Timers and messages for a paused process wait. When the process continues, either all timers or all
+//     messages run first. A message that arrives at that moment is delivered after the waiting messages, so
+//     no message overtakes another on its connection.
+//   - A process that has died receives nothing more, and its unfinished work is not continued.
 //   - A timer never fires before its time on the machine's monotonic clock. It may fire late.
 //   - A process that stalls after it has read its clock handles the next event with that old reading (CT2).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
-import type { Timeline } from './simulated-time.js'
+import type { Timeline } from './simulated-time-types.js'
 import { VirtualClock } from './virtual-clock.js'
 
 interface HostOptions {
@@ -17,7 +17,7 @@ interface HostOptions {
   readonly rate: number
   readonly uptime: number
   readonly wallAhead: number
-  /** By how many microseconds a timer fires late. */
+  /** Returns by how many microseconds a timer fires late. */
   readonly lateness: (random: Random) => number
 }
 
@@ -34,7 +34,10 @@ export class Host {
   #suspensions = 0
   /** True after a power loss: the machine answers nothing, not even with a refused connection. */
   dark = false
-  /** Microseconds that the process stands still between its next reading of the clock and the use of it. */
+  /**
+   * In microseconds, how long the process stands still after its next reading of the clock, before it uses
+   * that reading.
+   */
   stall = 0
 
   constructor(timeline: Timeline, index: number, name: string, random: Random, options: HostOptions) {
@@ -94,12 +97,12 @@ export class HostProcess {
   readonly clock: Clock
   dead = false
   #waiting: Waiting[] = []
-  /** What the process read its clock for before it stalled. */
+  /** The timer or message for which the process read its clock before the process stalled. */
   #stalled: Waiting | undefined
   /** The next reading is this old one. */
   #old: Reading | undefined
   #lastOld: Reading | undefined
-  /** How many messages that have waited are about to be delivered. */
+  /** How many waiting messages are about to be delivered. */
   #due = 0
 
   constructor(host: Host) {

@@ -13,14 +13,14 @@ import type { TransportOwner } from '../node/replica-types.js'
 import { type ConnectionOptions, MemoryConnection, type Side } from './simulated-connection.js'
 import type { Cuts } from './network-cuts.js'
 import type { HostProcess } from './simulated-host.js'
-import type { Timeline } from './simulated-time.js'
+import type { Timeline } from './simulated-time-types.js'
 
 type Frame =
   | { readonly kind: 'message'; readonly message: Message }
   | { readonly kind: 'packed'; readonly item: Uint8Array; readonly blobs: readonly Uint8Array[] }
   | { readonly kind: 'app'; readonly bytes: Uint8Array }
 
-/** A connection, as one of its ends sees it. */
+/** A connection, as one of its two ends sees it. */
 interface Line {
   readonly connection: MemoryConnection
   readonly side: Side
@@ -37,7 +37,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
   readonly boot: number
   wanted: readonly MemberId[] = []
   readonly lines = new Map<MemberId, Line>()
-  /** The members to which the connection was lost, and whether their process is known to have ended. */
+  /** The members whose connection was lost, and whether the process of each is known to have ended. */
   readonly lost = new Map<MemberId, { readonly info: PeerInfo; dead: boolean }>()
   #closed = false
 
@@ -109,7 +109,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     this.#network.died(this.id, false)
   }
 
-  // ---- What the network reports to the member
+  // ---- Methods by which the network reports events to the member
 
   up(line: Line): void {
     const { id } = line.info
@@ -128,14 +128,16 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     this.emit('peer', { id, state: 'gone', info: line.info })
   }
 
-  /** A handshake has ended with a refusal: by this member ('us') or by the other one ('them'). */
+  /**
+   * Called when a handshake has ended with a refusal: by this member ('us') or by the other member ('them').
+   */
   refused(by: 'us' | 'them', { code, reason }: Refusal, info: PeerInfo): void {
     this.process.deliver(() => {
       if (this.open) this.emit('refused', { id: info.id, by, code, reason, info })
     })
   }
 
-  /** The process of that member is known to have ended. */
+  /** Called when the process of that member is known to have ended. */
   ended(id: MemberId): void {
     const lost = this.lost.get(id)
     if (lost === undefined || lost.dead) return
@@ -218,12 +220,12 @@ export class MemoryNetwork {
     return transport
   }
 
-  /** The process has ended. With `silent` its whole machine has ended. */
+  /** Called when the process has ended. With `silent` its whole machine has ended. */
   died(id: MemberId, silent: boolean): void {
     const transport = this.#transports.get(id)
     if (transport === undefined) return
     this.#transports.delete(id)
-    // Connections of which the process had not learned yet are closed too.
+    // Connections whose end the process has not learned of yet are closed too.
     for (const connection of this.#connections.values()) {
       const side = connection.sideOf(transport.process)
       if (side !== undefined) connection.end(side, silent)
@@ -307,7 +309,7 @@ export class MemoryNetwork {
     this.#dialSoon(a, b, this.#options.dial.again)
   }
 
-  /** Whether the connection belongs to a process that has ended. */
+  /** True if the connection belongs to a process that has ended. */
   #stale(
     connection: MemoryConnection,
     left: MemoryTransport | undefined,

@@ -4,15 +4,21 @@
 import type { Instant } from '@latchkey/base'
 
 export class VirtualClock {
-  /** How many seconds the clock counts in one real second. 1 is a perfect clock. */
+  /** How many seconds the clock counts in one real second. The rate of a perfect clock is 1. */
   #rate: number
   #realOrigin = 0
   #localOrigin: number
-  /** The start of the uptime clock, which continues while the machine is suspended. */
+  /**
+   * In microseconds of real time: when the uptime clock showed zero. The uptime clock continues while the
+   * machine is suspended.
+   */
   #bootOrigin: number
   #wallAhead: number
   #frozen = false
-  /** Every forward step of the monotonic clock. The law about cluster time must allow for these steps. */
+  /**
+   * Every forward step of the monotonic clock. The simulator's law about cluster time must allow for these
+   * steps.
+   */
   readonly steps: { readonly at: number; readonly millis: number }[] = []
 
   constructor(rate: number, uptime: number, wallAhead: number) {
@@ -43,8 +49,8 @@ export class VirtualClock {
   }
 
   /**
-   * Moves the monotonic clock forward. Operating systems promise that this never happens. If it does, leases
-   * may end early, but never by more than the clamp.
+   * Moves the monotonic clock forward. Operating systems promise that their monotonic clock never jumps. If
+   * it jumps, leases may end early, but never by more than the clamp.
    */
   step(real: number, millis: number): void {
     this.#anchor(real)

@@ -3,22 +3,22 @@
 // both, and only the boot number differs.
 //
 // Laws
-//   - the member is the process that answers at the member's address in the membership. The other process
-//     is refused, and the logs of both name it. Without this law: each new connection of one process
-//     closes the connection of the other, which dials again at once. Both are cut off again and again, and
-//     no log says why.
+//   - the member is the process that answers at the member's address in the membership. The other process is
+//     refused, and the logs of both name it. Without this law: each new connection of one process closes the
+//     connection of the other, which dials again at once. Both processes lose their connections again and
+//     again, and no log says why.
 //   - a process is refused only while another one is connected at that address. So a member that
 //     was restarted is never refused because of its old process: that process has ended, and so has
 //     its connection.
-//   - a limited number of processes is remembered for each member. The oldest is forgotten, and is recognized
-//     again when it dials.
+//   - a limited number of processes is remembered for each member. The process that was seen first is
+//     forgotten, and is recognized again when it dials.
 
 import type { MemberId } from '../core/types.js'
 import type { PeerInfo } from './transport-interface.js'
 
 const MOST_OF_A_MEMBER = 16
 
-/** The process that answers at a member's address, and that address. */
+/** The process that answers at a member's address, with that address. */
 export interface Answering {
   readonly info: PeerInfo
   readonly url: string
@@ -36,7 +36,7 @@ export class SecondProcesses {
     this.#boots.set(id, [...others, boot].slice(-MOST_OF_A_MEMBER))
   }
 
-  /** That member has a new address now, or was removed. */
+  /** Called when that member has a new address or was removed. */
   forget(id: MemberId): void {
     this.#boots.delete(id)
   }

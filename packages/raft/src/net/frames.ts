@@ -25,7 +25,10 @@ export const MEMBERS_PATH = '/members'
 const TURN = 0
 const PIECE = 1
 const PREFIX_BYTES = 5
-/** Room for the heads, so that a piece of a snapshot of exactly frameBytes fits into one frame. */
+/**
+ * In bytes, the room for a frame's head. With this room a piece of a snapshot of exactly frameBytes fits into
+ * one frame.
+ */
 const SLACK_BYTES = 16 * 1024
 
 /** The most bytes of one frame on the wire. */
@@ -33,19 +36,17 @@ export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
 /** The most bytes of a frame that was cut, after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
 /**
- * Only the last piece of a frame may be shorter. Otherwise a sender could fill the memory with many tiny
- * pieces, which take more memory than their bytes.
+ * In bytes, the least size of each piece of a frame except the last. Without this limit a sender could fill
+ * the memory with many tiny pieces, because each piece takes more memory than its bytes.
  */
 const LEAST_PIECE = 16 * 1024
-/**
- * The most bytes of a frame's head, and the most blobs of a frame. The limits protect the memory
- * in the same way.
- */
+/** In bytes, the most that a frame's head may have. The limit protects the memory. */
 const HEAD_LIMIT = 2 * 1024 * 1024
+/** The most blobs of a frame. */
 const BLOBS_LIMIT = 65_536
-/** The most values in a head: four for each entry, and the values of small messages. */
+/** The most values in a head. There are four values for each entry, and a few for each small message. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
-/** The most entries in one append. The leader sends further entries in the next append. */
+/** The most entries in one append. The leader sends the entries after them in the next append. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
 /** How many cut frames may be under way at the same time, one in each lane. */
@@ -76,7 +77,7 @@ export const length = (parts: readonly Uint8Array[]): number => {
 
 /**
  * Cuts a frame into pieces. Each byte is copied once, into the piece that carries it. All pieces are made in
- * one buffer: whoever asks for the next piece must not need the last one any more.
+ * one buffer, so a piece is valid only until the caller asks for the next piece.
  */
 export class Cutting {
   readonly #lane: Lane
@@ -148,8 +149,8 @@ function open(frame: Uint8Array): Opened | string {
 }
 
 /**
- * Takes the frames of one connection and joins the pieces of cut frames. If a text is returned, it is the
- * reason to close the connection.
+ * Takes the frames of one connection and joins the pieces of cut frames. A method that returns a text gives
+ * the reason to close the connection.
  */
 export class Assembly {
   readonly #sendQueues: Array<{ pieces: Uint8Array[]; bytes: number }> = []
@@ -190,8 +191,7 @@ export class Assembly {
 }
 
 /**
- * `own` means that no other code uses the frame's memory. Then a blob that fills the frame need
- * not be copied.
+ * If `own` is true, no other code uses the frame's memory. Then a blob that fills the frame is not copied.
  */
 function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
   const list: Parcel[] = []

@@ -2,13 +2,16 @@
 
 import type { Duplex } from 'node:stream'
 
-/** The most bytes before the greeting. The longest part of a greeting is a token. */
+/**
+ * In bytes, the most that a connection may send before its greeting is complete. The longest part of a
+ * greeting is a token.
+ */
 export const GREETING_LIMIT = 16 * 1024
 
 /**
  * Closes a connection that sends more than GREETING_LIMIT bytes before its greeting is complete, so that a
- * stranger cannot make this member buffer a large frame. The returned function ends the limit. It is called
- * when the greeting is complete.
+ * stranger cannot make this member buffer a large frame. The caller calls the returned function when the
+ * greeting is complete, and the limit ends.
  */
 export function watchStranger(socket: { terminate(): void }, raw: Duplex): () => void {
   let heard = 0

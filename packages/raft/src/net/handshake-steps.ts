@@ -33,7 +33,10 @@ import { type Meeting, proofOf, provenWith, type Side } from './token-proof.js'
 import type { PeerInfo } from './transport-interface.js'
 
 interface DiallingPorts {
-  /** A function, because the cluster's id may be drawn during a handshake. It is called at each step. */
+  /**
+   * Returns this member's description of itself. It is a function that is called at each step, because the
+   * cluster's id may be drawn during a handshake.
+   */
   readonly self: () => Self
   readonly admit: Admit
   readonly newNonce: () => Uint8Array
@@ -43,7 +46,10 @@ interface DiallingPorts {
 
 export interface HandshakePorts extends DiallingPorts {
   readonly missing: Missing
-  /** Returns why the other side's certificate does not name the member that the other side claims to be. */
+  /**
+   * Returns the reason if the other side's certificate does not name the member that the other side claims to
+   * be.
+   */
   whyNotNamed(id: MemberId): string | undefined
 }
 
@@ -51,8 +57,8 @@ export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
   | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
   /**
-   * The other side only asked which member it has reached. `send` is the answer. The other side
-   * is not admitted.
+   * The other side has only asked which member it has reached. `send` is the answer. The other side is not
+   * admitted.
    */
   | { readonly next: 'told'; readonly send: Uint8Array }
   | {
@@ -76,10 +82,10 @@ export class DiallingHandshake {
   readonly #asks: boolean
   #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
   #meeting: Meeting | undefined
-  /** The token with which this side has made its proof. The other side must prove the same one. */
+  /** The token with which this side has made its proof. The other side must prove the same token. */
   #token: string | undefined
 
-  /** `asks`: this side only wants to know which member it has reached. */
+  /** If `asks` is true, this side only wants to know which member it has reached. */
   constructor(ports: DiallingPorts, to: MemberId, asks = false) {
     const { cluster, id } = ports.self()
     this.#ports = ports

@@ -11,14 +11,14 @@
 //                                                      (or, at any step, a refusal)
 //
 // Laws
-//   - a side that has not proved itself learns nothing of this cluster but its name and the two ids. Without
-//     this law: member b is down, and a stranger listens at b's address. The stranger learns the cluster's id
-//     and b's incarnation. If no token is configured, the stranger can then pass for b, or connect two
-//     clusters that must stay apart.
+//   - a side that has not proved itself learns only the cluster's name and the two ids. Without this law:
+//     member b is down, and a stranger listens at b's address. The stranger learns the cluster's id and b's
+//     incarnation. If no token is configured, the stranger can then pass for b, or connect two clusters that
+//     must stay apart.
 //   - what a side says before it has proved itself is not believed. Without this law: a stranger sends a
 //     refusal with another boot number, and a member believes that its living leader is dead (TR3).
-//   - a side that only asks which member it has reached gets the answer if it would be admitted. Its
-//     connection never replaces a connection that it already has, because the address that it asks may be a
+//   - a side that only asks which member it has reached gets the answer if it would be admitted. Its new
+//     connection never replaces an earlier connection of the same two members, because the address may be a
 //     second name of the same member.
 //   - secrets are compared in constant time, and no refusal's reason repeats a secret
 //   - fields may be added at the end, and a build ignores fields that it does not know
@@ -118,7 +118,7 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-/** `asks`: the sender only wants to know which member it has reached, and must not be admitted. */
+/** If `asks` is true, the sender only wants to know which member it has reached, and must not be admitted. */
 export const encodeHello = (self: Self, asks = false): Uint8Array =>
   pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
@@ -244,8 +244,8 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * Refuses because the dialling side wanted another member than this one. The refusal says no more than that,
- * because the proof may have been passed on by a stranger at the other member's address.
+ * Refuses because the dialling side wanted another member than this one. The refusal says nothing else,
+ * because a stranger at the other member's address may have passed the proof on.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)

@@ -21,7 +21,7 @@ export interface IncomingConnectionEvents {
   admitted(incoming: IncomingConnection, info: PeerInfo): void
   message(message: Message): void
   app(from: MemberId, bytes: Uint8Array): void
-  /** A frame of so many bytes came from that member. */
+  /** Called when a frame of this many bytes has come from that member. */
   received(from: MemberId, bytes: number): void
   refused(event: RefusedEvent, where: string): void
   closed(incoming: IncomingConnection): void
@@ -38,8 +38,8 @@ type State =
   | { readonly at: 'out' }
 
 /**
- * The dialling side sends the pings, and this side only expects them. So this side waits this many times
- * longer before it closes the connection.
+ * A factor. The dialling side sends the pings, and this side only waits for them. So this side waits this
+ * many times longer than the dialling side before it closes the connection.
  */
 const PATIENCE = 3
 
@@ -73,7 +73,7 @@ export class IncomingConnection {
       handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
-    // An error of a socket is always followed by 'close'. A frame beyond the caps causes an error here.
+    // A socket emits 'close' after every error. A frame that is longer than the caps causes such an error.
     socket.on('error', () => socket.terminate())
     socket.on(
       'message',
@@ -85,7 +85,7 @@ export class IncomingConnection {
     )
   }
 
-  /** Guards a handler: an error in it ends this connection, and nothing else. */
+  /** Wraps a handler: an error in the handler ends this connection and nothing else. */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('member', handle, () => this.terminate())
   }
@@ -178,7 +178,7 @@ export class IncomingConnection {
     const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
     if (typeof said === 'string') return this.#malformed(said, info)
     for (const one of said) {
-      // The receiver of an earlier message may have closed this connection meanwhile.
+      // The code that received an earlier message of this frame may have closed this connection.
       if (this.#state.at !== 'in') return
       if (one instanceof Uint8Array) this.#events.app(info.id, one)
       else this.#events.message(one)

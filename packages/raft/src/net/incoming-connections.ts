@@ -30,7 +30,7 @@ export class IncomingConnections {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
   readonly #members = new Map<MemberId, IncomingConnection>()
-  /** For each connection, the function to call when it is admitted. */
+  /** For each connection, the function to call when the connection is admitted. */
   readonly #proven = new WeakMap<IncomingConnection, () => void>()
   #closed = false
 
@@ -52,7 +52,7 @@ export class IncomingConnections {
     return this.#members.get(id)?.info
   }
 
-  /** For the 'upgrade' event of a server. Returns false if the request does not come from a member. */
+  /** Handles the 'upgrade' event of a server. Returns false if the request does not come from a member. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void = () => {}): boolean {
     if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
     // Browsers send the header `Origin`, and no member runs in a browser.
@@ -63,7 +63,7 @@ export class IncomingConnections {
     return true
   }
 
-  /** Guards the handler: an error in it ends the new connection, and nothing else. */
+  /** Wraps the handler of a new connection: an error in the handler ends that connection and nothing else. */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(
       'member',

@@ -1,5 +1,5 @@
 // Driver: owns all connections between this member and the others: one outgoing connection to each member,
-// and all incoming ones.
+// and all incoming connections.
 
 import { Emitter } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -26,7 +26,10 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #links = new Map<MemberId, OutgoingConnection>()
   /** How many bytes each member has sent. */
   readonly #received = new Map<MemberId, number>()
-  /** Connections to additional addresses of members. They only ask which member is there. */
+  /**
+   * Connections to additional addresses of members. Such a connection only asks which member answers at the
+   * address.
+   */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: Refusals
   readonly #second = new SecondProcesses()
@@ -55,7 +58,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   /**
-   * Tells a listener. If the listener throws, the error goes to the handler of the connection that caused the
+   * Emits an event. If a listener throws, the error goes to the handler of the connection that caused the
    * event. That handler is guarded, so the error ends only that connection.
    */
   #tell<Name extends keyof TransportEvents>(name: Name, event: TransportEvents[Name]): void {
@@ -82,8 +85,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   /**
-   * That process answers at its member's address. If another process has connected as the same member, the
-   * connection of the other process is closed, and its later attempts are refused.
+   * Called when that process has answered at its member's address. If another process has connected as the
+   * same member, the connection of the other process is closed, and its later attempts are refused.
    */
   #answered(info: PeerInfo): void {
     const other = this.#incomingConnections.sendAway(info)
@@ -209,12 +212,15 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return new Map([...this.#links].map(([id, link]) => [id, statsOf(link)]))
   }
 
-  /** About how many bytes wait for a slow peer. */
+  /** Returns about how many bytes wait to be sent to a slow peer. */
   waitingBytes(id: MemberId): number {
     return this.#links.get(id)?.waitingBytes ?? 0
   }
 
-  /** How many bytes are in the socket to a slow peer. A heartbeat waits for them: one piece at most. */
+  /**
+   * Returns how many bytes are in the socket to a slow peer. A heartbeat is sent after these bytes, which are
+   * at most one piece.
+   */
   heldBytes(id: MemberId): number {
     return this.#links.get(id)?.heldBytes ?? 0
   }
@@ -227,8 +233,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   // ---- Incoming connections
 
   /**
-   * For the 'upgrade' event of the server whose port this member shares. Returns false if the request does
-   * not come from a member. `proven` is called once, when the other side has proved that it is a member.
+   * Handles the 'upgrade' event of the server whose port this member shares. Returns false if the request
+   * does not come from a member. `proven` is called once, when the other side has proved that it is a member.
    */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven?: () => void): boolean {
     return this.#incomingConnections.upgrade(request, socket, head, proven)

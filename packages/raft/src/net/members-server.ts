@@ -1,5 +1,5 @@
-// Driver: owns a server that only members connect to. It is used by tests, and by programs that use this
-// package alone.
+// Driver: owns a server that only members connect to. Tests use it, and programs that use this package
+// without Latchkey's store.
 
 import { uptime } from 'node:os'
 import { endRefused, systemClock } from '@latchkey/base'
@@ -19,7 +19,7 @@ export interface Listener {
 type Upgradable = Pick<Server, 'on' | 'off'>
 
 /**
- * Accepts connections of members on a server that has other uses too. Requests for other paths are left to
+ * Accepts connections of members on a server that has other uses too. Requests for other paths go to the
  * other listeners.
  */
 export function attach(server: Upgradable, network: MemberNetwork): () => void {

@@ -1,7 +1,6 @@
-// Door: decodes an item of a frame to a message, and checks every field. If a text is returned, it is the
-// reason why the item is refused.
-// Law: no later code checks the form of a message again, and every term and index that is accepted here is
-// a valid number.
+// Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason why
+// the item is refused. Law: no later code checks the form of a message again, and every term and index that
+// is accepted here is a valid number.
 
 import { elementAt } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -26,12 +25,15 @@ type Fields = readonly unknown[]
 type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[]) => Message | string
 
 /**
- * Law: every later stage must accept each number that is accepted here. After 2^53 - 1 the next term could
- * not be read from the log again. An index is also used as the id of a session, so it has the same limit.
+ * Law: every later stage must accept each number that is accepted here. A term or index above 2^53 - 1 could
+ * not be read from the log again. An index is also used as the id of a session, so both have the same limit.
  */
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber
-/** The number of a read request, which is only sent back. It may begin at any number (core/state.ts). */
+/**
+ * True for the context of a read request, a number that the answer repeats. The first context may be any
+ * number (core/state.ts).
+ */
 const isContext = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const areCounts = (fields: Fields, from: number, to: number): boolean => {
   if (fields.length < to) return false
@@ -40,9 +42,9 @@ const areCounts = (fields: Fields, from: number, to: number): boolean => {
 }
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** Means that any number of blobs is allowed. */
+/** Stands for any number of blobs. */
 const ANY = -1
-/** How many places come before the fields: type, lengths, group, term. */
+/** How many elements of an item come before the fields of the message: type, lengths, group, term. */
 const HEAD = 4
 
 /** Returns undefined for a type that this build does not know. Such a message is ignored (L22). */
@@ -118,8 +120,8 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   }),
 ])
 
-// These two answers come with every commit, so their fields are listed one by one. A spread object would take
-// V8 five times as long.
+// The two answers that come with every commit list their fields one by one. A spread object would take V8
+// five times as long.
 function readAppendReply(envelope: Envelope, f: Fields): Message | string {
   const [ok, round, match, hintIndex, hintTerm] = f
   if (!isFlag(ok)) return 'appendReply: a field is wrong'

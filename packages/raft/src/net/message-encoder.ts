@@ -7,8 +7,8 @@ import { encodeMembership } from '../core/membership.js'
 import type { Entry, EntryKind, MessageType, Message } from '../core/types.js'
 
 /**
- * The first place of an item is the type of the message. New types are only added at the end. 0 is a message
- * of the layer above, whose content this layer does not know.
+ * The first element of an item is the type of the message. New types are only added at the end. Type 0 is a
+ * message of the layer above, whose content this layer does not know.
  */
 export const APP = 0
 export const TYPE: Record<MessageType, number> = {
@@ -31,12 +31,13 @@ export const TYPE: Record<MessageType, number> = {
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
 /**
- * The most bytes of an item without its blobs. A number has up to nine bytes, and the length of a blob five.
+ * In bytes, the most that an item takes without its blobs. A number takes up to nine bytes, and the length of
+ * a blob five.
  */
 const ITEM_BYTES = 128
 const ENTRY_BYTES = 32
 
-/** At least as many bytes as the message takes in a frame. */
+/** Returns at least as many bytes as the message takes in a frame. */
 export function weight(message: Message): number {
   if (message.type === 'append') {
     let sum = ITEM_BYTES

@@ -8,7 +8,7 @@ import type { MemberTls } from './tls.js'
 
 /** All times are in ms. `missed` is a number of pings. */
 export interface Timing {
-  /** The time from the first packet to the welcome. After this time the attempt is given up. */
+  /** The most time from the first packet to the welcome. After this time the attempt is given up. */
   readonly connect: number
   /**
    * An incoming connection whose handshake takes longer than this is closed, whatever step it has reached.
@@ -18,12 +18,15 @@ export interface Timing {
   readonly ping: number
   /** After this many pings without an answer the peer counts as gone (C8). */
   readonly missed: number
-  /** For how long a removed member can still be told why it was removed. */
+  /**
+   * How long a removed member's connection stays open, so that the removed member can be told why it was
+   * removed.
+   */
   readonly linger: number
   /**
-   * A connection that lasted at least this long is dialled again at once when it closes. A follower needs to
-   * know then whether its leader is dead, even if that leader has restarted often. After a shorter connection
-   * a pause follows, because the peer may be one that accepts every connection and closes it.
+   * A connection that lasted at least this long is dialled again at once when it closes, because a follower
+   * needs to know whether its leader is dead. A shorter connection is dialled again after a pause, because
+   * its peer may accept every connection and close it at once.
    */
   readonly lived: number
   /** How long a connection waits for the close handshake of the WebSocket. */
@@ -45,18 +48,20 @@ export const TIMING: Timing = {
 export interface NetOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Returns 32 bytes that nobody can guess. By default they come from the system. */
+  /** Returns 32 bytes that nobody can guess. By default the bytes come from the operating system. */
   readonly newNonce?: (() => Uint8Array) | undefined
-  /** Runs a function after the input of the current turn of the event loop, by setImmediate. */
+  /** Runs a function, by setImmediate, when all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
-  /** Counts refusals. By default an object of its own. */
+  /** Counts refusals. By default the network makes its own RefusalLog. */
   readonly refusals?: RefusalLog | undefined
-  /** Counts unexpected errors of connection handlers. By default an object of its own. */
+  /**
+   * Counts unexpected errors of connection handlers. By default the network makes its own ConnectionErrors.
+   */
   readonly errors?: ConnectionErrors | undefined
   readonly self: () => Self
   /**
-   * Decides whether a peer is admitted. Without it every peer with the right cluster and
+   * Decides whether a peer is admitted. Without this function every peer with the right cluster and
    * credentials is admitted.
    */
   readonly admit?: Admit | undefined
@@ -66,8 +71,8 @@ export interface NetOptions {
    */
   readonly missing?: Missing | undefined
   /**
-   * With `ca` both members show each other certificates, and all addresses must be `wss:`. It is a function
-   * that is called for each connection, because certificates may be replaced.
+   * With `ca` both members show each other certificates, and all addresses must be `wss:`. `tls` is read
+   * again for each connection, because certificates may be replaced.
    */
   readonly tls?: MemberTls | undefined
   readonly timing?: Partial<Timing> | undefined
@@ -115,9 +120,9 @@ export function settle(options: NetOptions, whySecond: Admit = () => undefined):
 export interface NetStats {
   framesSent: number
   framesReceived: number
-  /** Messages not sent because a peer was not connected or too slow. */
+  /** How many messages were not sent because a peer was not connected or too slow. */
   dropped: number
-  /** Messages of a type that this build does not know (L22). */
+  /** How many messages had a type that this build does not know (L22). */
   unknown: number
   /** Malformed frames. Each closed its connection. */
   malformed: number

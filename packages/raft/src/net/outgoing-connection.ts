@@ -3,10 +3,11 @@
 // long: the states of one connection and the steps between them read together
 //
 // Laws
-//   - its events alternate: up, gone, up, gone. After a 'gone', 'dead' comes at most once (TR4)
+//   - the events of the connection alternate: up, gone, up, gone. After a 'gone', 'dead' comes at most once
+//     (TR4)
 //   - 'dead' comes only if, after a close, the system refuses a new connection or a process with another boot
 //     number answers (TR3)
-//   - the first attempt after a close is made at once, the next ones with growing pauses
+//   - the first attempt after a close is made at once. The pauses between later attempts grow
 //   - messages that wait for a connection are dropped when it closes, so the next connection
 //     starts empty (TR1)
 
@@ -36,7 +37,10 @@ interface OutgoingConnectionEvents {
 export interface LinkTo {
   readonly id: MemberId
   readonly url: string
-  /** True if this side only wants to know which member is there. The other side answers and closes. */
+  /**
+   * True if this side only wants to know which member is there. The other side answers and closes the
+   * connection.
+   */
   readonly asks?: boolean
 }
 
@@ -69,7 +73,7 @@ export class OutgoingConnection {
   readonly #backoff: Backoff
   #state: State = { at: 'waiting', timer: undefined }
   /**
-   * The process whose connection has closed, as long as it is not known whether that process is still alive.
+   * The process whose connection has closed. Undefined once it is known whether that process is still alive.
    */
   #lost: PeerInfo | undefined
   /** True if the last `pump` could not send all messages. */
@@ -96,16 +100,16 @@ export class OutgoingConnection {
   }
 
   /**
-   * Guards a handler: an error in it ends this connection, and nothing else. The member is then dialled
-   * again, as after any close.
+   * Wraps a handler: an error in the handler ends this connection and nothing else. The member is then
+   * dialled again, as after any close.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
   }
 
   /**
-   * Ends the attempt or the connection. A socket emits 'close', which starts the retry. Without a socket the
-   * retry must start here.
+   * Ends the attempt or the connection. If there is a socket, its 'close' event starts the retry. If there is
+   * no socket, this method starts the retry.
    */
   #broken(): void {
     const state = this.#state
@@ -125,12 +129,12 @@ export class OutgoingConnection {
     return this.#sendQueues.bytes
   }
 
-  /** How many bytes were written to the socket and not yet taken by the operating system. */
+  /** How many bytes wait in the socket because the operating system has not taken them yet. */
   get heldBytes(): number {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
 
-  /** Undefined: not connected, or no ping was sent yet. */
+  /** Undefined if this member is not connected or has sent no ping yet. */
   get roundTripMillis(): number | undefined {
     return this.#state.at === 'up' ? this.#state.liveness.roundTrip.at(this.#settings.clock.now()) : undefined
   }
@@ -154,7 +158,7 @@ export class OutgoingConnection {
     return this.#state.at === 'up' && this.#sendQueues.addApp(bytes)
   }
 
-  /** Sends the waiting messages, as many as the socket takes. */
+  /** Sends the waiting messages, as many as the socket can take. */
   readonly pump: () => void
 
   #pump(): void {
@@ -217,8 +221,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Greets the other side, unless its certificate names another member. To such a server this side
-   * proves nothing.
+   * Greets the other side, unless its certificate names another member. If the certificate names another
+   * member, this side sends no proof.
    */
   #greet(socket: WebSocket, raw: Socket): void {
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return
@@ -251,8 +255,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Tries again after a pause, even if the connection has worked before, because an attempt at once would end
-   * in the same way.
+   * Tries again after a pause, even if the connection has worked before, because an immediate attempt would
+   * fail in the same way.
    */
   #retryLater(): void {
     if (this.#state.at === 'closed') return
@@ -326,8 +330,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * A process answers at that member's address. If its boot number is another one, the process that was known
-   * before has ended.
+   * Called when a process has answered at that member's address. If its boot number differs from that of the
+   * process that was known before, the earlier process has ended.
    */
   #judgeLost(answered: PeerInfo | undefined): void {
     const lost = this.#lost
@@ -346,8 +350,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * That member has just dialled this one, with this boot number. So the member is alive, and is dialled
-   * without a pause. Another boot number than before means that its old process has ended.
+   * Called when that member has just dialled this one. The member is alive, so it is dialled without a pause.
+   * If `boot` differs from the boot number that was known before, the member's old process has ended.
    */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {
@@ -371,8 +375,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * The peer is no member any more. It is not dialled again, its connection is closed after a while, and then
-   * `left` is called.
+   * Called when the peer is no member any more. The peer is not dialled again. Its connection is closed after
+   * a while, and then `left` is called.
    */
   leave(left: () => void): void {
     if (this.#leaving !== undefined) return

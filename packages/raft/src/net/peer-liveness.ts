@@ -2,9 +2,9 @@
 // connection (C8).
 //
 // Laws
-//   - it counts intervals without any sign of life, and not time: a pause of this process counts as one
-//     interval, however long the pause was
-//   - an interval is judged after the input of the current turn of the event loop was read. So after a pause
+//   - the check counts intervals in which nothing came from the peer, and not time. So a pause of this
+//     process counts as one interval, even if the pause was long
+//   - an interval ends only when all input of this turn of the event loop has been handled. So after a pause
 //     the socket is read first
 //   - a peer that takes or sends bytes is alive, even if its pong waits behind a long message
 
@@ -16,9 +16,9 @@ interface PeerLivenessPorts {
   readonly defer: (run: () => void) => void
   /** How many bytes the socket has received so far. */
   received(): number
-  /** How many bytes were written to the socket and not yet taken by the operating system. */
+  /** How many bytes wait in the socket because the operating system has not taken them yet. */
   waiting(): number
-  /** Sends a ping. If it is undefined, this side only listens. */
+  /** Sends a ping. If `ping` is undefined, this side only receives. */
   readonly ping: (() => void) | undefined
   silent(): void
 }

@@ -5,8 +5,8 @@ import type { RefusalLog } from '@latchkey/base'
 import type { RefusedEvent } from './transport-interface.js'
 
 /**
- * How many refusals are remembered. Strangers can invent any number of names. Beyond this number the oldest
- * refusal is forgotten, and may be logged once more.
+ * How many refusals are remembered. Strangers can invent any number of names. So beyond this number the
+ * oldest refusal is forgotten, and may be logged once more.
  */
 const MOST = 256
 
@@ -24,18 +24,19 @@ export class Refusals {
   }
 
   /**
-   * `where` is the address of a side that did not give its id. `way` says whether the other side dialled us
-   * or we dialled it.
+   * `where` is the address of a side that did not give its id. `way` says whether the other side dialled this
+   * member ('came') or this member dialled the other side ('dialled').
    */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
-    // An id without a proof is only a claim. For a side that we dialled, the address is used instead.
+    // An id without a proof is only a claim. If this member dialled the other side, the address is logged
+    // instead of the id.
     const proven = info !== undefined
     const peer = (by === 'them' || proven) && id !== undefined ? id : where
-    // Without a proof there is one line, even if a stranger invents many reasons. The numbers in a reason
-    // come from the other side, so they are left out.
+    // All refusals without a proof share one line, even if a stranger invents many reasons. Digits in a
+    // reason are replaced, because the other side can invent them too.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // Refusals of strangers are counted apart. So refusals of members are logged even if strangers
-    // cause very many.
+    // Refusals of strangers are counted separately. So the refusals of members are logged even if strangers
+    // cause very many refusals.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)

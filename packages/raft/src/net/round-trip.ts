@@ -1,7 +1,7 @@
 // Rule: measures how long the other end of a connection takes to answer pings.
 //
-// Law: a ping without an answer shows as a time that grows. Without this law: a member stands still, and its
-// metric shows the short time of the last answer until its connection is given up.
+// Law: while a ping waits for its answer, the reported time grows. Without this law: a member stands still,
+// and its metric shows the short time of the last answer until its connection is closed.
 
 export class RoundTrip {
   /** When the oldest ping without an answer was sent. Answers come in the order of the pings. */

@@ -2,12 +2,13 @@
 // consensus, the log (appends and pieces of a snapshot), and messages of the layer above.
 //
 // Laws
-//   - all waiting messages go into one frame, as long as they fit. A frame is never longer than FRAME_LIMIT
+//   - one frame carries all waiting messages that fit. A frame is never longer than FRAME_LIMIT
 //   - small messages go first, even if the peer reads slowly: a heartbeat waits for one piece at most (A11)
 //   - the log and the layer above each keep their order, and alternate if both queues are long
-//   - each queue has a cap. Beyond the cap a small message or a part of the log is dropped, as a network may
-//     do, but a message that was begun is finished (L18). Beyond its cap the queue of the layer above refuses
-//     messages. Queues hold messages, not bytes, so that entries are not in memory twice.
+//   - each queue has a cap. If its queue is full, a small message or a part of the log is dropped, as a
+//     network may do. A message of which a piece was sent is never dropped (L18). The queue of the layer
+//     above refuses a message when it is full. Queues hold messages, not bytes, so that entries are not in
+//     memory twice.
 
 import { CAPS } from '@latchkey/protocol'
 import type { Message } from '../core/types.js'
@@ -86,7 +87,7 @@ export class SendQueues {
   readonly #log = new Queue<Message>()
   readonly #app = new Queue<Uint8Array>()
   readonly #cutting: [Cutting | undefined, Cutting | undefined] = [undefined, undefined]
-  /** If both long queues have a piece to send, this one sends its piece next. */
+  /** The queue that sends its piece next if both the log and the layer above have a piece to send. */
   #turn: Lane = LOG
   /** How many messages were dropped because the peer was too slow. */
   dropped = 0
@@ -99,7 +100,7 @@ export class SendQueues {
     return this.#small.length + this.#log.length + this.#app.length === 0 && !this.#cuts()
   }
 
-  /** About how many bytes wait. Messages of which a part was sent are not counted. */
+  /** About how many bytes wait. Messages of which a piece was sent are not counted. */
   get bytes(): number {
     return this.#small.bytes + this.#log.bytes + this.#app.bytes
   }
@@ -134,8 +135,8 @@ export class SendQueues {
   }
 
   /**
-   * Returns the next frame. `free` means that the system has taken all bytes of the frames before. If it is
-   * false, only small messages are sent. A piece of a cut frame is valid until the next call with `free`.
+   * Returns the next frame. `free` means that the system has taken all bytes of the frames before. If `free`
+   * is false, only small messages are sent. A piece of a cut frame is valid until the next call with `free`.
    */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []
@@ -197,7 +198,7 @@ export class SendQueues {
 const other = (lane: Lane): Lane => (lane === LOG ? ABOVE : LOG)
 
 /**
- * Limits the number of entries in an append. When the core sees that the other entries did not arrive, it
+ * Limits the number of entries in an append. When the core learns that the other entries did not arrive, it
  * sends them again.
  */
 function capped(message: Message): Message {

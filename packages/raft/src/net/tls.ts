@@ -1,5 +1,5 @@
-// Rule: TLS between members: the options for Node that make both sides show a certificate, signed by the
-// authority of the members.
+// Rule: TLS between members: the options for Node that make both sides show a certificate that the members'
+// certificate authority has signed.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { constants } from 'node:crypto'
@@ -11,11 +11,11 @@ import type { MemberId } from '../core/types.js'
 export interface MemberTls {
   readonly cert: string | Uint8Array
   readonly key: string | Uint8Array
-  /** The authority that must have signed the certificates of members. */
+  /** The certificate authority that must have signed the certificates of members. */
   readonly ca?: string | Uint8Array | undefined
   /**
-   * The name that a member's certificate must have, such as '{id}.members.example'. With it a certificate is
-   * valid for one member only.
+   * The name that a member's certificate must have, such as '{id}.members.example'. With `memberName` a
+   * certificate is valid for one member only.
    */
   readonly memberName?: string | undefined
 }
@@ -38,16 +38,16 @@ const pems = ({ cert, key, ca }: MemberTls): Pems => ({
 })
 
 /**
- * For a port that serves clients too. The server asks for a certificate but does not require one, because
- * clients may have none. `isTrusted` checks the certificates of members.
+ * Returns the TLS options of a port that serves clients too. The server asks for a certificate but does not
+ * require one, because clients may have none. `isTrusted` checks the certificates of members.
  */
 export const serverTls = (tls: MemberTls): ServerOptions => ({
   ...pems(tls),
   requestCert: tls.ca !== undefined,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
-  // TLS sessions are never resumed. Without this: a client without a certificate resumes its session, and
-  // Node reports the new connection as authorized. Also, a certificate of an authority that was replaced
+  // TLS sessions are never resumed. Without this option: a client without a certificate resumes its session,
+  // and Node reports the new connection as authorized. Also, a certificate of an authority that was replaced
   // would not be checked again.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
@@ -68,7 +68,10 @@ export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   return socket instanceof TLSSocket && socket.authorized && showsCertificate(socket) && isForServers(socket)
 }
 
-/** Node reports `authorized` even if the other side shows no certificate, so this must be checked too. */
+/**
+ * Node reports `authorized` even if the other side shows no certificate, so this function checks that a
+ * certificate exists.
+ */
 const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
 
 const SERVERS = '1.3.6.1.5.5.7.3.1'

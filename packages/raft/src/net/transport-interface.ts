@@ -6,7 +6,8 @@
 //        to a peer that is not connected are dropped.
 //   TR2  Appends and pieces of a snapshot reach a peer in the order in which they were sent. Small messages
 //        may overtake them.
-//   TR3  'dead' is emitted only when the peer's process is known to have ended: its connection closed, and
+//   TR3  'dead' is emitted only when the peer's process is known to have ended: its connection was closed,
+//   and
 //        then a new one was refused by the system or answered by a process with another boot number. Silence
 //        is never 'dead'.
 //   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' comes at most once after a 'gone', before
@@ -30,19 +31,19 @@ export interface PeerInfo {
    * member did not send it.
    */
   readonly born?: string | undefined
-  /** '' until the first leader has drawn the id, or as long as this member does not know it. */
+  /** The cluster's id. It is '' until the first leader has drawn the id and this member knows it. */
   readonly clusterId: string
   readonly group: GroupId
   /**
-   * Which kinds of commands and entries the member understands: all up to this level. A leader proposes only
-   * kinds that all members have announced.
+   * The highest level of commands and entries that the member understands. It understands all lower levels
+   * too. A leader proposes only what all members have announced.
    */
   readonly level: number
   /** The wire version of this connection. */
   readonly version: number
   /**
-   * If that member does not list this one as a member: the index of the entry up to which that is so.
-   * Undefined if it lists this member, or did not say.
+   * Set if that member does not list this one as a member. It is the index of the entry up to which that
+   * member has applied the log. Undefined if that member lists this one, or did not say.
    */
   readonly missing?: number | undefined
   /** True if that side only wants to know which member it has reached. */
@@ -56,20 +57,26 @@ export interface PeerInfo {
 export interface PeerEvent {
   readonly id: MemberId
   readonly state: 'up' | 'gone' | 'dead'
-  /** For 'up' and 'gone': the peer of that connection. For 'dead': the process that has ended. */
+  /**
+   * For 'up' and 'gone': the process at the other end of the connection. For 'dead': the process that has
+   * ended.
+   */
   readonly info: PeerInfo
 }
 
 export interface AnsweredEvent {
   readonly url: string
   readonly info: PeerInfo
-  /** True if both sides admit each other: they are of one cluster, and the incarnation is the known one. */
+  /**
+   * True if both sides admit each other: they belong to the same cluster, and neither has another incarnation
+   * than the membership has.
+   */
   readonly admitted: boolean
 }
 
 /**
- * A handshake that failed for a reason that does not pass by waiting. The connection is tried again all the
- * same, with pauses.
+ * A handshake that failed for a reason that waiting does not change. The connection is tried again anyway,
+ * with pauses.
  */
 export interface RefusedEvent {
   /** Undefined if the handshake ended before the other side gave its id. */
@@ -83,8 +90,8 @@ export interface RefusedEvent {
 }
 
 /**
- * The address of each member. `given` is an additional address, where the member with that id is asked
- * for its cluster.
+ * The address of each member. `given` is an additional address. The process at that address is asked for its
+ * cluster.
  */
 export type PeerUrls = Readonly<
   Record<MemberId, { readonly url: string; readonly given?: string | undefined }>
@@ -92,8 +99,8 @@ export type PeerUrls = Readonly<
 
 export type TransportEvents = {
   /**
-   * A received message. Each field was checked. `from` is the member at the other end and `to` is this
-   * member. The message shares no memory with its frame.
+   * A received message. Each of its fields was checked. `from` is the member at the other end, and `to` is
+   * this member. The message shares no memory with its frame.
    */
   message: Message
   /** A message of the layer above. `bytes` is a view of the frame: copy the parts that must be kept. */
@@ -105,22 +112,25 @@ export type TransportEvents = {
 }
 
 export interface TransportStats {
-  /** Messages not sent because a peer was not connected or too slow. */
+  /** How many messages were not sent because a peer was not connected or too slow. */
   readonly dropped: number
 }
 
-/** What was counted of one other member, for metrics. */
+/** Counts about the connection to one other member, for metrics. */
 export interface PeerStats {
-  /** How long its last answer to a ping took, or how long the present ping has waited if that is longer. */
+  /**
+   * How long the member's last answer to a ping took. If the present ping has waited longer, how long that
+   * ping has waited.
+   */
   readonly roundTripMillis: number | undefined
   readonly bytesSent: number
   readonly bytesReceived: number
 }
 
 export interface Transport {
-  /** What was sent and received since the start. Undefined if the transport does not count. */
+  /** Counts of what was sent and received since the start. Undefined if the transport does not count. */
   readonly stats?: TransportStats | undefined
-  /** The members that are dialled; undefined: it is not counted. */
+  /** The counts of each member that is dialled. Undefined if the transport does not count. */
   peerStats?(): ReadonlyMap<MemberId, PeerStats>
   /**
    * Queues a message; one frame carries all messages of this turn of the event loop. The message is dropped
@@ -133,23 +143,22 @@ export interface Transport {
    */
   sendApp(to: MemberId, bytes: Uint8Array): boolean
   /**
-   * Sends the queued messages at once. A caller may do this when it knows that its turn is over,
-   * but never has to.
+   * Sends the queued messages at once. A caller may call `flush` at the end of its turn. Without the call,
+   * the messages are sent at the end of the turn of the event loop.
    */
   flush(): void
   /**
-   * The members to dial from now on, without this member itself. A removed member keeps its connection for a
-   * short while, so that it can be told of its removal, but is not dialled again. `admit` decides which
-   * members may dial this one.
-   * If `given` is another address, the process there is asked for its description until it has sent the id of
-   * its cluster (TR5).
+   * Sets the members to dial from now on, without this member itself. A removed member is not dialled again,
+   * but keeps its connection for a short while, so that it can be told of its removal. `admit` decides which
+   * members may dial this one. If `given` is another address, the process there is asked for its description
+   * until it has sent the id of its cluster (TR5).
    */
   setPeers(peers: PeerUrls): void
   /** True when a message that is sent now can arrive. */
   connected(id: MemberId): boolean
   /**
-   * Returns the description of the member at the other end of its incoming connection, or of the outgoing one
-   * if there is no incoming one. During a 'message' event it is the description of the sender.
+   * Returns the description that the member sent on its incoming connection, or on the outgoing connection if
+   * there is no incoming one. During a 'message' event it is the description of the sender.
    */
   peer(id: MemberId): PeerInfo | undefined
   /** Checks all connected members again, because the answers of `admit` may have changed. */

@@ -9,8 +9,8 @@ import { FRAME_LIMIT } from './frames.js'
 export const SOCKET_CAPS = {
   perMessageDeflate: false,
   maxPayload: FRAME_LIMIT,
-  // Members never split their frames into fragments. One frame arrives in network packets of 500 bytes and
-  // more, which limits the number of its chunks.
+  // Members never split their frames into fragments. A frame arrives in network packets of at least 500
+  // bytes, so the number of its chunks is limited.
   maxFragments: 8,
   maxBufferedChunks: 2048,
   skipUTF8Validation: true,
@@ -19,8 +19,8 @@ export const SOCKET_CAPS = {
 } as const
 
 /**
- * How many bytes the operating system or the socket may hold. Beyond this the peer counts as slow, and not
- * even small messages are sent.
+ * In bytes, how much the operating system or the socket may hold. A peer for which more bytes wait counts as
+ * slow, and gets not even small messages.
  */
 export const SOCKET_FULL = 4 * CAPS.frameBytes
 

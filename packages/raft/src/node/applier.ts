@@ -1,6 +1,6 @@
 // Driver: passes committed entries to the state machine in order. One call of the state machine is under way
-// at a time. Entries that the core gives out are durable in this member's log. While a snapshot is installed
-// nothing is applied, and afterwards no entry from before the snapshot is applied (S3).
+// at a time. Entries that the core gives out are durable in this member's log. No entry is applied while a
+// snapshot is installed. After that, no entry is applied that the snapshot contains (S3).
 
 import { lastOf, assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
@@ -13,9 +13,9 @@ const SLICE_BYTES = 4 * 1024 * 1024
 
 interface ApplierPorts {
   readonly machine: StateMachine
-  /** Returns the entry with that index. The core still has it. */
+  /** Returns the entry with that index. The core must still have the entry. */
   entry(index: number): Entry
-  /** Called after each call of the state machine, in order. `entries` are the applied ones. */
+  /** Called after each call of the state machine, in order. `entries` are the entries that were applied. */
   applied(entries: readonly Entry[], results: readonly Applied[]): void
   failed(error: unknown): void
 }
@@ -28,7 +28,7 @@ export class Applier {
   #paused = false
   #stopped = false
   #whenIdle: (() => void)[] = []
-  /** Grows with each installed snapshot. The result of a call that began before the snapshot is dropped. */
+  /** The number of installed snapshots. The result of a call that began before a snapshot is dropped. */
   #epoch = 0
 
   constructor(ports: ApplierPorts, state: AppliedState) {
@@ -58,21 +58,21 @@ export class Applier {
   }
 
   /**
-   * Calls `then` once no call of the state machine is under way. Nothing is applied until
-   * `restart` or `resume`.
+   * Calls `then` once no call of the state machine is under way. Nothing is applied until `restart` or
+   * `resume` is called.
    */
   pause(then: () => void): void {
     this.#paused = true
     this.whenIdle(then)
   }
 
-  /** Calls `then` once no call is under way, even if the last call failed. */
+  /** Calls `then` once no call of the state machine is under way, even if the last call failed. */
   whenIdle(then: () => void): void {
     if (this.#busy) this.#whenIdle.push(then)
     else then()
   }
 
-  /** A snapshot was installed, and the state machine now has this state. */
+  /** Called when a snapshot was installed, and the state machine has this state. */
   restart(state: AppliedState): void {
     this.#epoch++
     this.#busy = false

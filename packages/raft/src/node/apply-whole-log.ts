@@ -2,12 +2,13 @@
 // has lost its majority for good.
 //
 // Law OP2: every whole entry of the log is applied, even if this member did not know that it was committed.
-// Without this law: the leader and one follower had a write, its caller was told that it was done, and the
-// leader's disk failed before its next message. The follower has the entry, and would throw it away. An entry
-// that never was committed may be applied too. Its caller was told nothing, or ERR_OUTCOME_UNKNOWN.
+// Without this law: the leader and one follower have a write, and its caller has got the answer. The leader's
+// disk fails before its next message. The follower has the entry, and drops it. An entry that never was
+// committed may be applied too. Its caller got no answer, or ERR_OUTCOME_UNKNOWN.
 //
-// The log and the state are changed (a torn tail is removed, entries are applied), so they must be a copy.
-// Without the copy: the lost members come back after all, and this one has applied what they never committed.
+// This file changes the log and the state: it removes a torn tail and applies entries. So the log and the
+// state must be a copy. Without the copy: the lost members come back, and this member has applied entries
+// that they never committed.
 
 import { type Clock, elementAt, type Logger, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -31,7 +32,7 @@ export interface WholeLog {
   readonly identity: Identity
   /** What the machine has applied now. */
   readonly state: AppliedState
-  /** How many entries were in the log and not yet in the state. */
+  /** How many entries of the log were not in the state yet. */
   readonly fromLog: number
 }
 

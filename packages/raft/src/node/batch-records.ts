@@ -1,5 +1,5 @@
-// Rule: an entry carries a batch of commands as records: for each a length (u32le), then its bytes. The node
-// only joins records. A state machine may use another format, if it can split the joined bytes.
+// Rule: an entry carries a batch of commands as records. Each record is a length (u32le) and then its bytes.
+// The node only joins records. A state machine may use another format, if it can split the joined bytes.
 
 import { assert } from '@latchkey/base'
 

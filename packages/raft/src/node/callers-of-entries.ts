@@ -8,11 +8,11 @@ import type { Applied, MachineAnswer } from './state-machine.js'
 
 /** The result of a command that was passed to `submit`. */
 export type Outcome =
-  /** `time` is the cluster time of the command's entry. */
+  /** The command was applied. `time` is the cluster time of the command's entry. */
   | { readonly type: 'applied'; readonly answer: MachineAnswer; readonly time: number }
-  /** This attempt is certainly not in the log. So the command may be sent again, to any member. */
+  /** The command is certainly not in the log. So the caller may send the command again, to any member. */
   | { readonly type: 'refused'; readonly reason: Refusal }
-  /** The command was proposed. It is not known here whether its entry commits. */
+  /** The command was proposed. This member does not know whether the command's entry will be committed. */
   | { readonly type: 'unknown' }
 export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
 /**
@@ -21,15 +21,15 @@ export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
 export type Done = (outcome: Outcome, ticket: number) => void
 
 /**
- * A command as the log holds it. It is copied into its entry before `add` returns. A Buffer is a
- * LogRecord too.
+ * A command as the log holds it. It is copied into its entry before `add` returns. A Buffer has the fields of
+ * a LogRecord too.
  */
 export interface LogRecord {
   readonly length: number
   copy(into: Buffer, at: number): unknown
 }
 
-/** The callers of one entry's commands: each one's function and ticket. */
+/** The callers of one entry's commands: the function and the ticket of each caller. */
 interface Callers {
   readonly dones: readonly Done[]
   readonly tickets: readonly number[]
@@ -39,7 +39,7 @@ interface Waiting {
   readonly index: number
   readonly term: number
   readonly callers: Callers
-  /** When it was proposed, on the monotonic clock. */
+  /** In ms, when the entry was proposed, on the monotonic clock. */
   readonly at: number
 }
 
@@ -52,15 +52,15 @@ export interface Batch {
 export interface ProposalCaps {
   readonly entryBytes: number
   /**
-   * How many bytes may gather before the next entry. Beyond that a command is refused as busy, unless it
-   * is the only one.
+   * In bytes, how many commands may gather before the next entry. Beyond this limit a command is refused as
+   * busy, unless no other command has gathered.
    */
   readonly gatheredBytes: number
 }
 
-/** An entry that still grows, or that waits to be proposed. */
+/** An entry to which commands are still added, or which waits to be proposed. */
 class Gathering {
-  /** True when no other command may be added. */
+  /** True if no other command may be added to the entry. */
   readonly alone: boolean
   readonly dones: Done[] = []
   readonly tickets: number[] = []
@@ -85,7 +85,10 @@ class Gathering {
     this.tickets.push(ticket)
   }
 
-  /** A large entry takes its buffer with it instead of a copy, unless much of the buffer is empty. */
+  /**
+   * True if the entry keeps its buffer. A large entry keeps its buffer to save a copy, unless much of the
+   * buffer is empty.
+   */
   get ownsItsRoom(): boolean {
     return this.bytes >= LARGE && 4 * this.bytes >= 3 * this.room.length
   }
@@ -99,19 +102,22 @@ class Gathering {
   }
 }
 
-/** The first size of an entry's buffer. It is small, because many entries may wait with one command each. */
+/**
+ * In bytes, the first size of an entry's buffer. It is small, because many entries may wait with one command
+ * each.
+ */
 const ROOM = 1024
-/** A larger buffer is not kept for later entries. */
+/** In bytes. A larger buffer is not kept for later entries. */
 const KEPT_ROOM = 1024 * 1024
-/** The least bytes of an entry that is not copied out of its buffer. */
+/** In bytes. An entry of at least this size is not copied out of its buffer. */
 const LARGE = 64 * 1024
 
 export class Proposals {
   readonly #caps: ProposalCaps
-  /** In order of arrival; only the last entry may still grow. */
+  /** The entries that wait to be proposed, in order of arrival. Only the last entry may still grow. */
   #gathered: Gathering[] = []
   #bytes = 0
-  /** The buffer of an entry that was taken, for the next entry. */
+  /** The buffer of an entry that was proposed. The next entry uses it again. */
   #room: Buffer | undefined
   /** In order of index. */
   #waiting: Waiting[] = []
@@ -168,8 +174,8 @@ export class Proposals {
   }
 
   /**
-   * The entry at `index` is applied. If its term is that of the callers who wait for it, returns these
-   * callers. Other callers that waited for that index get `unknown`.
+   * Called when the entry at `index` is applied. Returns the callers that wait for an entry at that index, if
+   * its term is `term`. If its term is another one, these callers get `unknown`.
    */
   settle(index: number, term: number): Waiting | undefined {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
@@ -182,8 +188,8 @@ export class Proposals {
   }
 
   /**
-   * The entry is applied, and each caller gets the answer to its own command. Returns the entry if callers
-   * waited for it.
+   * Called when the entry is applied. Each caller gets the answer to its own command. Returns the entry if
+   * callers waited for it.
    */
   answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): Waiting | undefined {
     const waiting = this.settle(index, term)
@@ -200,8 +206,8 @@ export class Proposals {
   }
 
   /**
-   * This member does not lead any more. Gathered commands were never proposed, so they are refused. Proposed
-   * commands may still commit, so their outcome is unknown.
+   * Called when this member does not lead any more. Gathered commands were never proposed, so they are
+   * refused. Proposed commands may still commit, so their outcome is unknown.
    */
   abandon(reason: Refusal, counters: Pick<NodeCounters, 'refused' | 'unknown'>): void {
     const waiting = this.#waiting

@@ -1,6 +1,6 @@
-// Driver: sends the commit index to followers if no append carries it. The next append would carry it without
-// cost. If no append comes within a moment, the announcer sends the index, so that watchers and stale readers
-// on followers need not wait for the next tick.
+// Driver: sends the commit index to followers if no append carries it. If an append is sent within a moment,
+// it carries the index without cost. Otherwise the announcer sends the index, so that watchers and stale
+// readers on followers need not wait for the next tick.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ const MOMENT_MS = 2
 export class Announcer {
   readonly #clock: Clock
   readonly #announce: (index: number) => void
-  /** The commit index when the timer was set. */
+  /** The commit index at the moment when the timer was set. */
   #index = 0
   #timer: Timer | undefined
 

@@ -2,8 +2,8 @@
 // election timeout.
 //
 // Laws
-//   - it ends after `timeout` at the latest. It ends at once if no member can take over or this member does
-//     not lead any more
+//   - the transfer ends after `timeout` at the latest. It ends at once if no member can take over or this
+//     member does not lead any more
 //   - writes wait during a transfer, so a named target is tried once. Without a named target a second
 //     member is tried too
 //   - a target that was asked to campaign may still take over after the timeout. Then the result is
@@ -19,12 +19,14 @@ import type { RaftNode } from './node.js'
 const LOOK_MS = 10
 
 /**
- * stayed: no member took over, and none will because of this call. unknown: no member took over within the
- * timeout, or another member than the named one took over.
+ * moved: another member leads. stayed: no member took over, and this call will not make a member take over
+ * later. unknown: no member took over within the timeout, or another member than the named target took over.
  */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 
-/** Resolves to 'moved' once another member leads. If a target was named, only that member counts. */
+/**
+ * Resolves to 'moved' once another member leads. If a target was named, the new leader must be that member.
+ */
 export function handOver(
   node: RaftNode,
   clock: Clock,

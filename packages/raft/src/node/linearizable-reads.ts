@@ -1,9 +1,11 @@
-// Rule: linearizable reads. Reads that arrive together share one round of the core. Each is served once the
-// index of the round is applied here (R4). A read that arrives while a round is under way waits for the
-// next round (R5).
+// Rule: linearizable reads. Reads that arrive together share one round of the core. A read is served once
+// this member has applied the log up to the index of its round (R4). A read that arrives while a round is
+// under way waits for the next round (R5).
 
 export type ReadOutcome =
-  /** The read shows everything up to `index`. `time` is the leader's cluster time (CT5). */
+  /**
+   * The result of a read. The read shows everything up to `index`. `time` is the leader's cluster time (CT5).
+   */
   { readonly ok: true; readonly index: number; readonly time: number } | { readonly ok: false }
 export type ReadDone = (outcome: ReadOutcome) => void
 
@@ -42,7 +44,10 @@ export class Reads {
     return this.#lastContext
   }
 
-  /** An undefined `index` means that the round cannot be confirmed. Its callers ask again. */
+  /**
+   * Called when a round has ended. An undefined `index` means that the round cannot be confirmed. Then the
+   * callers of the round ask again.
+   */
   confirm(context: number, index: number | undefined, time: number): void {
     const callers = this.#rounds.get(context)?.callers
     if (callers === undefined) return
@@ -60,7 +65,7 @@ export class Reads {
     for (const { callers, index, time } of ready) for (const done of callers) done({ ok: true, index, time })
   }
 
-  /** Drops rounds that started before `deadline`. Their message was lost, so their callers ask again. */
+  /** Drops the rounds that started before `deadline`. Their message was lost, so their callers ask again. */
   dropOlder(deadline: number): void {
     for (const [context, { callers, since }] of this.#rounds) {
       if (since >= deadline) return

@@ -1,6 +1,6 @@
-// Driver: compacts the log. Entries that the state machine holds durably may be removed (S15). The last
-// entries within limits stay for members that lag a little, and so do the entries that the receiver of a
-// snapshot will ask for next (S9).
+// Driver: compacts the log. Entries whose effects the state machine holds durably may be removed (S15). The
+// last entries, up to a limit, stay for members that lag a little. Entries that the receiver of a snapshot
+// will ask for next also stay (S9).
 
 import type { Entry } from '../core/types.js'
 
@@ -8,7 +8,7 @@ export interface CompactionPorts {
   firstIndex(): number
   lastIndex(): number
   entry(index: number): Entry
-  /** The index up to which the machine has applied the log durably. */
+  /** The index up to which the state machine has applied the log durably. */
   durable(): number
   /**
    * The index at which the receiver of the oldest snapshot continues. Undefined if no snapshot is being sent.
@@ -26,7 +26,7 @@ export interface CompactionBounds {
 export class Compaction {
   readonly #ports: CompactionPorts
   readonly #bounds: CompactionBounds
-  /** The bytes that were appended since the last compaction, and those that the last compaction kept. */
+  /** The bytes that were appended since the last compaction, plus the bytes that the last compaction kept. */
   #bytes = 0
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {
@@ -38,7 +38,7 @@ export class Compaction {
     for (const entry of entries) this.#bytes += entry.data.length
   }
 
-  /** Compacts the log if it has grown beyond its limits. Half of the limits stays. */
+  /** Compacts the log if it has grown beyond its limits. Entries up to half of the limits stay. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
     const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
@@ -56,7 +56,8 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // The sum also counted entries that a truncation has removed. From here on it is exact again.
+    // Until here the sum also counted entries that a truncation has removed. From here on the sum is exact
+    // again.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

@@ -1,6 +1,6 @@
-// Driver: writes batches to the member's log on disk. The core knows up to where the log is durable. This
-// file only knows whether a write is under way, because commands that arrive during a write go into the next
-// entry together.
+// Driver: writes batches to the member's log on disk. The core knows up to which index the log is durable.
+// This file only knows whether a write is under way, because commands that arrive during a write share the
+// next entry.
 
 import type { PersistBatch } from '../core/types.js'
 
@@ -10,11 +10,14 @@ export interface LogPort {
    * append fails too.
    */
   append(batch: PersistBatch, done: (error?: Error) => void): void
-  /** Removes entries up to `index`, as far as whole segments allow it. */
+  /**
+   * Removes the entries up to `index`. Only whole segments are removed, so some entries up to `index` may
+   * stay.
+   */
   compact(index: number): void
 }
 
-/** Measures how long each write takes with its sync. */
+/** Measures how long each write takes, including its sync. */
 export interface SyncMeter {
   now(): number
   /** In ms. */

@@ -7,10 +7,11 @@
 //
 // Laws (M24)
 //   - the log's address is used for as long as the member is connected there
-//   - a given address that differs from the log's is asked too. The member is dialled there only after it has
-//     proved there, by cluster and incarnation, that it is this member. Also, it must not be connected at the
-//     log's address, which gets an election timeout to answer. So a wrong or old list cuts no member off, and
-//     a second name of the log's own address is not taken for a move because it answered first
+//   - if the given address differs from the log's address, the process at the given address is asked too. The
+//     member is dialled there only after it has proved there, by cluster and incarnation, that it is this
+//     member. Also, the member must not be connected at the log's address. The process there has an election
+//     timeout to answer. So a wrong or old list disconnects no member. A second name of the log's address
+//     does not count as a new address, even if the member answers there first
 //   - when the connection at the given address is gone, both addresses are tried again
 //   - an address that the member had earlier is asked only while the member is not connected, because a given
 //     list is often older than the log
@@ -29,13 +30,13 @@ interface AddressPorts {
   readonly id: MemberId
   /** The addresses of members in this member's options. */
   readonly given: Urls
-  /** True when that address was that member's earlier, according to this log. */
+  /** True if that address was earlier the address of that member, according to this log. */
   wasAt(id: MemberId, url: string): boolean
-  /** True when the member is connected at the address where it is dialled now. */
+  /** True when the member is connected at the address that is dialled now. */
   isConnected(id: MemberId): boolean
 }
 
-/** True if both are the same address, perhaps written differently. */
+/** True if both texts mean the same address, perhaps written differently. */
 export const sameUrl = (a: string, b: string): boolean => a === b || spelled(a) === spelled(b)
 
 const spelled = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)
@@ -88,33 +89,33 @@ export class Addresses {
     return { url, given }
   }
 
-  /** The process at the given address has answered with its cluster. */
+  /** Called when the process at the given address has answered with its cluster. */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * The process at the given address has proved that it is that member. By then the log's address has had an
-   * election timeout to answer.
+   * Called when the process at the given address has proved that it is that member. By then the process at
+   * the log's address has had an election timeout to answer.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
   }
 
-  /** True when the given address differs from the log's. */
+  /** True if the given address differs from the log's address. */
   hasTwo(id: MemberId): boolean {
     const given = this.#ports.given[id]
     return given !== undefined && given !== '' && !sameUrl(given, this.#logged[id] ?? given)
   }
 
-  /** The connection to that member is gone: both its addresses are tried again. */
+  /** Called when the connection to that member is gone. Both addresses of the member are tried again. */
   gone(id: MemberId): void {
     for (const one of [this.#asked, this.#proven, this.#moved]) one.delete(id)
   }
 
   /**
-   * Returns the addresses to write to the log: those of members that were found at a given address, and
-   * this member's own.
+   * Returns the addresses to write to the log: the addresses at which members were found, and this member's
+   * own address.
    */
   moved({ peers }: Membership): Urls {
     const { id: own, given } = this.#ports

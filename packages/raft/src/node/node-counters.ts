@@ -14,7 +14,7 @@ export class NodeCounters {
     new_cluster: 0,
   }
   electionsWon = 0
-  /** Commands of callers of this member, which it got while it led. */
+  /** The number of committed commands that callers gave to this member while it led. */
   committed = 0
   refused = 0
   unknown = 0
@@ -22,14 +22,14 @@ export class NodeCounters {
   snapshotsReceived = 0
   /** How many seconds each write to the log took, with its sync. */
   readonly logSync = new Histogram()
-  /** How many seconds passed from the proposal of each entry until it was applied here. */
+  /** How many seconds passed from the proposal of each entry until this member applied it. */
   readonly commit = new Histogram()
-  /** Seconds by which a tick came too late: so long the event loop, or the whole process, stood still. */
+  /** By how many seconds each tick came too late, because the event loop or the whole process stood still. */
   readonly tickDelay = new Histogram()
   /** The last term whose leader is known. */
   #ledTerm = 0
 
-  /** Called when the node has another role, or knows another leader. */
+  /** Called when the node has another role, or when it knows another leader. */
   role(role: Role, term: number, leader: MemberId | undefined, why: ElectionReason | undefined): void {
     if (role === 'candidate' && why !== undefined) this.electionsStarted[why]++
     if (leader === undefined || this.#ledTerm === term) return

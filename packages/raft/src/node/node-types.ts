@@ -20,29 +20,35 @@ export interface NodeOptions {
   readonly group: number
   readonly electionTimeout: number
   readonly heartbeat: number
-  /** The log is compacted beyond these limits; half of them stays for members that lag a little. */
+  /**
+   * The log is compacted when it exceeds these limits. Entries up to half of the limits stay for members that
+   * lag a little.
+   */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
-  /** Limits of the core. A limit that is left out has its default. */
+  /** Limits of the core. An absent limit has its default. */
   readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
 }
 
-/** Sees each call of the core and what the loop does with its effects, as the simulator's laws need it. */
+/**
+ * Is told about each call of the core and about what the loop does with the effects. The simulator's laws
+ * need this information.
+ */
 export interface LoopObserver {
-  /** After a call of the core, before its effects are carried out. */
+  /** Called after a call of the core, before the effects of the call are carried out. */
   called(raft: Raft, effects: readonly Effect[]): void
   /** Before this effect is carried out. */
   effect(effect: Effect): void
-  /** The log says that this batch is durable; the core does not know it yet. */
+  /** Called when the log says that this batch is durable, before the core is told. */
   durable(batchId: number): void
-  /** The effects of a call are carried out, and those of the calls to which they led. */
+  /** Called when the effects of a call are carried out, and the effects of the calls to which they led. */
   settled(raft: Raft): void
 }
 
 export interface NodePorts {
   readonly clock: Clock
   readonly random: Random
-  /** Runs a function after the input of the current turn of the event loop. */
+  /** Runs a function when all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly log: LogPort
@@ -66,14 +72,14 @@ export type NodeEvents = {
   /** The membership is committed and applied. */
   membership: Membership
   /**
-   * The members to connect to, according to the configuration in force. A configuration is in force from
-   * its append on.
+   * The members to connect to, according to the configuration in force. A configuration is in force as soon
+   * as its entry is appended.
    */
   peers: Membership
   applied: { index: number; time: number }
   /**
-   * Emitted after each tick: at least ten times in an election timeout, and after the messages that came
-   * before the tick (N2).
+   * Emitted after each tick. Ticks come at least ten times in an election timeout, and after the messages
+   * that came before the tick (N2).
    */
   ticked: undefined
   failed: LatchkeyError

@@ -3,7 +3,7 @@
 //
 // Laws
 //   N1  One event is one call of the core, and its effects follow at once, so no state is kept across a wait.
-//   N2  A tick comes after the messages that arrived before it: after a pause sockets are read first (T2).
+//   N2  A tick runs after the messages that arrived before it: after a pause the sockets are read first (T2).
 //   N3  Commands that arrive while the log is being written go into the next entry together (proposer.ts).
 //   N4  Results of apply are answered in the order of the log, to the callers of that entry (L16).
 //   N5  A fault of the disk or the state machine stops the whole member. No part of it continues.
@@ -40,7 +40,10 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #compaction: Compaction
   readonly #announcer: Announcer
   readonly #ticker: Ticker
-  /** In ms. A tick comes at least this often, even if nothing is due, for work that is not urgent. */
+  /**
+   * In ms, the longest time between two ticks. A tick comes even if nothing is due, for work that is not
+   * urgent.
+   */
   readonly #longestTick: number
   #turnDue = false
   readonly #effects = new EffectQueue((effect) => this.#perform(effect))
@@ -177,8 +180,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Submits a command for the log, as one record. With `alone` it gets an entry of its own. `done` is called
-   * with `ticket`.
+   * Submits a command for the log, as one record. With `alone` the command gets an entry of its own. `done`
+   * is called with `ticket`.
    */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
@@ -189,14 +192,16 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#soon()
   }
 
-  /** Calls `done` once everything that was committed before this call is applied here. */
+  /** Calls `done` once this member has applied everything that was committed before this call. */
   read(done: ReadDone): void {
     if (this.#closed !== undefined || this.#rebuilding) return done({ ok: false })
     this.#reads.add(done)
     this.#soon()
   }
 
-  /** This member is known not to have lost its disk (wiped-member-check.ts), so it may vote. */
+  /**
+   * Called when this member has proved that it did not lose its disk (wiped-member-check.ts), so it may vote.
+   */
   allowVoting(): void {
     this.#step((raft, now) => raft.allowVoting(now))
     this.#ticker.within(this.raft.untilTick)
@@ -232,7 +237,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.raft.role
   }
 
-  /** How many entries wait to be proposed, or to be applied. */
+  /** How many entries wait to be proposed, plus how many wait to be applied. */
   get pending(): number {
     return this.#proposer.pending
   }
@@ -286,8 +291,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
-    // A tick may end a transfer of leadership that has failed. Commands that waited for its end
-    // are proposed now.
+    // A tick may end a transfer of leadership that has failed. Commands that waited for the end of the
+    // transfer are proposed now.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
     this.emit('ticked', undefined)
@@ -302,7 +307,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     })
   }
 
-  /** Runs once in a turn of the event loop: one entry, one round of all waiting reads, one slice of apply. */
+  /**
+   * Runs once in a turn of the event loop: it proposes one entry, starts one round of all waiting reads, and
+   * applies one slice of entries.
+   */
   readonly #turn = (): void => {
     this.#proposer.pump()
     if (this.#reads.gathered > 0) {
@@ -429,8 +437,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Stops the loop and closes its parts. To transfer leadership first, call `handOver`
-   * (leadership-hand-over.ts) before.
+   * Stops the loop and closes its parts. A caller that wants to transfer the leadership calls `handOver`
+   * (leadership-hand-over.ts) first.
    */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))

@@ -28,8 +28,8 @@ export interface RaftOptions {
   readonly id: MemberId
   readonly dir: string
   /**
-   * The addresses of all members, such as { a: 'ws://127.0.0.1:7001' }. Without them the cluster has one
-   * member and opens no port.
+   * The addresses of all members, such as { a: 'ws://127.0.0.1:7001' }. Without `members` the cluster has one
+   * member, which opens no port.
    */
   readonly members?: Readonly<Record<MemberId, string>>
   readonly machine: StateMachine
@@ -49,12 +49,12 @@ export interface OpenedRaft {
    * machine's answer.
    */
   submit(command: Uint8Array): Promise<Uint8Array>
-  /** Resolves once everything that was committed before the call is applied here. */
+  /** Resolves once this member has applied everything that was committed before the call. */
   read(): Promise<void>
   close(): Promise<void>
 }
 
-/** In ms, how long a leader that closes waits until another member has taken over. */
+/** In ms, how long a leader that closes waits until another member leads. */
 const HAND_OVER_MS = 2_000
 
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {

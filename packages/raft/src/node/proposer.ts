@@ -3,7 +3,7 @@
 //
 // Laws
 //   - commands that arrive while the log is being written go into the next entry together
-//   - during a leadership transfer commands wait. Afterwards they are proposed, or refused as never
+//   - during a leadership transfer commands wait. After the transfer they are proposed, or refused as never
 //     proposed (E17)
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
@@ -22,9 +22,9 @@ import {
 /** In ms, the least time between two entries that only advance cluster time (CT4). */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the same for a deadline that has been over for longer than TICK_ENTRY_MS. Then the entry before was
- * for that deadline too, and there was more to do than one entry may do (such as a million keys that expire).
- * The next entry follows as soon as that one is applied.
+ * In ms, the least time between two such entries if a deadline has been over for longer than TICK_ENTRY_MS.
+ * Then the entry before was for that deadline too, and could not do all the work of the deadline, such as a
+ * million keys that expire. The next entry follows as soon as the entry before is applied.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -62,7 +62,7 @@ export class Proposer {
     return this.#proposals.add(record, done, alone, ticket)
   }
 
-  /** Proposes one entry of all gathered commands, when an entry may be proposed now. */
+  /** Proposes all gathered commands as one entry, if an entry may be proposed now. */
   pump(): void {
     const { raft, idle, now, counters } = this.#ports
     while (this.#proposals.gathered > 0 && raft.role === 'leader' && idle() && !raft.transferring) {
@@ -91,8 +91,8 @@ export class Proposer {
   }
 
   /**
-   * Proposes an entry that only advances the time. What expires at that time is decided when it is applied
-   * (CT4). While entries wait to be applied, nothing is proposed.
+   * Proposes an entry that only advances the time. The state machine decides what expires when it applies the
+   * entry (CT4). While entries wait to be applied, no such entry is proposed.
    */
   tick(now: number, applied: number, nextDeadline: () => number | undefined): void {
     const { raft } = this.#ports
@@ -101,7 +101,8 @@ export class Proposer {
     const deadline = nextDeadline()
     if (deadline === undefined || raft.clusterTime(now) <= deadline) return
     if (now - this.#lastAppendAt < this.#pause(now, deadline)) return
-    // A proposal that is refused during a leadership transfer is not tried again earlier either.
+    // A proposal that is refused during a leadership transfer is not tried again earlier than a proposal that
+    // succeeds.
     this.#lastAppendAt = now
     const proposal = raft.propose('empty', NOTHING, now)
     if (!proposal.ok) return
@@ -109,8 +110,8 @@ export class Proposer {
   }
 
   /**
-   * The time in ms until `tick` has an entry to propose, as far as is known now. An entry that is applied
-   * later may shorten it.
+   * Returns the time in ms until `tick` has an entry to propose, as far as this member knows now. An entry
+   * that is applied later may shorten this time.
    */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports

@@ -1,6 +1,6 @@
-// Driver: owns the snapshot that is being received. Pieces are written to a separate place in order. The
-// state is replaced once, when all pieces are complete, checked and durable. Any fault before that leaves the
-// state unchanged.
+// Driver: owns the snapshot that is being received. Pieces are written in order, apart from the present
+// state. The state is replaced once, when all pieces are complete, checked and durable. Any fault before that
+// leaves the state unchanged.
 //
 // The core acknowledges a piece when it is passed on, not when it is written, and the sender sends one piece
 // at a time. So if the disk is slow, the sender must be stopped, or the pieces would fill the memory. While
@@ -9,7 +9,7 @@
 import type { LogPosition, Membership } from '../core/types.js'
 import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine.js'
 
-/** How many bytes may wait for the disk. */
+/** In bytes, how many received pieces may wait for the disk. */
 const MOST_WAITING = 4 * 1024 * 1024
 
 export interface StagedPiece {
@@ -22,11 +22,11 @@ export interface StagedPiece {
 
 interface SnapshotInPorts {
   readonly machine: StateMachine
-  /** Stops applying. `then` is called once no apply is under way. */
+  /** Stops applying entries. `then` is called once no call of the state machine is under way. */
   pause(then: () => void): void
-  /** The state machine has this state from now on. */
+  /** Called when the state machine has this state. */
   installed(state: AppliedState): void
-  /** The snapshot failed. Nothing has changed, and applying continues. */
+  /** Called when the snapshot failed. The state is unchanged, and applying continues. */
   failed(error: unknown): void
   /** Called when `full` is false again. */
   room(): void
@@ -91,7 +91,8 @@ export class SnapshotIn {
 
   async #install(receiving: Receiving, writer: SnapshotWriter): Promise<void> {
     await new Promise<void>((resolve) => this.#ports.pause(resolve))
-    // If the member stops, the snapshot was given up while the last apply was under way.
+    // While the last call of the state machine was under way, the member may have stopped and given the
+    // snapshot up.
     if (this.#receiving !== receiving) return
     await writer.install()
     this.#receiving = undefined

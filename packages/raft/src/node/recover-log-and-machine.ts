@@ -11,7 +11,10 @@ import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }
 
-/** An empty membership is encoded as no bytes. The log of a member that waits to be added has one. */
+/**
+ * An empty membership is encoded as no bytes. The log of a member that waits to be added starts with an empty
+ * membership.
+ */
 const membershipCodec: MembershipCodec = {
   encode: (membership) =>
     membersOf(membership).length === 0 ? new Uint8Array(0) : encodeMembership(membership),
@@ -42,7 +45,7 @@ export function openLog(
 export const isOneOfMany = ({ members, join }: ReplicaOptions) =>
   !join && Object.keys(members ?? {}).length > 1
 
-/** True if no promise was ever made from this log. */
+/** True if this member has never given a vote or an acknowledgement from this log. */
 export function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
   return (
     hardState.term === 0 && entries.length === 0 && start.position.index === 0 && identity.clusterId === ''

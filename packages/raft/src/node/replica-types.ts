@@ -12,11 +12,11 @@ export interface ReplicaOptions {
   readonly id: MemberId
   readonly group?: number
   /**
-   * The addresses of all voters of a new cluster, with this member's. They are used at the first start.
-   * Undefined means a cluster of one member.
+   * The addresses of all voters of a new cluster, including this member's address. They are used at the first
+   * start. Undefined means a cluster of one member.
    */
   readonly members: Readonly<Record<MemberId, string>> | undefined
-  /** If given, this member belongs to that cluster or to none, and founds no other cluster. */
+  /** If given, this member belongs to that cluster or to no cluster yet, and founds no other cluster. */
   readonly clusterId?: string | undefined
   /** True for a new, empty member that waits to be added. */
   readonly join: boolean
@@ -29,7 +29,7 @@ export interface ReplicaOptions {
 
 export interface ReplicaPorts {
   readonly fs: FileSystem
-  /** The folder of the log; the caller holds the lock of the directory around it. */
+  /** The folder of the log. The caller holds the lock of the directory that contains this folder. */
   readonly dir: string
   readonly clock: Clock
   readonly random: Random
@@ -60,9 +60,9 @@ export interface TransportOwner {
   /** Returns why that member is refused, or undefined if it is admitted. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
-   * For a connected peer that is not in this member's configuration: the index of the last applied entry. The
-   * peer compares it with its own log, to find out whether it was removed or is only being added. The index
-   * is sent in the handshake.
+   * Returns the index of the last applied entry for a connected peer that is not in this member's
+   * configuration. The index is sent in the handshake. The peer compares the index with its own log, to find
+   * out whether it was removed or is only being added.
    */
   missing(id: MemberId): number | undefined
   /** What this member sends about itself in a handshake. */

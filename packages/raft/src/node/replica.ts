@@ -1,9 +1,9 @@
 // Driver: one member on its directory: log, state machine, network and the loop, opened and closed in
 // the right order.
 //
-// A start opens the state machine first: it holds what was applied, and its own lock is a second guard of the
-// directory. Then come the log (what was promised), the plan (boot-plan.ts), the loop and the network. No
-// message is sent before the log is open, and none is received before the loop exists.
+// A start opens the state machine first, because its own lock is a second guard of the directory. Then it
+// opens the log, decides the plan (boot-plan.ts), and starts the loop and the network. No message is sent
+// before the log is open, and none is received before the loop exists.
 
 import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -24,10 +24,13 @@ import {
   openLog,
   settle,
 } from './recover-log-and-machine.js'
-import { ClusterFounder } from './automatic-membership-changes.js'
+import { ClusterFounder } from './cluster-founder.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
-/** In ms. Longer than the longest attempt to connect. */
+/**
+ * In ms, the least time that this member waits for silent strangers. It is longer than the longest attempt to
+ * connect.
+ */
 const LEAST_PATIENCE = 2_500
 
 export class Replica {
@@ -37,7 +40,7 @@ export class Replica {
   readonly #ports: ReplicaPorts
   readonly #options: ReplicaOptions
   readonly #clusterFounder: ClusterFounder
-  /** The description that each other member sent when it was last dialled. */
+  /** The description that each other member sent when this member last dialled it. */
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
   readonly #firstBoot: FirstBootGate
@@ -168,8 +171,8 @@ export class Replica {
   }
 
   /**
-   * True while no client is served yet, because given members that the log does not know at their addresses
-   * are being asked for their cluster.
+   * True while this member serves no client yet, because it asks given members that the log does not know at
+   * their addresses for their cluster.
    */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
@@ -180,7 +183,10 @@ export class Replica {
     return this.#identity.clusterId
   }
 
-  /** The members of a new cluster that this new member has not met yet. Undefined if it waits for none. */
+  /**
+   * The members of a new cluster that this new member has not met yet. Undefined if this member waits for
+   * none.
+   */
   get firstStartWaitsFor(): readonly MemberId[] | undefined {
     return this.#firstBoot.waitsFor
   }
@@ -237,8 +243,9 @@ export class Replica {
   }
 
   /**
-   * The members in the log count. If the options name others, an operator may be surprised, so the difference
-   * is logged. member-addresses.ts decides whether members have moved.
+   * Compares the members in the options with the members in the log. The members in the log count. A
+   * difference is logged, because it may surprise an operator. member-addresses.ts decides whether members
+   * have moved.
    */
   #compareMembers(): void {
     const { members, id, join } = this.#options
@@ -246,7 +253,7 @@ export class Replica {
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
     // A store that was opened alone has no address in its log. The leader adds that address later, so a
-    // missing one is no difference.
+    // missing address is no difference.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
     if (others.length > 0)
@@ -296,7 +303,8 @@ export class Replica {
   }
 
   /**
-   * The index up to which this member does not list that one as a member. Undefined if it lists that member.
+   * Returns the index up to which this member does not list member `id`. Undefined if this member lists
+   * member `id`.
    */
   missing(id: MemberId): number | undefined {
     const { membership, position } = this.node.applied
@@ -306,7 +314,7 @@ export class Replica {
 
   /**
    * A connected member whose membership does not list this member, and which has committed at least as much
-   * as this member. If one exists, this member was removed, or it is just being added.
+   * as this member. If such a member exists, this member was removed, or it is just being added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft
@@ -314,7 +322,10 @@ export class Replica {
     return others.find(({ missing }) => missing !== undefined && missing >= commit)?.id
   }
 
-  /** That member reports it over a connection that is older than the removal. */
+  /**
+   * Called when that member reports, over a connection that is older than the removal, that this member is no
+   * member.
+   */
   heardNotMember(by: MemberId, index: number): void {
     const info = this.#met.get(by)
     if (info !== undefined) this.#met.set(by, { ...info, missing: index })
@@ -334,7 +345,7 @@ export class Replica {
     return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }
 
-  /** Closes all parts, even if one of them fails to close. That error is thrown afterwards. */
+  /** Closes all parts, even if one of them fails to close. The first error is thrown afterwards. */
   async close(): Promise<void> {
     this.#oneCluster.close()
     for (const timer of this.#proving) timer.cancel()

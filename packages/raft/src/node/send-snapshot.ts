@@ -1,6 +1,6 @@
 // Driver: owns the views of the state that are sent to lagging members as snapshots: one view for each
-// member, and few at a time. The core asks for the bytes from an offset. After a lost acknowledgement it asks
-// for the same piece again.
+// member, and few at a time. The core asks for the bytes from an offset. After a lost acknowledgement the
+// core asks for the same piece again.
 
 import type { MemberId } from '../core/types.js'
 import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
@@ -86,7 +86,7 @@ export class SnapshotOut {
       sending.busy = false
       this.#ports.piece(to, sending.last)
     } catch (error) {
-      // The transfer was ended meanwhile, so the piece is not needed.
+      // The transfer has ended meanwhile, so the piece is not needed.
       if (this.#sending.get(to) !== sending) return
       this.end(to)
       this.#ports.failed(to, error)

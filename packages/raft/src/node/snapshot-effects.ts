@@ -18,7 +18,8 @@ interface SnapshotsPorts {
   readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void
   readonly receive: (message: Message, incarnation: string | undefined) => void
   /**
-   * Pauses the state machine: nothing is applied from here on. `then` is called once no apply is under way.
+   * Pauses the state machine: no entry is applied from now on. `then` is called once no call of the state
+   * machine is under way.
    */
   readonly pause: (then: () => void) => void
   readonly resume: () => void
@@ -29,7 +30,7 @@ export class Snapshots {
   readonly #ports: SnapshotsPorts
   readonly #out: SnapshotOut
   readonly #in: SnapshotIn
-  /** The one piece that waits until there is room for it (L18). */
+  /** The piece that waits until there is room for it (L18). */
   #held: { readonly message: Message; readonly incarnation: string | undefined } | undefined
 
   constructor(ports: SnapshotsPorts) {
@@ -75,7 +76,7 @@ export class Snapshots {
     })
   }
 
-  /** True if the message is a piece that must wait. It is received later. */
+  /** True if the message is a piece that must wait. The core receives the piece later. */
   holds(message: Message, incarnation: string | undefined): boolean {
     if (message.type !== 'snapshot' || !this.#in.full) return false
     this.#held = { message, incarnation }

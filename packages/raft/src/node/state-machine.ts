@@ -2,7 +2,7 @@
 
 import type { Entry, LogPosition, Membership } from '../core/types.js'
 
-/** The position and membership of a view or of a durable batch. */
+/** The position and the membership of a view, or of a durable batch. */
 export interface AppliedState {
   readonly position: LogPosition
   readonly membership: Membership
@@ -21,8 +21,8 @@ export interface SnapshotReader {
 export interface SnapshotWriter {
   write(chunk: Uint8Array): Promise<void>
   /**
-   * Resolves when the snapshot is complete, checked, durable, and is the state machine's state. If it
-   * rejects, nothing has changed.
+   * Replaces the state machine's state with the snapshot. Resolves when the snapshot is complete, checked,
+   * durable and in use. If the promise rejects, the state has not changed.
    */
   install(): Promise<void>
   abort(): Promise<void>
@@ -37,8 +37,8 @@ export interface StateMachine {
   /**
    * Applies entries in order. One call is made at a time. For each entry of kind 'commands' it returns an
    * array with one answer for each command, in order. For other entries it returns undefined. `membership` is
-   * the committed one at each entry. The call is synchronous if it has to wait for nothing. An error stops
-   * the member: never skip an entry and never retry.
+   * the committed one at each entry. The call returns its results at once if it has to wait for nothing, and
+   * a promise otherwise. An error stops the member: no entry is skipped and none is tried again.
    */
   apply(
     entries: readonly Entry[],
@@ -49,7 +49,8 @@ export interface StateMachine {
   /** Resolves when everything that is applied now is durable. */
   flush(): Promise<void>
   /**
-   * The earliest cluster time at which a lease or another deadline ends. Undefined if none will end (CT4).
+   * The earliest cluster time at which a lease or another deadline ends. Undefined if no deadline is set
+   * (CT4).
    */
   nextDeadline(): number | undefined
   snapshot(): Promise<SnapshotReader>

@@ -10,7 +10,7 @@ export class Ticker {
   #timer: Timer | undefined
   #at = Number.POSITIVE_INFINITY
 
-  /** `late`: how many ms after its time a tick came. */
+  /** `late` is called with the number of ms by which a tick came too late. */
   constructor(clock: Clock, tick: () => void, late: (ms: number) => void = () => {}) {
     this.#clock = clock
     this.#late = late
@@ -18,7 +18,7 @@ export class Ticker {
   }
 
   /**
-   * Makes a tick come within this many ms, rounded up. A timer that fired a little too early would have
+   * Makes a tick come within `ms` milliseconds, rounded up. A timer that fired a little too early would have
    * to be set again.
    */
   within(ms: number): void {

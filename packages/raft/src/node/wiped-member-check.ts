@@ -7,14 +7,15 @@
 //     helped to commit, and above all the entry with its incarnation
 //   - if a member that knows this one by another incarnation refuses it, the decision is final
 //   - if all members that answered are as new as this one, the cluster is new, and this member votes
-//   - if some belong to a cluster and none refuses, that cluster has never met this member: it was listed,
-//     and starts late. It takes part, and votes once the cluster has recorded its incarnation
+//   - if some members belong to a cluster and none refuses this member, that cluster has never met this
+//     member: the member was listed, and starts late. This member takes part, and votes once the cluster has
+//     recorded its incarnation
 
 export type FirstBoot = 'wait' | 'vote' | 'follow' | 'refuse'
 
 /**
- * The answer of another member: its cluster ('' if that member is as new as this one), and whether it has
- * refused this one.
+ * The answer of another member: its cluster ('' if that member is as new as this one), and whether that
+ * member has refused this member.
  */
 export interface Answer {
   readonly clusterId: string

@@ -10,8 +10,8 @@ interface FirstBootPorts {
   voters(): readonly MemberId[]
   allowVoting(): void
   /**
-   * Called if this directory is new and the cluster knows this member by another incarnation. So the member
-   * has lost its disk.
+   * Called if this directory is new and the cluster knows this member by another incarnation. The member has
+   * then lost its disk.
    */
   refused(): void
 }
@@ -29,7 +29,7 @@ export class FirstBootGate {
     this.#state = fresh ? 'waiting' : 'open'
   }
 
-  /** The members of a new cluster that this one has not met yet. Undefined if it waits for none. */
+  /** The members of a new cluster that this one has not met yet. Undefined if this member waits for none. */
   get waitsFor(): readonly MemberId[] | undefined {
     if (this.#state !== 'waiting') return undefined
     const voters = this.#ports.voters()
@@ -37,19 +37,19 @@ export class FirstBootGate {
   }
 
   /**
-   * Whether this member receives messages. Before the decision it must acknowledge nothing, so it
-   * receives none.
+   * True if this member receives messages. Before the decision it must acknowledge nothing, so it receives
+   * none.
    */
   get hears(): boolean {
     return this.#state === 'open' || this.#state === 'following'
   }
 
-  /** That member has admitted this one. `clusterId` comes from its handshake. */
+  /** Called when that member has admitted this one. `clusterId` comes from that member's handshake. */
   met(id: MemberId, clusterId: string): void {
     this.#answered(id, { clusterId, refused: false })
   }
 
-  /** That member has refused this one. `clusterId` comes from its handshake. */
+  /** Called when that member has refused this one. `clusterId` comes from that member's handshake. */
   refusedBy(id: MemberId, clusterId: string): void {
     if (clusterId !== '') this.#answered(id, { clusterId, refused: true })
   }

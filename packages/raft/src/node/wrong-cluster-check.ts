@@ -9,12 +9,12 @@
 // one lock, one of them in X and one in Y.
 //
 // The same can happen with two clusters of three members, both with a, b and c: the directory of c of Y is
-// started at the address of c of X, with X's list. Its log knows every given name, at other addresses. By the
-// names alone no member is unknown, and no log says what is wrong.
+// started at the address of c of X, with X's list. Its log knows every given name, at other addresses. So
+// every name is known, and no log says what is wrong.
 //
-// Members that have moved look the same at first: known names at other addresses. When they are asked, they
-// answer that they are of this cluster, or no process is at the address yet because they move later. So an
-// answer from another cluster stops this member, and silence does not.
+// Members that have moved look the same at first: known names at other addresses. Such a member answers that
+// it is of this cluster. If it moves later, no process answers at the address yet. So an answer from another
+// cluster stops this member, and silence does not.
 //
 // Laws (M22)
 //   - a stranger is a member that was given at an address where neither the log knows it now nor this
@@ -39,7 +39,7 @@ import { sameUrl } from './member-addresses.js'
 export interface DirectoryNote {
   /** The date when the directory was made, in ISO format. Undefined if the member has no directory. */
   readonly born: string | undefined
-  /** True if the member has had that address in this directory's cluster. */
+  /** True if that address was the address of member `id` in the cluster of this directory. */
   knows(id: MemberId, url: string): boolean
   /** Records the current members and their addresses. */
   learn(members: Readonly<Record<MemberId, string>>): void
@@ -62,7 +62,7 @@ export interface OneClusterPorts {
   /** The addresses of members in this member's options. */
   readonly given: Readonly<Record<MemberId, string>>
   readonly note: DirectoryNote
-  /** The only cluster that this member may belong to. Undefined if it may belong to any. */
+  /** The only cluster that this member may belong to. Undefined if this member may belong to any cluster. */
   readonly expected: string | undefined
   /** '' until the id is known. */
   readonly clusterId: () => string
@@ -112,8 +112,8 @@ export class OneCluster {
   }
 
   /**
-   * A member that was dialled at that address has proved its identity. It has admitted this member
-   * or refused it.
+   * Called when a member that was dialled at that address has proved its identity. That member has admitted
+   * this member or refused it.
    */
   answered(id: MemberId, url: string, info: PeerInfo): void {
     if (!Object.hasOwn(this.#strangers, id) || this.#strangers[id] !== url) return
@@ -121,7 +121,10 @@ export class OneCluster {
     this.judge()
   }
 
-  /** Compares this member's cluster with those of the answers. Also called when this cluster gets its id. */
+  /**
+   * Compares this member's cluster with the clusters in the answers. Also called when this cluster gets its
+   * id.
+   */
   judge(): void {
     const own = this.#ports.clusterId()
     const { expected } = this.#ports
@@ -135,7 +138,7 @@ export class OneCluster {
     if (own === '' ? asked.length === 0 : answers.every((answer) => answer === own)) this.#end()
   }
 
-  /** Called when this member leads members that have no cluster yet. */
+  /** Called when this member leads a group that has no cluster id yet. */
   refuseToFound(): void {
     this.#ports.stop(this.#notExpected('is of no cluster yet, and would found one'))
   }

@@ -198,8 +198,8 @@ async function statusOf(pid: number): Promise<Status | undefined> {
 }
 
 /**
- * A killed process has ended only when its last thread has left the kernel. Until then a thread may still be
- * writing to the disk.
+ * Returns the number of threads of a process. A killed process has ended only when its last thread has left
+ * the kernel. Until then a thread may still be writing to the disk.
  */
 async function threadsOf(pid: number): Promise<number> {
   return (await unlessGone(readdir(`/proc/${pid}/task`)))?.length ?? 0

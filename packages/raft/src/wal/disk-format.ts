@@ -13,13 +13,14 @@ export const RECORD_HEADER_BYTES = 32
 export const ENTRY_HEADER_BYTES = 24
 
 /**
- * Each slot has its own sector and its own page, so that a torn write of one slot does not damage the other.
+ * The size of a slot. Each slot is on its own sector and its own page of the disk, so that a torn write of
+ * one slot does not damage the other.
  */
 export const MARK_SLOT_BYTES = 64
 export const MARK_SLOT_AT = [0, 4096] as const
 export const MARK_FILE_BYTES = 8192
 
-/** The kind of a segment's first record, which has the state of the log at that place. */
+/** The kind of a segment's first record. This record has the state of the log at the start of the segment. */
 export const HEAD = 1
 /**
  * The kind of all other records. A record has the changes of one turn, which are on disk together
@@ -52,8 +53,8 @@ export function segmentNumber(name: string): number | undefined {
 }
 
 /**
- * A number for the member and incarnation that write a file. Another member, or another incarnation of this
- * member, almost certainly has another number.
+ * Returns a number for the member and the incarnation that write a file. Two members, or two incarnations of
+ * one member, almost certainly have different numbers.
  */
 export const ownerNumber = (memberId: MemberId, incarnation: string): number =>
   checksum(utf8(`${memberId}\0${incarnation}`))

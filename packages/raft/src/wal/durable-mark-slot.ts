@@ -5,10 +5,13 @@ import { asBuffer, checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './disk-format.js'
 
-/** The promise of the durable mark: before `reach` no byte of the log is missing or damaged. */
+/** The durable mark. It promises that no byte of the log before `reach` is missing or damaged. */
 export interface Mark extends Origin {
   readonly sequence: number
-  /** The number of the first segment of the log. A file with a lower number was left behind by a removal. */
+  /**
+   * The number of the first segment of the log. A file with a lower number is left over from an unfinished
+   * removal.
+   */
   readonly first: number
   /** The offset up to which the log is durable. 0 means that nothing is promised yet. */
   readonly reach: number
@@ -21,9 +24,9 @@ export type MarkRead =
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
   /**
-   * `slot` is the slot to write next. If both slots are good, it is the newer one: its last write may never
-   * have been synced, while the older slot was synced before that write. A damaged slot is written first,
-   * because a crash has left it half written.
+   * `slot` is the slot to write next. If both slots are good, `slot` is the newer one, because its last write
+   * may never have been synced. The older slot was synced before that write. If one slot is damaged, `slot`
+   * is the damaged one, because a crash has left it half written.
    */
   | { readonly type: 'mark'; readonly mark: Mark; readonly slot: 0 | 1 }
 

@@ -12,7 +12,7 @@
 //        time: when a new segment begins, at close, and after 100 ms without an advance. An advance is
 //        written within 10 ms and not at once, because a write for each commit would need the thread pool a
 //        second time. No promise depends on the mark before its sync.
-//   MK4  What the slot already says is not written again before a sync.
+//   MK4  A mark that is already in the slot is not written again before a sync.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'
 import type { Done, File } from './file-system.js'
@@ -41,7 +41,7 @@ export class DurableMark {
   #slot: 0 | 1
   /** True if the slot has to be written before a sync. */
   #behind = false
-  /** True if the last write has put #mark into the slot as it is now. */
+  /** True if the last write has written the present value of #mark into the slot. */
   #isWritten = false
   #busy = false
   #failure: Error | undefined
@@ -97,13 +97,13 @@ export class DurableMark {
     this.settle((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /** A file descriptor must not be closed during a call that still uses it. */
+  /** A file descriptor must not be closed while a call still uses it. */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)
   }
 
-  /** The log has failed, so the mark promises nothing more. */
+  /** Called when the log has failed, so the mark promises nothing more. */
   abandon(error: Error): void {
     this.#failure ??= error
     this.#cancelTimers()

@@ -15,10 +15,7 @@
 export type Done = (error?: Error) => void
 
 export interface File {
-  /**
-   * Writes all of `bytes` at `offset`. A file grows as needed, with zeros at places where
-   * nothing was written.
-   */
+  /** Writes all of `bytes` at `offset`. The file grows as needed. Bytes that were never written are zeros. */
   write(offset: number, bytes: Uint8Array, done: Done): void
   sync(done: Done): void
   commit(offset: number, parts: readonly Uint8Array[], done: Done): void
@@ -29,9 +26,7 @@ export interface File {
 export type Opened = (error: Error | undefined, file?: File) => void
 
 export interface FileSystem {
-  /**
-   * The default sizes of a log on this file system. A disk in memory does not profit from preallocated room.
-   */
+  /** The default sizes of a log on this file system. Preallocation makes a disk in memory no faster. */
   readonly sizes?: { readonly segmentBytes: number; readonly growBytes: number }
   /** Opens a file for writing. 'create' makes a new, empty file, and fails if the name exists. */
   open(path: string, how: 'create' | 'existing', done: Opened): void
@@ -40,7 +35,8 @@ export interface FileSystem {
   rename(from: string, to: string, done: Done): void
   syncDir(path: string, done: Done): void
 
-  /** The other methods are used at the start of a member, when waiting is allowed. */
+  // A member calls the methods below only at its start, when it may wait.
+
   /** Creates the folder and its parents, durably. */
   makeDir(path: string): Promise<void>
   /** The names in a folder, sorted. */

@@ -1,5 +1,5 @@
-// Rule: reads and writes little-endian numbers. A caller that writes has made sure of the room. The reader
-// checks every bound.
+// Rule: reads and writes little-endian numbers. The functions that write do not check the bounds of the
+// buffer. The reader checks every bound.
 
 import { asBuffer } from '@latchkey/base'
 
@@ -11,7 +11,10 @@ export function putU64(buffer: Buffer, at: number, value: number): void {
   buffer.writeUInt32LE(Math.floor(value / WORD), at + 4)
 }
 
-/** Returns NaN if the number is no safe integer. Every comparison with NaN is false. */
+/**
+ * Returns NaN if the number is no safe integer. Every comparison with NaN is false, so later checks refuse
+ * it.
+ */
 export function getU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
   return Number.isSafeInteger(value) ? value : Number.NaN
@@ -54,7 +57,7 @@ export class Reader {
     return this.ok ? this.#buffer.readDoubleLE(at) : 0
   }
 
-  /** Returns a view, which keeps the whole buffer in memory. */
+  /** Returns a view of the buffer. The view keeps the whole buffer in memory. */
   bytes(length: number): Uint8Array {
     const at = this.#take(length)
     return this.ok ? this.#buffer.subarray(at, at + length) : this.#buffer.subarray(0, 0)

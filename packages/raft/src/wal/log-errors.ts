@@ -14,7 +14,7 @@ const WHAT_NEXT =
   'Nothing was started and nothing changed. Restore the whole directory as this member last had it, or remove this member ' +
   'from the cluster, empty its directory and let it join again; the other members have its data.'
 
-/** The results of recovery with which no log is opened. */
+/** The results of recovery after which the log is not opened. */
 export type Refusal = Exclude<Verdict, 'create' | 'open' | 'cut'>
 
 const REASONS: Readonly<Record<Exclude<Refusal, 'newer'>, string>> = {

@@ -13,7 +13,7 @@ export class Replay {
 
   /**
    * Applies the record, or returns the reason why the record cannot have been written at this place. `first`
-   * means that the record begins the first segment.
+   * is true if the record begins the first segment of the log.
    */
   take({ kind, turn, lastIndex }: RecordRead, first: boolean, begins: boolean): string | null {
     if ((kind === HEAD) !== begins)

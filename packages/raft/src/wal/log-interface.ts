@@ -7,10 +7,10 @@ import type { FileSystem } from './file-system.js'
 
 /** Which member's log this is. It is durable before the member sends its first message. */
 export interface Identity {
-  /** '' until the first leader has drawn the id and `setCluster` was called. */
+  /** The cluster's id. It is '' until the first leader has drawn the id and `setCluster` was called. */
   readonly clusterId: string
   readonly memberId: MemberId
-  /** Drawn when the directory was made. A directory that was wiped gets another one. */
+  /** A random text that is drawn when the directory is made. A directory that was wiped gets another one. */
   readonly incarnation: string
 }
 
@@ -29,13 +29,13 @@ export interface WalOptions {
   readonly dir: string
   readonly group?: GroupId
   readonly memberId: MemberId
-  /** Used only for a new folder. Otherwise the incarnation on disk is used. */
+  /** The incarnation for a new folder. If the folder has a log, the incarnation on disk is used. */
   readonly incarnation: string
   /** The codec with which 'members' entries are encoded too. */
   readonly membership: MembershipCodec
   readonly clock: Clock
   readonly logger?: Logger
-  /** When a segment has this many bytes, a new one is begun. */
+  /** In bytes. When a segment has this size, a new segment is begun. */
   readonly segmentBytes?: number
   /** Files grow by chunks of this size. */
   readonly growBytes?: number
@@ -50,6 +50,6 @@ export interface Recovered {
   readonly hardState: HardState
   /** The position of the last entry before `entries`, and the membership there. */
   readonly start: { readonly position: LogPosition; readonly membership: Membership }
-  /** All of them are durable, without a gap, from start.position.index + 1 on. */
+  /** The entries from start.position.index + 1 on, without a gap. All of them are durable. */
   readonly entries: readonly Entry[]
 }

@@ -10,7 +10,7 @@ export interface Start {
   readonly membership: Uint8Array
 }
 
-/** The parts in the order in which they take effect. */
+/** The changes of one turn, in the order in which they take effect. */
 export interface Turn {
   readonly voidFrom: number | undefined
   readonly start: Start | undefined

@@ -17,7 +17,7 @@ interface MembershipAt {
 }
 
 export class LogState {
-  /** The index before the first entry that is kept. */
+  /** The index of the entry before the first entry that is kept. */
   startIndex = 0
   lastIndex = 0
   last: LogPosition | undefined
@@ -37,8 +37,8 @@ export class LogState {
   }
 
   /**
-   * Returns the content of a head record at this place, or undefined while the last entry's term and time are
-   * not known (LS1).
+   * Returns the content of a head record for the present state, or undefined while the last entry's term and
+   * time are not known (LS1).
    */
   head(): Turn | undefined {
     if (this.last === undefined) return undefined
@@ -48,7 +48,7 @@ export class LogState {
     return { voidFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
   }
 
-  /** The log starts later now, because earlier segments were removed. */
+  /** Called when the log starts at a later index, because earlier segments were removed. */
   startAt(index: number): void {
     this.startIndex = index
     const later = this.#memberships.findIndex((one) => one.index > index)

@@ -10,7 +10,7 @@ import { microtask } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from './file-system.js'
 import { makeFolders } from './make-folders.js'
 
-/** The calls of node:fs that this file needs. A test passes versions that fail. */
+/** The calls of node:fs that this file needs. A test passes calls that fail. */
 export type NodeCalls = Pick<
   typeof nodeFs,
   'open' | 'write' | 'writev' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'

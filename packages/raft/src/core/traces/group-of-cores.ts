@@ -18,7 +18,7 @@ import {
 } from '../index.js'
 import { checkInvariants, checkStep, footprint } from '../invariants.js'
 
-/** The content of a disk after all batches that were synced. */
+/** The content of a disk after all batches that were synced so far. */
 export interface Image {
   hardState: HardState
   start: LogPosition
@@ -94,8 +94,8 @@ export class World {
       image.membership = machine.membership
       image.entries = []
     }
-    // The log has another entry at the state machine's position. That happens if the crash came while a
-    // conflicting tail was still on the disk.
+    // The log has another entry at the state machine's position. This happens if the member crashed while the
+    // disk still had entries that contradict the leader's log.
     const beyondStart = image.entries[machine.position.index - image.start.index - 1]
     if (beyondStart !== undefined && beyondStart.term !== machine.position.term) member.rebuild = true
     const { rebuild } = member

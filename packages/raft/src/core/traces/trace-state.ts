@@ -9,7 +9,8 @@ import { type Member, World } from './group-of-cores.js'
 export const TICK = 10
 
 /**
- * Gives every member a fixed election timeout: 1.1 s for the first member, 1.2 s for the second, and so on.
+ * Gives every member a fixed election timeout: 1.1 s for the first member, 1.2 s for the second, and 0.1 s
+ * more for each further member.
  */
 const steady = (place: number): Random => ({
   next: () => 0,
@@ -56,7 +57,7 @@ export class Stage {
     return [...this.world.members.keys()]
   }
 
-  /** Returns the messages that are under way on one link, or on all links. */
+  /** Returns the messages that are not delivered yet, on one link or on all links. */
   onTheWay(way: string | undefined, count = Number.POSITIVE_INFINITY): Message[] {
     const found = this.world.network.filter((m) => way === undefined || `${m.from}->${m.to}` === way)
     return found.slice(0, count)

@@ -47,7 +47,8 @@ export interface Member {
   readonly sockets: Set<Socket>
   self: Self
   /**
-   * Does what the system does when a process dies: closes the listening socket, then resets every connection.
+   * Does what the operating system does when a process dies: it closes the listening socket, then resets
+   * every connection.
    */
   kill(): Promise<void>
 }

@@ -16,7 +16,7 @@ export class Counter implements StateMachine {
   readonly disk: CounterDisk
   words: string[] = []
   #state: AppliedState | undefined
-  /** False: nothing is durable before a flush, so the log must keep all entries until then. */
+  /** False means that nothing is durable before a flush, so the log must keep all entries until then. */
   flushAlways = true
 
   constructor(disk: CounterDisk = { state: undefined, words: [] }) {

@@ -1,6 +1,6 @@
-// Driver: the changes that a leader makes to the membership by itself. It draws the cluster's id, and records
-// each member's incarnation when it first meets the member. One change is made at a time. A change that
-// cannot be made now is tried again after the next event.
+// Driver: the changes that a leader itself makes to the membership: it draws the cluster's id, records each
+// member's incarnation when it first meets the member, and records new addresses. One change is made at a
+// time. A change that cannot be made now is tried again after the next event.
 
 import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
@@ -11,8 +11,8 @@ interface ClusterFounderPorts {
   newClusterId(): string | undefined
   /**
    * Returns the incarnation of the process that is connected under that id now, or undefined if none is. A
-   * process that was met earlier does not count. Otherwise a member that was removed and comes back with a
-   * new directory would be refused because of its old incarnation.
+   * process that was connected earlier does not count. Otherwise the old incarnation would be recorded for a
+   * member that was removed and comes back with a new directory, and the member would be refused.
    */
   readonly incarnation: (id: MemberId) => string | undefined
   /** The address at which other members reach this one. It is '' if this member listens on no port. */
@@ -38,8 +38,9 @@ export class ClusterFounder {
   }
 
   /**
-   * Proposes a change if one is needed. It must be called after every event that may need one: a new leader,
-   * other members, a member that was met. While `unfinished`, it must also be called after every entry.
+   * Proposes a change if one is needed. The owner must call `look` when there is a new leader, when the
+   * members change, and when a member connects. While `unfinished` is true, the owner must also call `look`
+   * after every applied entry.
    */
   look(): void {
     this.#unfinished = false

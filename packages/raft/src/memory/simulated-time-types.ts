@@ -5,8 +5,8 @@ export interface Timeline {
   /** In microseconds. It never goes back. */
   readonly now: number
   /**
-   * Runs the function that many microseconds from now, as an event of its own, after all events that are
-   * already due at the same time.
+   * Runs the function `micros` microseconds from now, as an event of its own. It runs after all events that
+   * are already scheduled for the same time.
    */
   later(micros: number, run: () => void): void
   /** Runs the function at a given time, or now if that time has passed. */
