@@ -1,4 +1,5 @@
-// Driver: writes a log line when another member has been out of reach for ten seconds, and when it is back.
+// Driver: writes a log line when another member has been out of reach for ten seconds, and when that member
+// is back.
 //
 // Laws
 //   - A member that restarts within that time gets no line. Without this law: each upgrade fills the log.
@@ -20,7 +21,7 @@ export class AbsentMembers {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #isConnected: (id: string) => boolean
-  /** The members that were connected at least once. Undefined if the member is connected now. */
+  /** The members that were connected at least once. The value of a connected member is undefined. */
   readonly #known = new Map<string, Absence | undefined>()
 
   constructor(clock: Clock, logger: Logger, isConnected: (id: string) => boolean) {

@@ -1,5 +1,5 @@
-// Driver: runs the admin calls. Each one is sent to where it can be done: this member, the leader, or
-// another named member.
+// Driver: runs the admin calls. Each call is sent to the member that can execute it: this member, the leader,
+// or another named member.
 
 import type { KvStore } from '@latchkey/kv'
 import {
@@ -28,16 +28,16 @@ export interface AdminPorts {
   readonly changes: MemberChanges
   readonly status: () => Status
   readonly figures: () => MemberFigures
-  /** What was counted since the member was opened. */
+  /** The counts since the member was opened. */
   readonly counters: (status: Status) => Metric[]
   /** Undefined if this member stores nothing on a disk. */
   readonly diskUse: () => Promise<DiskUse | undefined>
   /** Resolves when a leader is known and this member has caught up. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
-  /** Returns the reason why no member can be added, or undefined if one can be added. */
+  /** Returns the reason why no member can be added, or undefined if a member can be added. */
   readonly whyNoMembers: () => string | undefined
-  /** Deletes this member's state and builds it again from another member's. */
+  /** Deletes this member's state and builds it again from the state of another member. */
   rebuild(): Promise<void>
 }
 
@@ -120,7 +120,7 @@ export class Admin {
     return call === 'status' || call === 'metrics' || call === 'ready' ? 'read' : 'admin'
   }
 
-  /** A call from a client of this member. */
+  /** Runs a call from a client of this member. */
   run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     const here = Object.hasOwn(HERE, call) ? HERE[call] : undefined
     if (here !== undefined) return here(this.#ports, args)
@@ -133,7 +133,7 @@ export class Admin {
     return this.#ask(target, call, args)
   }
 
-  /** A call from another member, or one that this member itself must do. */
+  /** Runs a call that another member has sent, or that this member itself must execute. */
   async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     if (call === 'members.rebuild') return this.#ports.rebuild()
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined

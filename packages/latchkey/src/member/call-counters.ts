@@ -1,5 +1,5 @@
-// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of
-// them take. It counts separately for each way (door) by which a client is connected.
+// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of the
+// requests take. Each way (door) by which clients are connected has counts of its own.
 //
 // Laws
 //   - a request costs two additions, however many clients there are: only one request in SAMPLE is timed;
@@ -23,7 +23,10 @@ const SAMPLE = 16
 /** How many requests of one connection may be timed at the same time. */
 const MOST_TIMED = 256
 
-/** `process`: the store of this process, and HTTP. `member`: the stores of other members. */
+/**
+ * The ways by which clients are connected. websocket: WebSockets. process: the store of this process, and
+ * HTTP. member: the stores of other members.
+ */
 export const DOORS = ['websocket', 'process', 'member'] as const
 export type Door = (typeof DOORS)[number]
 
@@ -44,7 +47,7 @@ export class DoorCounters {
   #seen = 0
   #answered = 0
   readonly #errors = new Map<string, number>()
-  /** In seconds, from the request's arrival at this member to its answer. */
+  /** The times of writes in seconds, from the request's arrival at this member to its answer. */
   readonly writes = new Histogram()
   readonly readTimes = new Histogram()
 
@@ -84,7 +87,7 @@ export class DoorCounters {
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
   }
 
-  /** Counts by kind. Kinds that never came are left out. */
+  /** Returns the counts by kind. Kinds that never came are left out. */
   requests(): Map<string, number> {
     const counts = new Map([
       ['admin', this.#admin],
@@ -98,14 +101,14 @@ export class DoorCounters {
     return counts
   }
 
-  /** Counts by code. 'ok' counts all answers that are no error. */
+  /** Returns the counts by code. 'ok' counts all answers without an error. */
   answers(): Map<string, number> {
     const failed = [...this.#errors.values()].reduce((sum, count) => sum + count, 0)
     return new Map([['ok', this.#answered - failed], ...this.#errors])
   }
 }
 
-/** Returns undefined if the answer is no error. */
+/** Returns the code of the error, or undefined if the answer is no error. */
 export function errorCodeIn(answer: AnswerReply['answer']): string | undefined {
   if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return undefined
   return codeOf(answer instanceof Uint8Array ? decodeAnswer(answer) : answer)

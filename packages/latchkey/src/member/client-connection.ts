@@ -1,5 +1,6 @@
-// Driver: the connection of one client, in this process or remote. Each request was checked before. This file
-// sends commands to the log or to the leader, reads to client-reads.ts, and watches to client-watches.ts.
+// Driver: the connection of one client, in this process or remote. Each request was checked before this file
+// gets it. This file sends commands to the log or to the leader, reads to client-reads.ts, and watches to
+// client-watches.ts.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
 import { fitsRecord, isPlainPut, type KvStore, RecordSource, toldAs } from '@latchkey/kv'
@@ -55,14 +56,14 @@ export interface ClientConnectionPorts {
   tell(reply: LinkReply): void
   /** The identity of this connection's client. */
   readonly identity: Identity
-  /** Grants to this session are pushed to this client connection from now on. */
+  /** From now on, grants to this session are pushed to this client connection. */
   attach(session: number, clientConnection: ClientConnection): void
   ended(clientConnection: ClientConnection): void
 }
 
 /**
- * How many sessions one connection may open at the same time (a client needs one). A further one fails
- * with ERR_BUSY.
+ * How many sessions one connection may open at the same time. A client needs one session. A further request
+ * fails with ERR_BUSY.
  */
 const MOST_OPENING = 64
 
@@ -132,7 +133,7 @@ export class ClientConnection implements Link {
     this.tell({ kind: 'granted', key, owner: shown })
   }
 
-  /** Pushes the end of the wait of a party of the session to which this connection is attached. */
+  /** Pushes the end of a wait at a latch or a barrier to the session to which this connection is attached. */
   ended(ticket: PartyTicket, result: PartyResult): void {
     if (mayTouchLock(this.#ports.identity, ticket[1])) this.tell({ kind: 'ended', ticket, result })
   }
@@ -167,8 +168,8 @@ export class ClientConnection implements Link {
     // The answer says that the session has ended. A client whose token has a new name then opens
     // another session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
-    // Nearly all writes are plain puts. They are not decoded here, because the state machine
-    // decodes them anyway.
+    // Nearly all writes are plain puts. Plain puts are not decoded here, because the state machine decodes
+    // them anyway.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)
@@ -192,8 +193,8 @@ export class ClientConnection implements Link {
   }
 
   /**
-   * Opens a session. This member and not the client names the identity that opens it, because sessions are
-   * counted by that name.
+   * Opens a session. This member, and not the client, names the identity that opens the session, because
+   * sessions are counted by that name.
    */
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)
@@ -218,7 +219,10 @@ export class ClientConnection implements Link {
     forwarder.command(leader, command, (outcome) => told(outcome, command.id))
   }
 
-  /** One function serves all commands. The second argument is the client's own request id. */
+  /**
+   * Handles the outcomes of all commands of this connection. The second argument is the client's own request
+   * id.
+   */
   readonly #told = (outcome: Told, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
@@ -261,8 +265,8 @@ export class ClientConnection implements Link {
 const asItIs: HiddenFields = (answer) => answer
 
 /**
- * Returns the cluster time that the answer proves. A stored answer to an earlier attempt does not prove that
- * this member leads (CT5: only a proof of leadership bounds cluster time).
+ * Returns the cluster time that the answer proves, or 0. A stored answer to an earlier attempt does not prove
+ * that this member leads, and only a proof of leadership bounds cluster time (CT5).
  */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time

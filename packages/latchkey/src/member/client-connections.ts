@@ -1,5 +1,5 @@
-// Driver: all client connections of one member. Each is told who leads. Grants and the ends of waits are sent
-// to the connections that are attached to the session.
+// Driver: all client connections of one member. Each connection is told which member leads. Grants and the
+// ends of waits are sent to the connections that are attached to the session.
 
 import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { Membership, Replica } from '@latchkey/raft'
@@ -18,10 +18,10 @@ export class ClientConnections {
   readonly #shared: Shared
   readonly #open = new Set<ClientConnection>()
   readonly #attachments = new SessionAttachments<ClientConnection>()
-  /** The last entry of the member's own log at its start. */
+  /** The index of the last entry in the member's own log at its start. */
   readonly #recovered: number
 
-  /** `shared` is what all connections of the member use. */
+  /** `shared` has the objects that all connections of the member share. */
   constructor(replica: Replica, shared: Shared) {
     this.#replica = replica
     this.#shared = shared
@@ -32,7 +32,7 @@ export class ClientConnections {
     return this.#open.size
   }
 
-  /** `tell` is called in a later turn than the request that it answers. */
+  /** `tell` is called in a later turn of the event loop than the request that it answers. */
   open(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
     const clientConnection = new ClientConnection({
       ...this.#shared,
@@ -66,7 +66,7 @@ export class ClientConnections {
   }
 
   /**
-   * Reports each change of membership when it is applied, even if the log already has a later one. A member
+   * Returns the membership of the last applied change, even if the log already has a later change. A member
    * that starts does not report the changes that it reads from its own log.
    */
   #membership(): Membership {

@@ -1,5 +1,5 @@
-// Driver: writes one log line at level info for each client that connects, that continues here with its
-// session, or that disconnects.
+// Driver: writes a log line at level info for each client that connects or disconnects, and for each client
+// that moves its session to this member.
 //
 // Law: these lines are limited in number and length. Without this law: a client connects and disconnects a
 // thousand times a second, and the disk is full of log lines by the evening.
@@ -7,19 +7,22 @@
 import { type Clock, LimitedLines, type Logger, shortText } from '@latchkey/base'
 
 /**
- * How many lines of each kind are written in how many milliseconds: enough to show each client of a
- * small cluster.
+ * At most 10 lines of each kind are written in 60,000 ms. This is enough to show each client of a small
+ * cluster.
  */
 const LINES = { most: 10, every: 60_000 } as const
 
-/** The status codes that a client sends, or its system sends when the process ends normally. */
+/**
+ * The WebSocket status codes of a normal close. A client sends such a code, or its system does when the
+ * process ends normally.
+ */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
 
 /** One connection of a client. */
 export interface LoggedClient {
-  /** The client has named a session that was opened over another connection. */
+  /** Called when the client has named a session that was opened over another connection. */
   movedHere(session: number): void
-  /** `code` is the status with which the WebSocket has closed. */
+  /** Called when the connection has closed. `code` is the WebSocket status of the close. */
   gone(code: number): void
 }
 
@@ -51,7 +54,7 @@ export class ClientLog {
     }
   }
 
-  /** `times` is the number of events since the last line of this kind, this one included. */
+  /** `times` is the number of events since the last line of this kind, including the present event. */
   #write(kind: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     const times = this.#lines.note(kind, this.#clock.now())
     if (times !== undefined) this.#logger.info(message, times > 1 ? { ...fields, times } : fields)

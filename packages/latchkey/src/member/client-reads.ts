@@ -17,11 +17,11 @@ import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.j
 import { refusalOfRead } from './required-rights.js'
 import type { Identity } from './rights.js'
 
-/** The limit of an answer, which must fit into one message. */
 /** Reads whose answers may be long, because they depend on what is stored. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
+/** In bytes, the limit of an answer, which must fit into one message. */
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
-/** How many reads of one connection may wait. A further one fails with ERR_BUSY. */
+/** How many reads of one connection may wait. A further read fails with ERR_BUSY. */
 const MOST_READS = 20_000
 
 interface Ports {
@@ -34,7 +34,10 @@ interface Ports {
 export class ClientReads {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
-  /** The views that this client connection has opened. It cannot read or close those of others. */
+  /**
+   * The views that this client connection has opened. The connection cannot read or close the views of
+   * others.
+   */
   readonly #views = new Set<number>()
   #reading = 0
   #closed = false
@@ -50,7 +53,7 @@ export class ClientReads {
     this.#ports.turns.left(this)
   }
 
-  /** With `stale` the member's own state is good enough, so no leader is asked. */
+  /** Answers a read. With `stale` the member answers from its own state, so no leader is asked. */
   read(id: number, stale: boolean, read: Read): void {
     const refusal = refusalOfRead(this.#ports.identity, read)
     if (refusal !== undefined) return this.#tell(refusedReply(id, refusal))
@@ -59,7 +62,7 @@ export class ClientReads {
       if (read[0] !== READ.closeView) return this.#tell(failedReply(id, viewGone()))
       return this.#served(id, read, undefined, 0)
     }
-    // The content of a view never changes, and was confirmed when the view was opened.
+    // The content of a view never changes, and the leader was asked when the view was opened.
     if (stale || view !== 0) return this.#serve(id, read, 0)
     if (this.#reading >= MOST_READS) return this.#tell(refusedReply(id, new LatchkeyError('ERR_BUSY')))
     this.#reading++

@@ -6,7 +6,7 @@ import type { RaftNode } from '@latchkey/raft'
 import { refusalOfWatch } from './required-rights.js'
 import type { Identity } from './rights.js'
 
-/** How many watches one connection may have. A further one fails with ERR_BUSY. */
+/** How many watches one connection may have. A further watch fails with ERR_BUSY. */
 const MOST_WATCHES = 1_000
 
 type Opening = Extract<LinkRequest, { kind: 'watch' }>
@@ -21,7 +21,10 @@ export class ClientWatches {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
   readonly #open = new Map<number, Watch>()
-  /** The watches that wait for the leader, and how many events the client has asked for meanwhile. */
+  /**
+   * The watches for which the leader has not been asked yet. The value is the number of events that the
+   * client has asked for meanwhile.
+   */
   readonly #opening = new Map<number, number>()
   #closed = false
 
@@ -40,7 +43,7 @@ export class ClientWatches {
     const { id } = request
     const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end], request.of)
     if (refusal !== undefined) return this.#over(id, refusal)
-    // If a watch id is used again, the watch that had it ends.
+    // If a watch id is used again, the former watch with this id ends.
     this.end(id)
     if (this.#open.size + this.#opening.size >= MOST_WATCHES)
       return this.#over(id, new LatchkeyError('ERR_BUSY'))

@@ -1,5 +1,5 @@
-// Door: the WebSockets of clients. First comes a handshake (cluster, credentials, version), then frames. Each
-// frame is checked as a whole before any part of it is used.
+// Door: the WebSockets of clients. The handshake (cluster, credentials, version) comes first, then the
+// frames. Each frame is checked as a whole before any part of it is used.
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -29,18 +29,21 @@ import type { Unfinished, WhyEnded } from './unfinished-messages-limit.js'
 /** In ms. A connection without a completed handshake is closed after this time. */
 const HELLO_MS = 5_000
 /**
- * In ms. A connection that sends nothing for this long after a ping is closed, because the other side may
- * have vanished without closing it (C8).
+ * In ms. A connection that sends nothing for this time after a ping is closed. The other side may have
+ * vanished without closing the connection (C8).
  */
 const PING_MS = 10_000
 
-/** Takes one of the places for clients. Returns false if none is free. */
+/** Takes one of the places for clients. Returns false if no place is free. */
 type HasPlace = (kind: 'client') => boolean
 
 interface Arrival {
   readonly address: string
   readonly hasPlace: HasPlace
-  /** The identity by the token, or by the certificate of the connection; or the error if there is none. */
+  /**
+   * Returns the identity that belongs to the token or to the certificate of the connection, or an error if
+   * there is none.
+   */
   readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }
 
@@ -71,7 +74,10 @@ const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
   slow: 'ERR_BUSY: the message did not go on; it needs 64 KiB a second',
 }
 
-/** How long a refused peer may take to answer the close. The library ws has this option, its types do not. */
+/**
+ * The time that a refused peer may take to answer the close. The library ws has this option, but its types do
+ * not name it.
+ */
 const GOODBYE = { closeTimeout: REFUSED_MS }
 
 export class ClientDoor {
@@ -132,9 +138,7 @@ export class ClientDoor {
     socket.once('message', this.#guard(socket, greet))
   }
 
-  /**
-   * Counts the bytes of a message that ws has received in part, together with those of all other connections.
-   */
+  /** Counts the bytes of a message that ws has received in part. The sum over all connections is limited. */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
     const { unfinished } = this.#ports
     const scan = new FrameScan()
@@ -236,13 +240,13 @@ export class ClientDoor {
     return this.#ports.errors.guard('client', handle, () => this.#fail(socket))
   }
 
-  /** Reads no further messages, sends the reason, and waits only a short time for the client to close. */
+  /** Reads no further messages, sends the reason, and waits only a short time until the client closes. */
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
     socket.close(1011, 'an error in this member: its log tells which')
   }
 
-  /** `close` ends the reads of a client that does not read its answers. */
+  /** `close` also ends the reads of the client. It is called for a client that does not read its answers. */
   #outbox(socket: WebSocket, close: () => void): Outbox {
     const { outboxes, defer } = this.#ports
     let isOpen = true
@@ -319,7 +323,7 @@ export class ClientDoor {
   }
 }
 
-/** Without tokens, clients are distinguished by their address alone. */
+/** Without tokens, clients can be told apart by their addresses only. */
 const named = (who: Identity, address: string): Identity =>
   who === ANONYMOUS ? { ...who, name: `anonymous at ${address}` } : who
 

@@ -1,10 +1,10 @@
 // Driver: writes a log line for each change of the cluster that this member sees: the leader, missing
 // members, members that joined, left or lag. It also reports when a majority of the members is out of reach,
-// and when it is reached again.
+// and when a majority is reached again.
 //
 // Laws
 //   - A change is logged once. A condition that lasts is logged again every half minute, so that a reader who
-//     opens the log later sees it too.
+//     opens the log later sees the condition too.
 //   - A majority counts as lost only after it was reached once: a member that starts has lost nothing.
 //   - Log lines change nothing: no decision is made here.
 
@@ -14,10 +14,10 @@ import { AbsentMembers } from './absent-members.js'
 import { whyElectionLost } from './lost-election-reason.js'
 import { leaderReplyOf, whyNoLeader } from './member-status.js'
 
-/** In ms. A starting member may take this long to find a leader before its log warns. */
+/** In ms. A starting member may take this long to find a leader before its log contains a warning. */
 const FIRST_LOOK = 5_000
 const NEXT_LOOKS = 30_000
-/** A member that lacks more entries than this is reported as lagging. */
+/** In entries. A member that lacks more entries than this is reported as lagging. */
 const LAGS = 10_000
 const CAUGHT_UP = 100
 
@@ -42,7 +42,7 @@ export class ClusterLog {
   #leaderlessSince: number | undefined
   #warned = false
   #members: Members | undefined
-  /** Undefined as long as no majority was reached. */
+  /** Undefined until a majority was reached for the first time. */
   #hasMajority: boolean | undefined
   readonly #lagging = new Set<string>()
   readonly #absent: AbsentMembers

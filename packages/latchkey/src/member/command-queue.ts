@@ -1,41 +1,46 @@
-// Driver: owns the commands that wait until this member, which leads, writes them into its log. Nearly all
-// commands are small and do not wait. Large commands take turns.
+// Driver: owns the commands of a leading member that wait to be written into its log. Nearly all commands are
+// small and do not wait. Large commands take turns.
 //
-// Without it: one client sends ten putAll of 20,000 rows at once. They follow one another in the log and take
-// three seconds to apply. The commands of other clients come after them, a renewal too, and a lock of 3 s is
-// lost. Seven thousand openSession do the same, because each is an entry of its own.
+// Without this queue: one client sends ten putAll of 20,000 rows at once. They follow one another in the log
+// and take three seconds to apply. The commands of other clients, for example a renewal, come after them, and
+// a lock of 3 s is lost. Seven thousand openSession have the same effect, because each of them is an entry of
+// its own.
 //
 // Laws:
-//   - at any time the large commands that are in the log and not applied have at most WINDOW work
-//     together, or there is only one. So a small command waits for at most that much work, whatever others
+//   - at any time the large commands that are in the log and not applied have at most WINDOW work together,
+//     or there is only one such command. So a small command waits for at most that much work, whatever others
 //     have sent before;
-//   - connections take turns: the next one is the one for which the least work would have been done, its next
-//     command included. A connection's commands keep their order, but its locks do not wait for its writes,
-//     nor do its sessions;
+//   - connections take turns: the next is the connection with the least work, counting the work that was done
+//     for it and its next command. A connection's commands keep their order, but its locks do not wait for
+//     its writes, nor do its sessions;
 //   - a small write waits only for a waiting write of its own connection;
 //   - a deleteRange that is alone in its entry is counted before it is written into the log (kv,
 //     delete-range-surveys.ts). Until it is applied no other write to its range is in the log, because the
 //     count would be wrong;
-//   - the waiting commands are limited, in total and for each connection. A further one fails with ERR_BUSY.
+//   - the waiting commands are limited, in total and for each connection. A further command fails with
+//     ERR_BUSY.
 
 import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
 import { type Command, decodeCommand, isBadCommand, OP } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
-/** In units of kv's rules/apply-work-limit.ts: about a tenth of a second of one core. */
+/** In units of kv's rules/apply-work-limit.ts. This work takes about a tenth of a second of one core. */
 const WINDOW = 20_000
 /** A command with at most this much work is small. */
 const SMALL = 32
 /** A command of a small kind is small up to this many bytes. */
 const SMALL_BODY = 16 * 1024
 const SMALL_RENEWAL = 1024
-/** What a waiting command counts in addition to its bytes. */
+/** In bytes. A waiting command counts as its own bytes and this many more. */
 const OVERHEAD_BYTES = 1024
-/** All connections together may have this many times the bytes that one may have. */
+/**
+ * The commands of all connections together may have this many times the bytes that one connection may have.
+ */
 const MOST_FULL = 4
 
 /**
- * Who sends commands: a connection to this member, or a session at another member that forwards its commands.
+ * The sender of commands: a connection to this member, or a session of another member that forwards its
+ * commands.
  */
 export type Origin = object | string
 type Told = (outcome: Outcome, ticket: number) => void
@@ -61,12 +66,12 @@ type Kind = 'sessions' | 'writes' | 'locks'
 class Lane {
   readonly waiting: Waiting[] = []
   /**
-   * The work that was done for this origin or is under way. A new origin begins with as much as the origin
-   * that was served last.
+   * The work that was done for this origin or is under way. A new origin begins with the same number as the
+   * origin that was served last.
    */
   served: number
   bytes = 0
-  /** True while a deleteRange of this lane is being counted. Its later commands wait. */
+  /** True while a deleteRange of this lane is being counted. The later commands of the lane wait. */
   surveying = false
   left = false
 
@@ -82,7 +87,7 @@ class Lane {
 interface CommandQueuePorts {
   readonly node: Pick<RaftNode, 'submit'>
   readonly kv: Pick<KvStore, 'survey' | 'weigh'>
-  /** The most bytes that wait for one connection, but always one command. */
+  /** The most bytes of waiting commands for one connection. One command may always wait. */
   readonly mostBytes: number
 }
 
@@ -97,10 +102,10 @@ export class CommandQueue {
   readonly #ranges = new Set<Range>()
   #waiting = 0
   #bytes = 0
-  /** Commands that are in the log and not applied, or are about to be written. */
+  /** How many commands are in the log and not applied, or are about to be written into the log. */
   #underWay = 0
   #weight = 0
-  /** The work that had been done for the origin that was served last. */
+  /** The value of `served` of the origin that was served last. */
   #served = 0
 
   constructor(ports: CommandQueuePorts) {
@@ -112,8 +117,8 @@ export class CommandQueue {
   }
 
   /**
-   * `told` is called once, with the ticket, or never if the connection closes before its turn. `decoded` is
-   * the decoded body, if the caller has it.
+   * Submits a command. `told` is called once with the outcome and `ticket`, or never if the connection closes
+   * before the turn of the command. `decoded` is the decoded body, if the caller has it.
    */
   submit(
     origin: Origin,
@@ -139,7 +144,10 @@ export class CommandQueue {
     this.#next()
   }
 
-  /** Estimates the work. An error of a row is ignored here, because applying the command meets it again. */
+  /**
+   * Estimates the work. An error of a row is ignored here, because the command meets the same error when it
+   * is applied.
+   */
   #weigh(command: Command, bytes: number): number {
     try {
       return this.#ports.kv.weigh(command, bytes)
@@ -187,7 +195,10 @@ export class CommandQueue {
     if (this.#underWay === 0) this.#forget()
   }
 
-  /** Returns the lane whose turn it is. Undefined if all waiting commands must wait for those under way. */
+  /**
+   * Returns the lane whose turn it is. Undefined if all waiting commands must wait until commands under way
+   * are applied.
+   */
   #nextLane(): Lane | undefined {
     let found: Lane | undefined
     let least = Number.POSITIVE_INFINITY
@@ -246,13 +257,13 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /** No command waits or is under way, so all origins begin again with equal work. */
+  /** Called when no command waits or is under way. All origins then begin again with equal work. */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0
   }
 
-  /** Removes the waiting commands of an origin. They were never in a log. */
+  /** Removes the waiting commands of an origin. These commands were never in a log. */
   leave(origin: Origin): void {
     for (const lanes of Object.values(this.#lanes)) {
       const lane = lanes.get(origin)
@@ -265,8 +276,8 @@ export class CommandQueue {
 }
 
 /**
- * Returns the operation of a command. A command is a short array whose first element is a small number, so
- * each takes one byte.
+ * Returns the operation of a command. A command is a short array that begins with a small number, so the head
+ * of the array takes one byte, and the number another one.
  */
 const opOf = (body: Uint8Array): number => body[1] ?? 0
 
@@ -301,7 +312,9 @@ function isSmallByKind(body: Uint8Array): boolean {
   }
 }
 
-/** Returns undefined if the command will be refused, so that it makes no work. */
+/**
+ * Decodes a command. Returns undefined if the command will be refused, because such a command makes no work.
+ */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)
   return isBadCommand(command) ? undefined : command

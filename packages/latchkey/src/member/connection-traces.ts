@@ -1,4 +1,4 @@
-// Rule: the traced requests of one client connection that have no answer yet, by id.
+// Rule: the traced requests of one client connection that are not answered yet, by their ids.
 
 import { type AnswerReply, CAPS, type LinkRequest, operationName } from '@latchkey/protocol'
 import { errorCodeIn } from './call-counters.js'
@@ -19,8 +19,8 @@ export class ConnectionTraces {
   }
 
   /**
-   * Returns the request to execute. If this member traces it, the request continues in the span
-   * of this member.
+   * Returns the request to execute. If this member traces the request, the returned request belongs to the
+   * span of this member.
    */
   begin(request: LinkRequest): LinkRequest {
     if (!('trace' in request) || request.trace === undefined) return request
@@ -38,7 +38,7 @@ export class ConnectionTraces {
     trace.end(errorCodeIn(answer))
   }
 
-  /** The connection has closed, so these requests are not answered any more. */
+  /** Called when the connection has closed, so that its open requests are not answered any more. */
   close(): void {
     for (const trace of this.#open.values()) trace.end('ERR_CLOSED')
     this.#open.clear()

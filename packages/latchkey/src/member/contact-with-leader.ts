@@ -1,28 +1,28 @@
-// Rule: whether this member has contact with its leader: it receives messages from the leader, and has a
-// connection for its own messages.
+// Rule: decides whether this member has contact with its leader. It has contact if it receives messages from
+// the leader and has a connection for its own messages.
 //
 // Laws
 // - Time is measured by the clock of the election timers, so that a pause of this process is not taken for
 //   silence of the leader.
 // - A member is cut off when it has had no contact with its leader for three quarters of an election timeout.
-//   This ends as soon as the member leads or has contact with the leader of another term. If it is the same
-//   leader as before, contact must last for half a timeout without a long gap. Without the half timeout: a
+//   The member is no longer cut off as soon as it leads, or has contact with the leader of another term. With
+//   the former leader, contact must last for half a timeout without a long gap. Without the half timeout: a
 //   bad link lets one message pass now and then, and each time all stores repeat all their requests.
 // - A member forwards requests of other members only if it has heard from its leader within half an election
-//   timeout (M28). Without this law: the leader stops, all others are cut off at the same time, and they
-//   forward requests to each other that none of them can forward to a leader.
+//   timeout (M28). Without this law: the leader stops, and all other members are cut off at the same time.
+//   They forward requests to each other, although none of them can reach a leader.
 
-/** After this part of an election timeout without contact a member is cut off. */
+/** In election timeouts. A member without contact for this time is cut off. */
 const CUT_OFF = 0.75
 const BACK = 0.5
 const HEARD = 0.5
 
 export interface LeaderView {
   readonly leads: boolean
-  /** True if the leader is known and messages to it can arrive. */
+  /** True if the leader is known and messages to the leader can arrive. */
   readonly connected: boolean
   readonly term: number
-  /** In ms of the election timers' clock: the present time, and when the leader's last message came. */
+  /** In ms of the election timers' clock: the present time, and the time of the leader's last message. */
   readonly clock: number
   readonly heardAt: number
 }
@@ -32,12 +32,12 @@ export class LeaderReach {
   readonly #view: () => LeaderView
   #reachedAt = 0
   /**
-   * The term of the last leader with which this member had contact, and the term of that leader before this
-   * member was cut off.
+   * The term of the last leader with which this member had contact. The second field is the term of the
+   * leader before this member was cut off.
    */
   #term = 0
   #termBefore = 0
-  /** Since when this member has had contact with the leader again. */
+  /** The time since which this member has had contact with the leader again. */
   #backSince: number | undefined
   isCutOff = false
 
@@ -46,7 +46,10 @@ export class LeaderReach {
     this.#view = view
   }
 
-  /** Called a few times in an election timeout. Returns whether `isCutOff` has changed. */
+  /**
+   * Checks the contact. Called several times in each election timeout. Returns true if `isCutOff` has
+   * changed.
+   */
   look(): boolean {
     const view = this.#view()
     const isSilent = this.#silence(view) >= this.#electionTimeout * CUT_OFF

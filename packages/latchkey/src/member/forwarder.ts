@@ -1,21 +1,21 @@
 // Driver: owns the requests that this member has sent to another member and that have no answer yet. If the
-// connection closes, a request ends as unknown. A request that could not be sent ends as refused. Nothing is
-// sent twice here: only the client may retry.
+// connection closes, a request ends as unknown. A request that could not be sent ends as refused. This file
+// sends no request twice: only the client may retry.
 //
 // Law: every request ends. An answer may be lost although the connection stays open, and a leader that has
 // stopped answers nothing while its connection is still open. So a command ends as unknown when another
 // member leads, and any request ends when its time is over.
 //
 // Law: an answer ends only the request to which it belongs (C5). A leader may answer a request of this
-// member's former process over the connection of the present one. So the ids begin at another number
-// in each process.
+// member's former process over the connection of the present process. So the ids begin at another number in
+// each process.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { CommandRequest } from '@latchkey/protocol'
 import type { Outcome } from '@latchkey/raft'
 import { type MemberMessage, encodeMemberMessage, firstId } from './member-messages.js'
 
-/** How many requests may be under way to one member. A further one is refused as busy. */
+/** How many requests may be under way to one member. A further request is refused as busy. */
 const MOST_PENDING = 20_000
 /** In ms, how long to wait for an answer. An admin call may wait for a change of membership. */
 const COMMAND_MS = 10_000
@@ -32,7 +32,7 @@ type Tell = Pending['tell']
 
 interface ForwarderPorts {
   readonly clock: Clock
-  /** Must give another random sequence at each start. */
+  /** Gives another random sequence at each start of the process. */
   readonly random: Random
   send(to: string, frame: Uint8Array): boolean
 }
@@ -79,7 +79,7 @@ export class Forwarder {
     tell({ type: 'refused', reason: 'not-leader' })
   }
 
-  /** An answer from `from`. If no request waits for it, it is dropped. */
+  /** Handles an answer from `from`. An answer for which no request waits is dropped. */
   answered(from: string, message: MemberMessage): void {
     if (
       message.kind !== 'applied' &&
@@ -94,14 +94,14 @@ export class Forwarder {
     pending.tell(outcomeOf(message))
   }
 
-  /** The connection to `peer` has closed. Requests to that member may still be executed. */
+  /** Called when the connection to `peer` has closed. The requests to that member may still be executed. */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)
   }
 
   /**
-   * That member leads now. The former leader may have received commands of this member, and may
-   * never answer them.
+   * Called when that member leads. The former leader may have received commands of this member and may never
+   * answer them.
    */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)

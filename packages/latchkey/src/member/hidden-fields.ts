@@ -1,6 +1,7 @@
-// Rule: what an answer leaves out for a client without the right to read. An answer about a lock contains its
-// Owner with the context of the hold, a value that the holder has set for readers. The context is left out
-// even if the client names itself as the holder, because the ids of holders are known to everybody.
+// Rule: removes the fields of an answer that a client without the right to read must not see. An answer about
+// a lock contains its Owner with the context of the hold. The holder has set the context for readers. The
+// context is left out even if the client names itself as the holder, because the ids of holders are known to
+// everybody.
 
 import {
   type Answer,
@@ -26,12 +27,12 @@ export function heldBackOf(command: Command): HiddenFields | undefined {
   if (op === OP.tryLockAll) return OF_ASKING_ALL
   if (OF_ONE_HOLD.has(op)) return OF_RELEASE
   if (op === OP.cancelWait) return OF_TICKET
-  // In other commands only writes have a list at this place, and the list is their guard.
+  // Except for these two commands, only writes have a list at this place, and the list is their guard.
   const isGuarded = op !== OP.renew && op !== OP.releaseAll && Array.isArray(command[1])
   return isGuarded ? OF_GUARDED : undefined
 }
 
-/** A refused guard is answered with the holder of its lock. */
+/** The answer to a write whose guard was refused contains the holder of the guard's lock. */
 const OF_GUARDED: HiddenFields = (given) => {
   const answer = given instanceof Uint8Array ? decodeAnswer(given) : given
   if (!isError(answer) || !answer[4]) return given

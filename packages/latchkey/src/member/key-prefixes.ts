@@ -1,15 +1,15 @@
-// Rule: which keys and ranges lie below which prefixes.
+// Rule: finds out which keys and ranges lie below which prefixes.
 
 import { compareBytes, prefixEnd, startsWith } from '@latchkey/base'
 
 type Key = Uint8Array
-/** The start is in the range, the end is not. null means no limit. */
+/** A range of keys. The start belongs to the range, and the end does not. null means no limit. */
 export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
- * Finds the prefix of a key in a sorted list of prefixes, none of which begins with another. Only the last
- * prefix that is not greater than the key can be its prefix. So a command of many keys costs little more for
- * a client with many prefixes.
+ * Finds the prefix of a key in a sorted list of prefixes. No prefix in the list begins with another one. Only
+ * the last prefix that is not greater than the key can be the prefix of the key. So a command of many keys
+ * costs little more for a client with many prefixes.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]
@@ -29,7 +29,10 @@ export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolea
   return last === undefined || (end !== null && compareBytes(end, last) <= 0)
 }
 
-/** Returns the prefixes as an Identity has them: sorted, and none of them begins with another one. */
+/**
+ * Returns the prefixes in the form that an Identity needs: sorted, and without prefixes that begin with
+ * another one.
+ */
 export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
   const tidy: Key[] = []
   for (const prefix of [...prefixes].sort(compareBytes)) {

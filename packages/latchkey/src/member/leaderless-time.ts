@@ -1,6 +1,7 @@
-// Driver: measures how long no leader is known. Only after that time does this member believe members that
-// refused its connection and reported that it was removed (M12). A member that was stopped when it was
-// removed never reads of its removal in its own log, and no member connects to it any more.
+// Driver: measures how long no leader is known. Other members may refuse the connection of this member and
+// report that it was removed. This member believes the report only after a time without a leader (M12). A
+// member that was stopped when it was removed never reads of its removal in its own log, and no member
+// connects to it any more.
 //
 // Laws:
 //   - the time counts only while no leader is known, and never for a member that knows no members yet: a
@@ -12,11 +13,11 @@ import type { Clock, Timer } from '@latchkey/base'
 
 interface LeaderlessTimePorts {
   readonly clock: Clock
-  /** In ms, the least time without a leader. */
+  /** In ms: after this time without a leader the report is believed. */
   readonly patience: number
   /** True when a leader is known, or when this member knows no other members yet. */
   isCalm(): boolean
-  /** The member that has reported that this member is not in the cluster any more. */
+  /** Returns the member that has reported that this member is not in the cluster any more. */
   missedBy(): string | undefined
   tell(by: string): void
 }

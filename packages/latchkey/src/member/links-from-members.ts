@@ -1,18 +1,18 @@
 // Driver: the links from stores that are embedded in other members, while those members have no contact with
-// the leader. Each such store is a client of this member, which forwards its requests to the leader as it
-// does for all clients.
+// the leader. Each such store is a client of this member. This member forwards the requests of the store to
+// the leader, as for all clients.
 //
 // Laws (M28)
-// - A request is forwarded once only: this member forwards a request from such a link to its leader as an
+// - A request is forwarded only once: this member forwards a request from such a link to its leader as an
 //   ordinary command between members. A member that gets such a command and does not lead refuses it. Without
-//   this law: a believes that c can reach the leader and c believes that a can, and one command travels
-//   between them for ever.
-// - A link is opened only by a member of this cluster, and only while this member hears its leader. It is
-//   closed as soon as this member is cut off itself. Without this law: c follows a leader that was
-//   deposed and accepts a's requests. The store of a waits there until its lease expires, although d
-//   knows the new leader.
-// - An answer carries the leader's cluster time unchanged through this member, and the store counts from its
-//   first sending of the request (CT5).
+//   this law: member a believes that c can reach the leader, and c believes that a can reach the leader. One
+//   command then travels between a and c for ever.
+// - A link is opened only by a member of this cluster, and only while this member hears its leader. The link
+//   is closed as soon as this member itself is cut off. Without this law: member c follows a leader that was
+//   deposed, and accepts the requests of member a. The store of a waits there until its lease expires,
+//   although d knows the new leader.
+// - An answer carries the leader's cluster time unchanged through this member, and the store counts from the
+//   moment at which it first sent the request (CT5).
 // - A session that is opened over a link belongs to the same identity as one that is opened at that member
 //   itself. The identity comes from the authenticated connection, never from a message.
 
@@ -25,14 +25,14 @@ import { Outbox } from './replies-to-connection.js'
 import { embeddedIn, type Identity } from './rights.js'
 
 /**
- * How many links a store may have: one, and another while it moves. If there are more, the oldest
- * link is closed.
+ * How many links one store may have. It needs one link, and a second one while it moves. If there are more,
+ * the oldest link is closed.
  */
 const MOST_LINKS = 4
 
 interface LinksFromMembersPorts {
   readonly defer: Defer
-  /** Returns false if that member is not connected, or does not read. */
+  /** Returns false if that member is not connected, or does not read its messages. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
   /** Returns the reason why this member does not help that member now. */
   refusal(from: MemberId): string | undefined
@@ -66,7 +66,10 @@ export class LinksFromMembers {
     links.set(id, this.#ports.clientConnection(tell, embeddedIn(from)))
   }
 
-  /** Sends replies. If a message cannot be sent it is lost, and the link is closed. */
+  /**
+   * Makes the outbox for the replies of a link. If a message cannot be sent, the message is lost and the link
+   * is closed.
+   */
   #outbox(from: MemberId, id: number): Outbox {
     const { send, defer } = this.#ports
     let isWhole = true
@@ -82,7 +85,7 @@ export class LinksFromMembers {
     })
   }
 
-  /** Runs the function. An error while a reply is sent over a link ends only this link. */
+  /** Runs the function. If the reply over a link throws an error, only this link ends. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()
@@ -103,17 +106,17 @@ export class LinksFromMembers {
     }
   }
 
-  /** Closed by the member that opened the link. */
+  /** Called when the member that opened the link has closed it. */
   closed(from: MemberId, id: number): void {
     this.#drop(from, id)
   }
 
-  /** The connection to that member has closed, so replies to it may be lost. */
+  /** Called when the connection to that member has closed. Replies to that member may be lost. */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')
   }
 
-  /** This member cannot help other members any more. */
+  /** Called when this member cannot help other members any more. */
   closeAll(reason: string): void {
     for (const from of [...this.#byMember.keys()]) this.#endOf(from, reason)
   }

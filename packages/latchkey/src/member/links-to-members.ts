@@ -9,7 +9,7 @@ import type { MemberId } from '@latchkey/raft'
 import { firstId, type LinkMessage } from './member-messages.js'
 
 interface LinksToMembersPorts {
-  /** Must give another random sequence at each start. */
+  /** Gives another random sequence at each start of the process. */
   readonly random: Random
   /** Returns false if that member is not connected, or accepts no more messages. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
@@ -55,15 +55,15 @@ export class LinksToMembers {
   }
 
   /**
-   * Returns the link with that id only if it leads to `from`, because a member must not end or answer a link
-   * to another one.
+   * Returns the link with that id, but only if the link leads to `from`. A member must not end or answer a
+   * link to another member.
    */
   #of(from: MemberId, id: number): LinkToMember | undefined {
     const link = this.#links.get(id)
     return link?.to === from ? link : undefined
   }
 
-  /** The connection to that member has closed, so requests to it may be lost. */
+  /** Called when the connection to that member has closed. Requests to that member may be lost. */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }
@@ -154,7 +154,10 @@ class LinkToMember implements Link {
     return before
   }
 
-  /** Reports the end once: to the caller that dials, or to the listener of the open link. */
+  /**
+   * Reports the end once: to the caller if the link is still being opened, or to the listener of the open
+   * link.
+   */
   end(reason: Error): void {
     const before = this.#leave()
     if (before === 'dialling') this.#ports.refused(reason)

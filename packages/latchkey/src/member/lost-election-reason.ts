@@ -1,6 +1,6 @@
-// Rule: why this member has lost an election, as far as it knows: which members have refused their vote,
-// which have not answered, and whether another member leads or is in a higher term. A refusal does not
-// contain its reason.
+// Rule: explains why this member has lost an election, as far as it knows. The explanation names the members
+// that have refused their vote, the members that have not answered, and another member that leads or is in a
+// higher term. A refusal does not contain its reason.
 
 import type { LostCampaign, MemberId } from '@latchkey/raft'
 

@@ -1,4 +1,4 @@
-// Rule: what a member has counted since it was opened, as metrics.
+// Rule: turns the counts of a member since it was opened into metrics.
 
 import type { Histogram } from '@latchkey/base'
 import type { Metric, Status } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Driver: this member's links for stores that are cut off from their leader (M28): the links of its own store
-// to other members, and the links of other members' stores to this one.
+// Driver: this member's links for stores that are cut off from their leader (M28). Some links lead from its
+// own store to other members, and others lead from the stores of other members to this member.
 
 import type { Defer, Random } from '@latchkey/base'
 import type { Dial } from '@latchkey/client'
@@ -76,8 +76,8 @@ export class MemberLinks {
   // ---- For the own store
 
   /**
-   * The connected members that may have contact with the leader. The last known leader comes last, because it
-   * is most likely the one that cannot be reached.
+   * The connected members that may have contact with the leader. The last known leader comes last, because
+   * this member most likely cannot be reached through it.
    */
   others(): readonly MemberId[] {
     const { node, transport } = this.#ports.replica
@@ -125,10 +125,10 @@ export class MemberLinks {
   }
 
   /**
-   * Law (M12): a store whose member was removed is told so, even if the connections between the members are
-   * older than the removal, and the leader ended before it could report that the removal is committed.
-   * Without this law: no member talks to that member any more, it waits for a leader, and a watch of its
-   * store is silent for ever (seed 320000870).
+   * Law (M12): a store whose member was removed learns of the removal, even if the connections between the
+   * members are older than the removal, and the leader ended before it could report that the removal is
+   * committed. Without this law: no member talks to the removed member any more, and it waits for a leader. A
+   * watch of its store is silent for ever (seed 320000870).
    */
   #tellNotMember(to: MemberId): void {
     const index = this.#ports.replica.missing(to)

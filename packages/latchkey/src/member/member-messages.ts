@@ -5,7 +5,10 @@ import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { CAPS, isTraceparent, pack, unpack } from '@latchkey/protocol'
 
-/** A request that a follower forwards to its leader, and its outcome. The ids are chosen by the sender. */
+/**
+ * The messages between two members. A request is forwarded by a follower to its leader, and the leader sends
+ * its outcome. The sender of a request chooses the id.
+ */
 export type MemberMessage =
   | {
       readonly kind: 'command'
@@ -15,23 +18,23 @@ export type MemberMessage =
       readonly done: number
       readonly body: Uint8Array
       /**
-       * The traceparent of the follower's span, or of the client's. It is left out if the command
-       * is not traced.
+       * The traceparent of the follower's span or of the client's span. Left out if the command is not
+       * traced.
        */
       readonly trace?: string | undefined
     }
   /**
-   * The answer of the log. `time` is the time of the entry (CT5: it bounds cluster time), or 0 if it
-   * proves nothing.
+   * The answer of the log. `time` is the time of the entry, which bounds cluster time (CT5), or 0 if the
+   * answer proves nothing.
    */
   | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
   /**
-   * The command is not in the log by this attempt, for this reason. Or it was forwarded and its
-   * outcome is unknown.
+   * refused: this attempt has not written the command into the log, for the given reason. unknown: the
+   * command was forwarded, and nobody knows its outcome.
    */
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
   | { readonly kind: 'unknown'; readonly id: number }
-  /** An admin call: a change of membership, a transfer of leadership and the like. */
+  /** An admin call, for example a change of membership or a transfer of leadership. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
   /** The state of a member after the entry `index`: a hash for each key space (state-check.ts). */
@@ -41,8 +44,8 @@ export type MemberMessage =
       readonly spaces: Readonly<Record<string, string>>
     }
   /**
-   * Asks for at most this many rows of a key space after the entry `index`, beginning after the key of a
-   * row (state-search.ts).
+   * Asks for the sum of at most this many rows of a key space after the entry `index`. The rows begin after
+   * the key of another row (state-search.ts).
    */
   | {
       readonly kind: 'compare'
@@ -52,7 +55,10 @@ export type MemberMessage =
       readonly after: Uint8Array | undefined
       readonly rows: number
     }
-  /** The sum of the rows, and where they end. Undefined if the member does not have that state any more. */
+  /**
+   * The sum of the rows and the key of the last row. Undefined if the member does not have that state any
+   * more.
+   */
   | {
       readonly kind: 'compared'
       readonly id: number
@@ -61,16 +67,16 @@ export type MemberMessage =
   | LinkMessage
 
 /**
- * A link of the store embedded in one member to another member (links-from-members.ts), under a number that
- * is chosen by the member that opens it. The messages on it are frames of a client and a member. An empty
- * frame asks for a sign of life, and is itself one.
+ * A link from the store that is embedded in one member to another member (links-from-members.ts). The member
+ * that opens the link chooses its number. The messages on the link are frames of a client and a member. A
+ * member sends an empty frame to ask whether the link is alive, and answers with an empty frame.
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
   | { readonly kind: 'linkAsked'; readonly id: number; readonly frame: Uint8Array }
   | { readonly kind: 'linkClose'; readonly id: number }
   | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
-  /** The link was refused, or was ended by the member that serves it. */
+  /** The link was refused, or the member that serves the link has ended it. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
   /** The sender has applied the entry `index`, and its cluster does not list the receiver as a member. */
   | { readonly kind: 'notMember'; readonly index: number }
@@ -96,9 +102,9 @@ type Kind = (typeof KINDS)[number]
 
 /**
  * Law: two processes of the same member start from different numbers, so that an answer completes only its
- * own call (C5). The first number is drawn at random, so this fails with a chance of one in 2^32. A member
- * may answer a request from before a restart over the connection that was made after it. The 2^32 possible
- * first numbers are half a million apart, and the greatest is far below 2^53.
+ * own call (C5). The first number is drawn at random, so two processes have the same first number with a
+ * chance of one in 2^32. A member may answer a request from before a restart over a connection from after the
+ * restart. The 2^32 possible first numbers are half a million apart, and the greatest is far below 2^53.
  */
 export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
@@ -156,7 +162,7 @@ const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-/** A short text, such as a reason or the id of a member. */
+/** In bytes, the longest short text, such as a reason or the id of a member. */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
 const MOST_ARGUMENTS = 8
@@ -167,8 +173,8 @@ const areArguments = (value: unknown): value is (string | null)[] =>
 const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
 
 /**
- * A forwarded command is written into this member's log, so a number that is too large for its record
- * is refused here.
+ * Whether the number fits into a record of the log. A forwarded command is written into this member's log, so
+ * a larger number is refused here.
  */
 const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
 

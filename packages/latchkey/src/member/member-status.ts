@@ -1,10 +1,10 @@
-// Rule: what a member reports about itself and the others.
+// Rule: the status that a member reports about itself and the other members.
 
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 import type { PeerTimes } from './peer-times.js'
 
-/** What the process of the member knows of itself. */
+/** The fields of the status that describe the process of the member. */
 export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
 /** `removed` is the reason why no leader serves this member any more. */
@@ -55,7 +55,9 @@ function memberStatus({ node, transport }: Replica, times: PeerTimes, id: string
   }
 }
 
-/** What clients learn about the leader, and about missing members if there is no leader. */
+/**
+ * Returns what clients learn about the leader. If there is no leader, the reply names the missing members.
+ */
 export function leaderReplyOf(replica: Replica, membership: Membership): LeaderReply {
   const { node, transport } = replica
   const { leader, term, role } = node.raft
@@ -82,7 +84,7 @@ export function leaderReplyOf(replica: Replica, membership: Membership): LeaderR
   }
 }
 
-/** Returns why no leader is known, or undefined if one is. */
+/** Returns the reason why no leader is known, or undefined if a leader is known. */
 export function whyNoLeader(replica: Replica): string | undefined {
   const reply = leaderReplyOf(replica, replica.node.raft.membership)
   return reply.id === undefined ? leaderlessMessage(reply) : undefined

@@ -44,8 +44,8 @@ import { memberFigures } from './member-figures.js'
 import { statusOf } from './member-status.js'
 
 /**
- * In election timeouts. If no leader is known for this long, this member believes members that report that
- * it was removed.
+ * In election timeouts. After this time without a leader, this member believes members that report its
+ * removal.
  */
 const LEADERLESS_TIMEOUTS = 4
 
@@ -69,7 +69,7 @@ interface MemberPorts {
   readonly tracer?: RequestTracer | undefined
   /** Left out if nothing is stored on a disk. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
-  /** Asks that this member's state be deleted and the member be opened again. Returns at once. */
+  /** Asks that this member's state be deleted and the member be opened again. The call returns at once. */
   rebuild(): void
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
@@ -81,7 +81,7 @@ interface MemberPorts {
 
 export type MemberEvents = {
   failed: LatchkeyError
-  /** The member was removed from its cluster, or is a member again. */
+  /** True: the member was removed from its cluster. False: it is a member again. */
   removed: boolean
   /**
    * True: the member has lost contact with its leader. False: it has contact again (contact-with-leader.ts).
@@ -273,7 +273,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** Returns what was counted since the member was opened. `status` is the present one. */
+  /** Returns the counts since the member was opened. `status` is the member's present status. */
   counters(status: Status): Metric[] {
     const [calls, queued] = [this.#calls, this.#commands.waiting]
     return memberCounters({
@@ -286,7 +286,9 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** Resolves when a leader is known and this member has caught up. A linearizable read proves both. */
+  /**
+   * Resolves when a linearizable read has proved that a leader is known and that this member has caught up.
+   */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.replica.node.read((outcome) =>
@@ -297,7 +299,7 @@ export class Member extends Emitter<MemberEvents> {
 
   // ---- Clients
 
-  /** `tell` is called in a later turn than the request that it answers. */
+  /** `tell` is called in a later turn of the event loop than the request that it answers. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
     return this.#clients.open(tell, identity, door)
   }
@@ -314,7 +316,10 @@ export class Member extends Emitter<MemberEvents> {
     this.#clients.ended(session, ticket, result)
   }
 
-  /** Other members are connected than before, so waiting clients are told which ones are missing. */
+  /**
+   * Called when connections of other members have changed. Waiting clients are told which members are
+   * missing.
+   */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
   }

@@ -3,14 +3,15 @@
 //
 // Laws:
 //   - a proposed change may be committed by the other members although this member's disk fails. So the
-//     caller gets an error with an unknown outcome and its reason, and never the error of the disk, which
-//     concerns only this member: another member will answer (N5);
+//     caller gets an error with an unknown outcome and its reason, and never the error of the disk. That
+//     error concerns only this member, and another member will answer (N5);
 //   - a caller does not see the leader's own changes: its call waits for them. A change that another caller
 //     has requested refuses the call (M3);
-//   - an address is used by one member only (M26). If two members had the same address, connections to
-//     one would reach the other, be refused again and again, and one member would count as a voter that
-//     never answers;
-//   - a waiting call was not proposed. It ends as not applied, at the latest when its leader leads no more.
+//   - an address is used by one member only (M26). If two members had the same address, connections to one of
+//     them would reach the other and be refused. One of the members would count as a voter that never
+//     answers;
+//   - a waiting call was not proposed. Such a call ends as not applied, at the latest when its leader no
+//     longer leads.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -24,11 +25,11 @@ import {
   sameUrl,
 } from '@latchkey/raft'
 
-/** Returns the change to propose now, or the error if it can never be proposed. */
+/** Returns the change to propose now, or an error if the change can never be proposed. */
 type Ask = () => MembershipChange | LatchkeyError
 type There = (now: Membership) => boolean
 
-/** In election timeouts. A leader without a majority has stepped down long before. */
+/** In election timeouts. A leader without a majority has stepped down long before this time. */
 const BOOK_KEEPING_TIMEOUTS = 2
 const COMMIT_MS = 60_000
 
@@ -82,7 +83,7 @@ export class MemberChanges {
     return isMember(membership, id) ? undefined : noSuchMember(id, membership)
   }
 
-  /** Returns why that member cannot have this address, or undefined if it can. */
+  /** Returns why that member cannot have this address, or undefined if the address is allowed. */
   #taken(id: string, url?: string): LatchkeyError | undefined {
     const { peers } = this.#node.raft.membership
     const wanted = url ?? peers[id]?.url ?? ''
@@ -97,13 +98,16 @@ export class MemberChanges {
   }
 }
 
-/** The caller has named a member that does not exist. A retry does not help, but another id does. */
+/**
+ * The error for a caller that has named a member that does not exist. A retry does not help, but another id
+ * does.
+ */
 export function noSuchMember(id: unknown, membership: Membership): LatchkeyError {
   const known = membersOf(membership).join(', ')
   return new LatchkeyError('ERR_MISMATCH', `There is no member ${show(id)}: the members are ${known}.`)
 }
 
-/** One change that is under way. It waits to be proposed, or for its commit. */
+/** One call for a change. The change waits to be proposed, or waits for its commit. */
 class Way {
   readonly #node: RaftNode
   readonly #clock: Clock
@@ -126,8 +130,7 @@ class Way {
     const node = this.#node
     this.#offs.push(
       node.on('membership', (now) => this.#there(now) && this.#end()),
-      // The leader's own changes come first, because its listener was added earlier
-      // (cluster-founder.ts).
+      // The leader's own changes come first, because their listener was added earlier (cluster-founder.ts).
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),
       node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),
@@ -144,7 +147,7 @@ class Way {
     if (this.#there(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // The same change was requested before and is not committed yet. This call waits for it, and
+    // The same change was requested before and is not committed yet. This call waits for that change and
     // proposes nothing.
     if (role === 'leader' && this.#there(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
@@ -161,8 +164,9 @@ class Way {
   }
 
   /**
-   * This leader steps down. It may just have committed the change (always its own removal, M11) and apply it
-   * in a moment. Otherwise the new leader may finish the change or not, and a retry of the caller finds out.
+   * Called when this leader steps down. It may just have committed the change, and may apply the change in a
+   * moment. This is always so for its own removal (M11). Otherwise the new leader finishes the change or
+   * drops it, and a retry of the caller finds out which.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))

@@ -28,8 +28,8 @@ export class PeerTimes {
   }
 
   /**
-   * For how long that member has been connected, or disconnected. At most for as long as this member
-   * has been open.
+   * For how long that member has been connected or disconnected, in ms. The time begins at the latest when
+   * this member was opened.
    */
   millisOf(id: MemberId): number {
     return this.#clock.now() - this.#look(id).at

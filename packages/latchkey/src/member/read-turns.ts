@@ -1,27 +1,30 @@
-// Driver: limits how many bytes of clients' reads are looked up in one turn of the event loop.
+// Driver: limits how many bytes the reads of clients look up in one turn of the event loop.
 //
 // Law: after TURN_BYTES of answers the next read waits for another turn of the event loop, and then the
 // client connections take turns. Without this law: some clients ask for fifty values of 1 MiB each in one
-// frame. The leader looks them all up, sends nothing for longer than an election timeout, and another member
-// becomes leader. There the same happens again.
+// frame. The leader looks up all these values and sends nothing for longer than an election timeout. Another
+// member becomes leader, and the same happens there.
 
 import type { Clock } from '@latchkey/base'
 
-/** Takes about 16 ms on a slow core, which is far below any election timeout. */
+/**
+ * The bytes of answers in one turn. They take about 16 ms on a slow core, which is far below any election
+ * timeout.
+ */
 const TURN_BYTES = 4 * 1024 * 1024
-/** A read that takes long counts like a read of as many bytes as would take the same time. */
+/** Bytes for each ms. A read that takes longer than its bytes counts by its time. */
 const BYTES_A_MS = TURN_BYTES / 16
 /** The cost of the smallest read. */
 const LEAST = 100
 
-/** Looks the value up, sends the answer, and returns the bytes of the answer. */
+/** Looks up the value, sends the answer, and returns the bytes of the answer. */
 type Serve = () => number
 
 export class ReadTurns {
   readonly #clock: Clock
   /**
-   * The waiting reads of each client connection, in the order of their arrival; the connections in the order
-   * of their turns.
+   * The waiting reads of each client connection, in the order of their arrival. The connections are in the
+   * order of their turns.
    */
   readonly #waiting = new Map<object, Serve[]>()
   #left = TURN_BYTES
@@ -39,7 +42,7 @@ export class ReadTurns {
     this.#schedule()
   }
 
-  /** The client connection has closed, so nothing is looked up for it any more. */
+  /** Called when the client connection has closed. Its waiting reads are dropped. */
   left(clientConnection: object): void {
     this.#waiting.delete(clientConnection)
   }
@@ -47,7 +50,7 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // A query of locks examines all locks, even if it finds none. So its time counts too.
+    // A query of locks examines all locks, even if it finds no lock. So the time of a read counts too.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }
@@ -67,7 +70,7 @@ export class ReadTurns {
       const [clientConnection, queue] = next
       this.#waiting.delete(clientConnection)
       const serve = queue.shift()
-      // The next reads of this connection come after those of all others.
+      // The next reads of this connection come after the reads of all other connections.
       if (queue.length > 0) this.#waiting.set(clientConnection, queue)
       if (serve !== undefined) this.#serve(serve)
     }

@@ -1,6 +1,6 @@
-// Driver: knows whether this member can serve now. A linearizable read proves it. Such a read is made
-// twice in an election timeout, more often until one succeeds, and at once when a member that is not ready
-// learns of a leader.
+// Driver: knows whether this member can serve now, because a linearizable read has proved it. Such a read is
+// made twice in an election timeout, and more often until a read succeeds. A member that is not ready also
+// reads at once when it learns of a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'
@@ -24,7 +24,10 @@ export class Readiness {
     this.#ask()
   }
 
-  /** It becomes false at the latest two election timeouts after the leader was lost. */
+  /**
+   * True if the member can serve. It becomes false at the latest two election timeouts after the leader was
+   * lost.
+   */
   get ready(): boolean {
     return this.#clock.now() - this.#provenAt < this.#electionTimeout * 1.5
   }

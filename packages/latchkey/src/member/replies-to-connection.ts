@@ -4,15 +4,16 @@
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
 /**
- * If the replies of a turn have more bytes than this, they are sent at once, because a small frame of
- * requests may ask for far more than its own size.
+ * In bytes. If the replies of a turn have more bytes than this, they are sent at once, because a small frame
+ * of requests may ask for far more than its own size.
  */
 const MOST_GATHERED = 1024 * 1024
 
 interface OutboxPorts {
   write(frame: Uint8Array): void
   /**
-   * A frame was written. Returns false if the connection was closed because too many bytes wait to be read.
+   * Called after a frame was written. Returns false if the connection was closed because the client has too
+   * many unread bytes.
    */
   wrote(): boolean
   defer(run: () => void): void
@@ -22,7 +23,7 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
   #bytes = 0
-  /** The watch ids of the last events. Further watches with the same events are added here. */
+  /** The watch ids of the last events. Further watches with the same events are added to this list. */
   #lastIds: number[] = []
   #over = false
 
@@ -38,8 +39,8 @@ export class Outbox {
   }
 
   /**
-   * Adds the watch to the last events if they are the same. Watches of one range get the same events one
-   * after the other, so the events are sent once.
+   * Adds the watch to the last events if its events are the same. Watches of one range get the same events
+   * one after the other, so these events are sent once.
    */
   #joins(reply: LinkReply): boolean {
     const last = this.#replies[this.#replies.length - 1]
@@ -65,7 +66,7 @@ export class Outbox {
   }
 }
 
-/** Returns an approximate size. Only parts that can be large are counted. */
+/** Returns an approximate size in bytes. Only parts that can be large are counted. */
 function weigh(reply: LinkReply): number {
   switch (reply.kind) {
     case 'answer':

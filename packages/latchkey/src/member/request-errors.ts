@@ -1,4 +1,4 @@
-// Rule: the errors that a client gets for requests that its member refuses, and the replies that carry them.
+// Rule: the errors for requests that a member refuses, and the replies that carry these errors.
 
 import { CAPS, errorAnswer, LatchkeyError, type LinkReply } from '@latchkey/protocol'
 

@@ -1,16 +1,16 @@
-// Driver: follows the traced requests of one member from their arrival to their answer. Each has a span, if
-// an OpenTelemetry SDK is registered, and a line in the log.
+// Driver: follows the traced requests of one member from their arrival to their answer. Each of these
+// requests has a line in the log, and a span if an OpenTelemetry SDK is registered.
 //
 // Law (OB3): the traces of a stranger have a bounded cost. Each trace id is checked as a whole when it
 // arrives. At most CAPS.tracedRequests are followed at the same time, and a further request is served without
 // a span and without a line. Warnings are limited in number. Without this law: a client names a new trace in
-// each of a million requests that wait, and the member keeps them all.
+// each of a million requests that wait, and the member keeps all these traces.
 
 import { type Clock, LimitedLines, type Logger } from '@latchkey/base'
 import type { OpenTelemetry, Span, SpanTerms } from '@latchkey/client'
 import { CAPS, isTraceparent, toTraceIds } from '@latchkey/protocol'
 
-/** In ms. If a request takes longer than this, its log line is a warning. */
+/** In ms. The log line of a request that takes longer than this is a warning. */
 const SLOW_MS = 1_000
 const WARNINGS = { most: 20, every: 10_000 }
 
@@ -38,8 +38,8 @@ export class RequestTracer {
   }
 
   /**
-   * Begins to follow a request of a client, or one that a follower forwards. Returns undefined if it
-   * is not followed.
+   * Begins to follow a request of a client, or a request that a follower has forwarded. Returns undefined if
+   * the request is not followed.
    */
   request(operation: string, parent: string, role: string, from?: string): RequestTrace | undefined {
     const { id, cluster } = this.#ports
@@ -60,8 +60,8 @@ export class RequestTracer {
   }
 
   /**
-   * Begins to follow a call of HTTP, if the call names a trace. If an instrumentation of node:http has begun
-   * a span for the call, that span is used, and the call has only its line here.
+   * Begins to follow an HTTP call, if the call names a trace. If an instrumentation of node:http has begun a
+   * span for the call, that span is used, and this member writes only the log line of the call.
    */
   httpCall(method: string, parent: unknown): RequestTrace | undefined {
     if (!isTraceparent(parent)) return undefined
@@ -101,9 +101,12 @@ export class RequestTracer {
   }
 }
 
-/** One request that is followed; it ends once. */
+/** One request that is followed. The request ends once. */
 export class RequestTrace {
-  /** The traceparent of the member's own span. Without an OpenTelemetry SDK it is that of the caller. */
+  /**
+   * The traceparent of the member's own span. Without an OpenTelemetry SDK, it is the traceparent of the
+   * caller.
+   */
   readonly traceparent: string
   readonly #span: Span | undefined
   readonly #ended: (code: string | undefined, name?: string) => void
@@ -118,17 +121,17 @@ export class RequestTrace {
     return this.#span === undefined ? work() : this.#span.run(work)
   }
 
-  /** `code` is the code of the error, if the answer is one. */
+  /** `code` is the code of the error, or undefined if the answer is no error. */
   end(code: string | undefined): void {
     this.#span?.end(code === undefined ? {} : { 'db.response.status_code': code }, code)
     this.#ended(code)
   }
 
-  /** `route`: a path of the table of routes. */
+  /** `route` is a path of the table of routes. */
   endHttp(method: string, route: string, status: number): void {
     const name = `${method} ${route}`
     this.#span?.rename(name)
-    // For a server only answers from 500 on are errors of its own.
+    // Only the answers from status 500 on are errors of the server itself.
     const code = status >= 500 ? String(status) : undefined
     this.#span?.end({ 'http.route': route, 'http.response.status_code': status }, code)
     this.#ended(code, name)

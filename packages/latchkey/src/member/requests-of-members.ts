@@ -1,9 +1,9 @@
-// Driver: runs the requests of other members: commands that they forward for their clients, and calls about
-// the cluster.
+// Driver: runs the requests of other members: commands that other members forward for their clients, and
+// calls about the cluster.
 //
 // Law: a forwarded command is proposed here or refused, and never forwarded to a further member (M28). The
-// sender believes that this member leads. If this member does not lead any more, the sender is told so, and
-// sends the command elsewhere.
+// sender believes that this member leads. If this member no longer leads, the sender gets a refusal and sends
+// the command to another member.
 
 import { shortError } from '@latchkey/base'
 import { isPlainPut, type KvStore } from '@latchkey/kv'
@@ -55,8 +55,8 @@ export class RequestsOfMembers {
       trace?.end(codeOfOutcome(outcome))
       answer(from, outcomeMessage(command.id, outcome))
     }
-    // The member that sent it has checked it. A command without a session opens one, and is
-    // alone in its entry.
+    // The sending member has checked the command. A command without a session opens a session, and is alone
+    // in its entry.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) {

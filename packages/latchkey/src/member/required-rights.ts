@@ -1,5 +1,5 @@
-// Rule: what a request reads, changes and touches, and whether an identity may do that. All doors use this
-// one file.
+// Rule: finds out what a request reads, changes and touches, and whether an identity may do so. All ways of
+// access (WebSocket, HTTP, embedded) use this file.
 //
 // Law: every request that shows a part of a stored value needs the right to read. Without this law: a client
 // with only the right to write reads every value with putIfAbsent, or bit by bit with conditions such as "is
@@ -38,8 +38,8 @@
 //   read backup                                 | admin          | everything
 //   watch                                       | read           | its range
 //
-// Law: a client without the right to read gets no context of any hold, also if it names the hold's owner as
-// itself: the ids of holders are no secret.
+// Law: a client without the right to read gets no context of any hold. This also holds if the client names
+// itself as the owner of the hold, because the ids of holders are no secret.
 //
 // Law: each key of a request must have an allowed prefix, and a range must lie within a single one. Otherwise
 // the request is refused, and not reduced to its allowed part. Without this law: a client takes the result of
@@ -235,8 +235,8 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 }
 
 /**
- * Returns the names between two keys of locks. If the range ends after all keys of a kind, the
- * names have no end.
+ * Returns the names between two keys of locks. If the range ends after all keys of a kind of lock, the names
+ * have no end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)
@@ -247,10 +247,7 @@ function spanOfNames([start, end]: Span): Span {
 
 // ---- The decision
 
-/**
- * Returns undefined if the request is allowed, otherwise the reason. What a request touches is computed only
- * for identities that may not touch everything.
- */
+/** Whether an identity may do everything. Only for other identities, what a request touches is computed. */
 const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
 
 export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {
@@ -309,14 +306,14 @@ const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonl
 /**
  * Whether a session belongs to another identity. A session belongs to the identity that opened it, because
  * its id is an index of the log, which anybody can guess. Without this law: a client with a token of its own
- * reports that another client's calls are finished, so that their retries are refused. Or it ends the
- * session, and the session's waiters leave their queues. Without tokens all clients are one identity. A
- * session that this member does not know yet is not checked here.
+ * reports that the calls of another client are finished, so that the retries of these calls are refused. Or
+ * the client ends the session, and the session's waiters leave their queues. Without tokens all clients are
+ * one identity. A session that this member does not know yet is not checked here.
  */
 export const isOthersSession = ({ name }: Identity, opener: string | undefined): boolean =>
   opener !== undefined && opener !== openerName(name)
 
-/** True for identities without a name of their own. They cannot be told apart. */
+/** True for identities without a name of their own. Such identities cannot be told apart. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
 /** The name in the form in which the row of the session stores it. */

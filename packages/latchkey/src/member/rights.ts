@@ -1,4 +1,4 @@
-// Rule: the identity of a caller by its token or certificate, and the rights of that identity.
+// Rule: finds the identity of a caller by its token or certificate, and the rights of that identity.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
@@ -14,8 +14,9 @@ export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 /** Bearer tokens. */
 export interface AuthOptions {
   /**
-   * The tokens of clients. A list of several tokens lets you replace one while both are valid. A text may
-   * begin with its rights: 'read+write:SECRET'. A text without a colon has all rights.
+   * The tokens of clients. You can replace a token while the old and the new one are valid, because the list
+   * may have several tokens. A text may begin with its rights: 'read+write:SECRET'. A text without a colon
+   * has all rights.
    */
   tokens?: readonly (string | TokenEntry)[] | undefined
   /**
@@ -25,8 +26,9 @@ export interface AuthOptions {
   file?: string | undefined
   /**
    * A secret of all members, for example 32 random bytes in hex. Members prove to each other that they know
-   * the secret, and never send it. A cluster of several members needs a member token. From a list, the member
-   * proves the first one and accepts all, so that you can replace the token member by member.
+   * the secret, and never send it. A cluster of several members needs a member token. If you give a list, the
+   * member proves the first token and accepts all tokens of the list. So you can replace the token member by
+   * member.
    */
   memberToken?: string | readonly string[] | undefined
 }
@@ -45,7 +47,10 @@ export interface TokenEntry {
    * `tls.clientCert: 'required'`.
    */
   cert?: string | undefined
-  /** The SHA-256 of the token's UTF-8, in hex, instead of a token: a reader of the list cannot use it. */
+  /**
+   * The SHA-256 of the token's UTF-8 bytes, in hex, instead of a token. A reader of the list cannot use the
+   * digest as a token.
+   */
   sha256?: string | undefined
   /**
    * The name in logs and metrics, which never show the token. Two tokens may have one name. Default: `cert`,
@@ -68,12 +73,15 @@ export interface TokenEntry {
 
 /** The identity of a caller: its rights, and the name under which it is counted and logged. */
 export interface Identity {
-  /** The name never contains the token, nor a part of it. */
+  /** The name never contains the token, nor a part of the token. */
   readonly name: string
   readonly rights: readonly Right[]
-  /** The prefixes of the keys that it may touch, as tidyPrefixes returns them. Undefined means all keys. */
+  /**
+   * The prefixes of the keys that the identity may touch, as tidyPrefixes returns them. Undefined means all
+   * keys.
+   */
   readonly keys: readonly Uint8Array[] | undefined
-  /** The prefixes of the locks that it may touch, in the same form. Undefined means all locks. */
+  /** The prefixes of the locks that the identity may touch, in the same form. Undefined means all locks. */
   readonly locks: readonly Uint8Array[] | undefined
 }
 
@@ -81,7 +89,7 @@ export interface Identity {
 export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: undefined, locks: undefined }
 /** The identity of the process in which a member is embedded. */
 const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
-/** The identity of the store embedded in that member. It is the same at each member. */
+/** The identity of the store that is embedded in that member. All members use the same name for it. */
 export const embeddedIn = (member: string): Identity => ({ ...EMBEDDED, name: `embedded in ${member}` })
 
 interface Known {
@@ -93,13 +101,13 @@ interface Known {
 }
 
 /**
- * The tokens that a member accepts. Each entry has one identity, which is always the same object, even if
- * `before` had the same entry already.
+ * The tokens that a member accepts. Each entry has one identity object. If `before` has the same entry, its
+ * object is used again.
  */
 export class Identities {
   readonly #known: readonly Known[] | undefined
 
-  /** Undefined if no tokens are configured. The entries have been checked. */
+  /** `tokens` is undefined if no tokens are configured. The entries were checked before. */
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
@@ -115,14 +123,14 @@ export class Identities {
     return name === undefined ? undefined : this.#known?.find(({ cert }) => cert === name)?.who
   }
 
-  /** Whether this identity is still valid. It is not if its entry was removed or changed. */
+  /** Whether this identity is still valid. It is no longer valid if its entry was removed or changed. */
   has(who: Identity): boolean {
     return this.#known === undefined ? who === ANONYMOUS : this.#known.some((one) => one.who === who)
   }
 
   /**
-   * Returns undefined if the token is not accepted. All digests are compared, each in constant time, so that
-   * the duration shows nothing about a token, not even its length.
+   * Returns the identity for a token, or undefined if the token is not accepted. All digests are compared,
+   * each in constant time, so that the duration shows nothing about a token, not even its length.
    */
   of(token: string | undefined): Identity | undefined {
     if (this.#known === undefined) return ANONYMOUS

@@ -1,5 +1,5 @@
-// Driver: the list of sessions and the end of one session, as admin calls. Neither needs a session, so both
-// still work when no further session can be opened.
+// Driver: two admin calls: the list of sessions and the end of one session. These calls need no session, so
+// they work even when no further session can be opened.
 
 import { type KvStore, RecordSource } from '@latchkey/kv'
 import {
@@ -27,7 +27,7 @@ export function listSessions(node: RaftNode, kv: KvStore): Promise<SessionResult
   })
 }
 
-/** Runs at the leader. Resolves to whether the session existed. */
+/** Ends a session. Runs at the leader. Resolves to true if the session existed. */
 export function endSession(node: RaftNode, given: unknown): Promise<unknown> {
   const id = typeof given === 'string' && /^[1-9][0-9]{0,15}$/.test(given) ? Number(given) : 0
   if (id < 1 || id > CAPS.recordNumber)

@@ -1,12 +1,12 @@
 // Driver: compares the states of members. After the same entry each member sends the others the hashes of its
-// key spaces. Members do so after the first entry of each half minute of cluster time, however busy they are,
-// and when they are idle, once for each entry. A difference is a fault of a machine or a disk that nothing
-// else has noticed. state-search.ts finds the first row that differs.
+// key spaces. Busy members send the hashes after the first entry of each half minute of cluster time. Idle
+// members also send the hashes after their last entry. A difference shows a fault of a machine or a disk that
+// no other check has noticed. state-search.ts finds the first row that differs.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'
 
-/** After the entry `index`: a hash for each key space, by name. */
+/** The hashes after the entry `index`: one hash for each key space, by the name of the space. */
 export interface StateHashes {
   readonly index: number
   readonly spaces: Readonly<Record<string, string>>
@@ -21,27 +21,29 @@ interface StateCheckPorts {
   readonly tell: (stateHashes: StateHashes) => void
   /**
    * Called if that member has another state in these key spaces after the same entry. Resolves to true when
-   * the differing row is known.
+   * the first row that differs is known.
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
-  /** Keeps the state after that entry for a comparison. The state is kept when the promise resolves. */
+  /** Keeps the state after that entry for a comparison. Resolves when the state is kept. */
   readonly hold: (index: number) => Promise<unknown>
 }
 
-/** A member is idle when it has applied nothing for this long. */
+/** In ms. A member is idle when it has applied nothing for this time. */
 const REST_MS = 2_000
 /**
- * How many hashes are remembered, of this member and of each other one, so that a member that lags a little
- * is compared too.
+ * How many hashes of each member are remembered. An older hash is needed to compare a member that lags a
+ * little.
  */
 const KEPT_HASHES = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
-  /** The last hashes of each other member, which may have applied an entry earlier than this member. */
+  /**
+   * The last hashes of each other member. Another member may have applied an entry earlier than this member.
+   */
   readonly #heard = new Map<string, StateHashes[]>()
-  /** The members that differed, and whether the differing row is known. */
+  /** The members whose state differs, and whether the first row that differs is known. */
   readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
   #timer: Timer
@@ -128,7 +130,7 @@ export function currentStateHashes(kv: KvStore): StateHashes | undefined {
   try {
     return stateHashesOf(kv.stateHash())
   } catch {
-    // The state is being replaced, or the member has stopped. Both are reported elsewhere.
+    // The state is being replaced, or the member has stopped. Other files report these two cases.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-// Driver: compares this member's state with those of the other members: by the hashes that they exchange
-// (state-check.ts), and by the search for the first row that differs (state-search.ts).
+// Driver: compares this member's state with the states of the other members. Members exchange hashes
+// (state-check.ts) and search for the first row that differs (state-search.ts).
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
@@ -73,8 +73,8 @@ export class StateComparison {
   }
 
   /**
-   * Logs the difference, at each comparison while the states differ. The meta row differs whenever
-   * another row does.
+   * Logs the difference, at each comparison while the states differ. If any row differs, the meta row differs
+   * too.
    */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
     this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
@@ -94,7 +94,7 @@ export class StateComparison {
 }
 
 /**
- * Whether the member knows the members of the cluster. A joining member does only after it has applied an
- * entry with a membership.
+ * Whether the member knows the members of the cluster. A joining member knows them only after it has applied
+ * an entry with a membership.
  */
 export const knowsMembers = (node: RaftNode): boolean => membersOf(node.applied.membership).length > 0

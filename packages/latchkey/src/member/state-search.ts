@@ -1,7 +1,8 @@
-// Driver: searches the first row in which this member differs from another one, after an entry at which both
-// have kept a view of their state. It asks for sums of a thousand rows at a time, then of thirty of the
-// thousand, then for single rows. So it needs little memory, and members that agree exchange nothing. A
-// member that cannot keep that state any more answers so, and the next comparison tries again.
+// Driver: searches for the first row in which this member differs from another one. The search uses an entry
+// after which each of the two members has kept a view of its state. It asks for sums of a thousand rows at a
+// time, then of thirty of the thousand, then for single rows. So the search needs little memory, and members
+// that agree exchange nothing. A member that cannot keep that state any more says so in its answer, and the
+// next comparison tries again.
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
@@ -19,17 +20,17 @@ export interface Difference {
 
 interface StateSearchPorts {
   readonly clock: Clock
-  /** Must give another random sequence at each start. */
+  /** Gives another random sequence at each start of the process. */
   readonly random: Random
-  /** Returns the stored state after that entry, or undefined if the state has changed since. */
+  /** Returns the stored state after that entry, or undefined if the state has changed since then. */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
 }
 
-/** How many rows one request covers: fewer each time, down to one. */
+/** How many rows one request covers. Each step of the search covers fewer rows, and the last step one row. */
 const ROWS = [1_000, 30, 1] as const
-/** In ms. A kept state for which no request has come for this long is released. */
+/** In ms. A kept state is released if no request has come for this time. */
 const IDLE_MS = 15_000
 const PATIENCE_MS = 10_000
 
@@ -49,8 +50,8 @@ export class StateSearch {
   readonly #searching = new Set<string>()
   #held: Held | undefined
   /**
-   * Begins at another number in each process, because a request of a former process may be answered in
-   * this one (C5).
+   * The first id is another number in each process, because a request of a former process may be answered in
+   * this process (C5).
    */
   #lastId: number
   #closed = false
@@ -60,7 +61,7 @@ export class StateSearch {
     this.#lastId = firstId(ports.random)
   }
 
-  /** Keeps the state after that entry, if it is still the present state and no other state is kept. */
+  /** Keeps the state after that entry, if this state is still the present one and no other state is kept. */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
     this.#held ??= { index, state: this.#freeze(index), timer: undefined }
@@ -85,13 +86,13 @@ export class StateSearch {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
-    // A kept state that cannot be closed is not used any more either.
+    // A kept state that cannot be closed is not used any more either, so the error is ignored.
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
   /**
-   * Runs one search for each member at a time. Resolves when the search is over, to true if each of the
-   * spaces was searched.
+   * Searches in the given spaces. Only one search for each member runs at a time. Resolves to true if each of
+   * the spaces was searched.
    */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
@@ -114,7 +115,7 @@ export class StateSearch {
     for (let level = 0; ; ) {
       const theirs = await this.#ask(from, { index, space, after, rows: elementAt(ROWS, level) })
       if (theirs === undefined) return false
-      // The other member has no more rows, so all rows that are left here differ.
+      // The other member has no more rows, so all remaining rows of this member differ.
       const ours = await own.digest(space, after, theirs.last)
       void this.hold(index)
       if (ours.sum === theirs.sum) {
@@ -166,7 +167,7 @@ export class StateSearch {
   }
 }
 
-/** The number of equal rows before the first different one. */
+/** Returns the number of equal rows before the first row that differs. */
 function differenceOf(
   space: SpaceName,
   here: Uint8Array | undefined,

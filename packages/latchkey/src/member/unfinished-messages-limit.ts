@@ -3,15 +3,15 @@
 //
 // Laws:
 //   1. Unfinished messages take at most MOST bytes of this member's memory, and LARGEST more for connections
-//      that are being closed. If there are more, one connection is closed: of those with more than an equal
-//      share, the one that has sent nothing for longest.
+//      that are being closed. If there are more bytes, one connection is closed. Of the connections with more
+//      than an equal share, the one that has sent nothing for the longest time is closed.
 //   2. An unfinished message must make progress: after its first WINDOW_MS, each further WINDOW_MS must bring
 //      LEAST bytes, or the connection is closed.
 //
 // Without law 1: a hundred clients stop in the middle of messages of 15 MiB, each within its limit, and the
 // member keeps 1.5 GB for them. Without law 2: bodies that never end keep their memory. A connection with a
 // small share is never closed. So a client with a short message, which is complete a moment later, does not
-// lose it because of large messages of others.
+// lose its connection because of the large messages of others.
 
 import type { Clock, RefusalLog, Timer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -43,7 +43,9 @@ interface Message {
 export class Unfinished {
   readonly #clock: Clock
   readonly #refusals: RefusalLog
-  /** In the order of their last bytes: the connection that has sent something last comes last. */
+  /**
+   * The connections in the order of their last bytes. The connection that has sent something last comes last.
+   */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
   #endingSum = 0
@@ -55,14 +57,14 @@ export class Unfinished {
     this.#refusals = refusals
   }
 
-  /** The sum over all connections, those that are being closed included. */
+  /** The sum over all connections, including the connections that are being closed. */
   get bytes(): number {
     return this.#sum + this.#endingSum
   }
 
   /**
-   * The connection has sent something, and its unfinished message now has this many bytes. 0 means that the
-   * message is complete and no other one has begun.
+   * Called when the connection has sent something, and its unfinished message now has this many bytes. 0
+   * means that the message is complete and no other message has begun.
    */
   heard(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
@@ -96,9 +98,10 @@ export class Unfinished {
 
   // ---- Law 1
 
-  /** The connection continues to send although it is being closed. */
+  /** Called when a connection goes on sending although it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
-    // A complete message is not kept. The rest stays counted until the connection has closed, which is soon.
+    // A complete message is not kept. The other bytes stay counted until the connection has closed a moment
+    // later.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
     this.#relieve()
@@ -118,7 +121,10 @@ export class Unfinished {
     }
   }
 
-  /** Of the connections with more than an equal share, the one that has sent nothing for longest. */
+  /**
+   * Returns one of the connections with more than an equal share: the connection that has sent nothing for
+   * the longest time.
+   */
   #quietest(): Sender | undefined {
     const share = this.#sum / this.#messages.size
     for (const [sender, { bytes, isEnding }] of this.#messages) if (!isEnding && bytes >= share) return sender
@@ -154,7 +160,7 @@ export class Unfinished {
 
   #look(): void {
     const now = this.#clock.now()
-    // While this member was paused it received nothing, and that was not the fault of a client.
+    // While this member was paused it received nothing. No client must be closed for that.
     const stood = Math.max(0, now - this.#looked - 2 * LOOK_MS)
     this.#looked = now
     for (const [sender, message] of [...this.#messages]) {

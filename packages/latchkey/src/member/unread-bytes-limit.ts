@@ -1,10 +1,10 @@
-// Driver: counts the bytes that this member has sent to clients and that they have not read yet, over
-// all connections.
+// Driver: counts the bytes that this member has sent and that the clients have not read yet, over all
+// connections.
 //
 // Law: unread bytes take at most MOST_OF_ALL memory of this member, and at most MOST_OF_ONE for one
-// connection. If there are more, the connection with the most unread bytes is closed, and its client reads
-// again what it missed. Without the limit for all: each of ten clients that never read stays just below the
-// limit of one connection, and together they take more than a gigabyte.
+// connection. If there are more bytes, the connection with the most unread bytes is closed. Its client
+// connects again and reads what it has missed. Without the limit for all: each of ten clients that never read
+// stays just below the limit of one connection, and together these clients take more than a gigabyte.
 
 import type { RefusalLog } from '@latchkey/base'
 
@@ -13,7 +13,7 @@ export const MOST_OF_ONE = 64 * MiB
 export const MOST_OF_ALL = 128 * MiB
 
 export interface Reader {
-  /** Bytes that the client has not read yet. */
+  /** How many bytes the client has not read yet. */
   waiting(): number
   /** Closes the connection at once and drops its waiting bytes. */
   close(): void

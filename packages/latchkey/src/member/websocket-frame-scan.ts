@@ -1,23 +1,23 @@
 // Door: counts the bytes of a WebSocket message that was received in part. The library ws gathers these
-// bytes, and does not report how many there are.
+// bytes, but does not report their number.
 //
-// This scanner gets the same bytes as ws, from the first one on, and reads only the headers of frames. ws
-// checks whether they are valid.
+// This scanner gets the same bytes as ws, from the first byte on, and reads only the headers of frames. ws
+// checks whether the headers are valid.
 
-/** Two bytes, eight for a length, and four for a mask. */
+/** In bytes: two bytes, eight for a length, and four for a mask. */
 const LONGEST_HEAD = 14
 const FIRST_CONTROL = 8
 
 export class FrameScan {
   readonly #head = Buffer.alloc(LONGEST_HEAD)
   #headBytes = 0
-  /** Bytes of the frame's payload that have not arrived yet. */
+  /** How many bytes of the frame's payload have not arrived yet. */
   #left = 0
   #endsMessage = false
   #isControl = false
   #message = 0
 
-  /** Returns how many bytes the unfinished message has after this chunk, or 0 if there is none. */
+  /** Returns how many bytes the unfinished message has after this chunk, or 0 if no message is unfinished. */
   read(bytes: Uint8Array): number {
     let at = 0
     while (at < bytes.length) {

@@ -1,5 +1,5 @@
-// Door: checks who may connect, from the options and from the tokens file. Everything is checked before any
-// of it is used.
+// Door: checks the tokens and certificates of callers, from the options and from the tokens file. All values
+// are checked before any value is used.
 //
 // Laws:
 // - A token occurs once. Without this law: the same token occurs twice, once with all rights and once with
@@ -18,7 +18,7 @@ interface Placed {
   readonly place: string
 }
 
-/** Throws a TypeError that names the wrong entry. */
+/** Returns the checked tokens. Throws a TypeError that names the wrong entry. */
 export function checkAuth(auth: AuthOptions | undefined): Auth | undefined {
   if (auth === undefined) return undefined
   const own = listOf(auth, 'auth', ['tokens', 'memberToken', 'file'])

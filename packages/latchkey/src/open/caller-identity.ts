@@ -1,5 +1,5 @@
-// Rule: finds the identity of a caller: by the certificate of its connection if clients must show one,
-// otherwise by its token.
+// Rule: finds the identity of a caller. If clients must show a certificate, the certificate decides,
+// otherwise the token.
 
 import type { Socket } from 'node:net'
 import { LatchkeyError, show } from '@latchkey/protocol'

@@ -1,14 +1,15 @@
 // Rule: the dates between which the certificates of a member are valid, and the warnings about them.
 //
-// Law (C46): an expired certificate, or one that is not valid yet, never replaces one that is in force.
-// Without this law: an operator copies last year's file over this year's and reloads. No error is reported
-// and connections stay. After the next restart no member or client accepts that member's certificate.
+// Law (C46): an expired certificate, or one that is not valid yet, never replaces a certificate that is in
+// force. Without this law: an operator copies last year's file over this year's and reloads. No error is
+// reported, and connections stay open. After the next restart no member or client accepts that member's
+// certificate.
 
 import { X509Certificate } from 'node:crypto'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { TlsOptions } from './tls-options.js'
 
-/** An operator is warned this long before a certificate expires. */
+/** In days: the operator is warned this long before a certificate expires. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
@@ -19,7 +20,9 @@ interface Certificate {
   readonly to: number
 }
 
-/** Returns the reason why that certificate cannot replace the one in force, or undefined if it can. */
+/**
+ * Returns the reason why that certificate cannot replace the one in force, or undefined if it can replace it.
+ */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined
@@ -42,15 +45,18 @@ export function warningOfDates(tls: TlsOptions, now: number): string | undefined
   return `${placeOf(tls, 'cert')}: the certificate ${soon.name} expires on ${dateOf(soon.to)}, in ${days} days. Replace the file before, which is read again without a restart.`
 }
 
-/** When the first certificate of the member's own chain expires, in ms since 1970; undefined: it cannot be read. */
+/**
+ * When the first certificate of the member's own chain expires, in ms since 1970. Undefined if no certificate
+ * can be read.
+ */
 export function expiryOf(tls: TlsOptions): number | undefined {
   const first = Math.min(...chain(tls.cert, 0).map(({ to }) => to))
   return Number.isFinite(first) ? first : undefined
 }
 
 /**
- * The member's own chain must be valid as a whole. Of several authorities one valid certificate is enough,
- * because the others may be old or future ones.
+ * Returns the reason why the certificates cannot be used. The member's own chain must be valid as a whole. Of
+ * several authorities one valid certificate is enough, because the others may be old or future ones.
  */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))
@@ -77,8 +83,8 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
 }
 
 /**
- * Reads the dates. A certificate that cannot be parsed is refused elsewhere, with an error of its own, so it
- * is left out here.
+ * Reads the dates. A certificate that cannot be parsed is left out, because other code refuses it with an
+ * error of its own.
  */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')

@@ -34,7 +34,7 @@ export class CertificateWatch {
     this.#timer = this.#clock.after(wait, () => this.look(), { ref: false })
   }
 
-  /** In ms since 1970; undefined: there is no certificate, or it cannot be read. */
+  /** In ms since 1970. Undefined if there is no certificate, or if it cannot be read. */
   get expiresAt(): number | undefined {
     return this.#expiresAt
   }

@@ -1,5 +1,5 @@
-// Driver: accepts the connections of other members and dials them. It exists as long as the port. The member
-// that uses it may be closed and opened again meanwhile.
+// Driver: accepts the connections of other members and opens connections to them. This object exists as long
+// as the port. Meanwhile the member may be closed and opened again.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -10,7 +10,7 @@ import { refuseUpgrade } from './http-and-websocket-server.js'
 import { memberTokens, whyNoMembers } from './member-proof.js'
 import type { Settings } from './options.js'
 
-/** The newest kinds of commands and entries that this build understands. */
+/** The version of the commands and entries: the newest version that this build understands. */
 const LEVEL = 1
 
 export class MembersGate {

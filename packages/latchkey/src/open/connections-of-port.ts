@@ -3,20 +3,20 @@
 //
 // Laws:
 //   1. A connection is a stranger's until it has proved that it is a client's or a member's.
-//   2. Strangers have places of their own. When these are full, the oldest stranger is closed, and the newest
-//      is never refused. Without this law: five thousand silent sockets fill the port, and a member that has
-//      just lost its connection to the leader cannot connect any more.
+//   2. Strangers have places of their own. When these places are full, the oldest stranger is closed, and the
+//      newest stranger is never refused. Without this law: five thousand silent sockets fill the port, and a
+//      member that has just lost its connection to the leader cannot connect any more.
 //   3. Clients never take the places that are kept for members.
-//   4. One address may use only a share of the strangers' places and of the clients' places. If it has more
-//      strangers, its own oldest stranger is closed. If it has more clients, its next client is refused, with
-//      the reason.
+//   4. One address may use only a share of the strangers' places and of the clients' places. If an address
+//      has more strangers, its own oldest stranger is closed. If an address has more clients, its next client
+//      is refused, with the reason.
 //   5. A stranger that has not proved its identity in STRANGER_MS is closed. While its request is being
-//      answered it is not closed, and its time begins again at the end of the answer: an HTTP connection is a
-//      client's only while it is being answered.
+//      answered, the stranger is not closed, and its time begins again at the end of the answer. An HTTP
+//      connection counts as a client's only while a request is being answered.
 //
-// The address of a member proves nothing, because members on one machine share it with all other
-// processes. So a member's connection is a stranger's too at first, and then has a place that no other
-// connection can take.
+// The address of a member proves nothing, because members on one machine share their address with all other
+// processes. So a member's connection also begins as a stranger's. When the member has proved its identity,
+// the connection gets a place that no other connection can take.
 
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -31,7 +31,8 @@ export const IDLE_MS = 15_000
 /** In ms. An answer to a stranger must be read within this time. */
 const ANSWER_MS = 60_000
 /**
- * Added to the idle time that the client was told, so that a request in the last moment is still answered.
+ * In ms. Added to the idle time that the client was told, so that a request in the last moment is still
+ * answered.
  */
 const IDLE_SLACK_MS = 1_000
 
@@ -43,7 +44,7 @@ export interface Places {
   readonly clientsOfOneAddress: number
 }
 
-/** How many connections one address may have at least, even if the limit of the port is small. */
+/** How many connections each address may have, even if the limit of the port is small. */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
@@ -68,8 +69,8 @@ export function placesOf(whole: number): Places {
 export type ConnectionKind = 'stranger' | 'client' | 'member'
 
 /**
- * The connection has proved its identity. Returns false if no place for one more client is free. The caller
- * then refuses it.
+ * Called when the connection has proved its identity. Returns false if there is no place for one more client.
+ * The caller then refuses the client.
  */
 export type Proven = (kind: 'client' | 'member') => boolean
 
@@ -77,13 +78,14 @@ interface Connection {
   readonly raw: Socket
   readonly address: string
   /**
-   * The socket of the requests. With TLS it is not the bare socket, but another one, which exists after
-   * the handshake.
+   * The socket of the requests. With TLS, this is not the socket below TLS, but another one, which exists
+   * after the TLS handshake.
    */
   socket: Socket | undefined
   kind: ConnectionKind
   /**
-   * True if the connection speaks WebSocket, or is about to. It does not understand an HTTP answer any more.
+   * True if the connection speaks WebSocket, or is about to. Such a connection does not understand an HTTP
+   * answer any more.
    */
   upgraded: boolean
   /** How many requests are not answered yet. A client may send several at once. */
@@ -101,7 +103,7 @@ export class Connections {
   readonly #refusals: RefusalLog
   readonly #places: Places
   readonly #bySocket = new WeakMap<Duplex, Connection>()
-  /** Connections whose TLS handshake is under way, by the addresses of both ends. */
+  /** Connections whose TLS handshake is under way, by the addresses of the two ends. */
   readonly #shaking = new Map<string, Connection>()
   /** The strangers. The oldest comes first. */
   readonly #strangers = new Set<Connection>()
@@ -122,13 +124,14 @@ export class Connections {
 
   watch(server: HttpServer, isSecure: boolean): void {
     server.on('connection', (raw: Socket) => this.#come(raw, isSecure))
-    // On a server with TLS the event 'connection' gives the bare socket, and this event the one inside TLS.
+    // On a server with TLS, the event 'connection' gives the socket below TLS. The event 'secureConnection'
+    // gives the socket inside TLS.
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket))
   }
 
   #come(raw: Socket, isSecure: boolean): void {
-    // If a request asked for another protocol and the wish is ignored, Node's server gets the same
-    // connection once more.
+    // A request may ask for another protocol. If this wish is ignored, Node's server gets the same connection
+    // once more.
     if (this.#bySocket.has(raw)) return
     const connection: Connection = {
       raw,
@@ -163,7 +166,7 @@ export class Connections {
 
   // ---- The kinds of a connection
 
-  /** The head of a request has arrived. Its body may take longer, if it makes progress. */
+  /** Called when the head of a request has arrived. Its body may take longer, if it makes progress. */
   asked(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
@@ -171,7 +174,7 @@ export class Connections {
     if (connection.kind === 'stranger') this.#arm(connection, ANSWER_MS)
   }
 
-  /** No request is being answered any more. The next request has to prove again who sends it. */
+  /** Called when no request is being answered any more. The next request has to prove its sender again. */
   answered(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined || --connection.asking > 0) return
@@ -185,7 +188,7 @@ export class Connections {
     if (connection !== undefined) connection.upgraded = true
   }
 
-  /** Called by the code that has seen the proof. */
+  /** Called by the code that has checked the proof of identity. */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
     // The connection has closed, or is not counted here.
@@ -267,7 +270,7 @@ export class Connections {
     return fresh
   }
 
-  /** The connection has closed, so its place is free. */
+  /** Called when the connection has closed. Its place becomes free. */
   #left(connection: Connection): void {
     connection.deadline?.cancel()
     const { address, kind } = connection
@@ -278,7 +281,7 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // From here on nothing may count the connection once more.
+    // From here on no code may count the connection once more.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }
@@ -287,7 +290,7 @@ export class Connections {
 const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The request did not come whole in time.')
 
 /**
- * Returns the address. For IPv6 it is the network of the address, because one user can use all 2^64
+ * Returns the address. For IPv6 the result is the network of the address, because one user can use all 2^64
  * addresses of a network.
  */
 export function addressOf({ remoteAddress = 'unknown' }: Socket): string {

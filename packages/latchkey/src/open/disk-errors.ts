@@ -3,9 +3,9 @@
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 /**
- * Runs the function. An error of the file system or of the storage becomes ERR_STORAGE_FAILED, whose
- * message says what could not be done (`what`) and why. It is used only before the member runs, so
- * nothing was applied.
+ * Runs the function. An error of the file system or of the storage becomes ERR_STORAGE_FAILED, whose message
+ * says what could not be done (`what`) and why. This function is used only before the member runs, so nothing
+ * was applied.
  */
 export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
@@ -21,7 +21,8 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
 }
 
 /**
- * Whether it is an error of a call about a path or an open file. An error of a socket has an address instead.
+ * Whether the error comes from a call about a path or an open file. An error of a socket has an address
+ * instead.
  */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)

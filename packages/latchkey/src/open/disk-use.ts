@@ -1,11 +1,12 @@
-// Driver: sums the bytes of a member's directory and reads how much is free on its disk, when a caller asks.
+// Driver: sums the bytes of a member's directory and reads the free bytes of its disk, when a caller asks for
+// them.
 
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
 /**
- * Sums the folders of the state and of the log. Files are made and deleted meanwhile, so the sum
+ * Sums the bytes of the folders of the state and of the log. Files are made and deleted meanwhile, so the sum
  * is approximate.
  */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {

@@ -9,7 +9,7 @@ export interface EmbeddedStore<S extends As = 'bytes'> extends Store<S> {
   /**
    * Replaces certificates and tokens. Only connections whose token is not valid any more are closed. Rejects
    * with a TypeError if a certificate or token is wrong. Rejects with ERR_UNAUTHORIZED if a new certificate
-   * has expired or is not valid yet. After a rejection the former ones stay in use.
+   * has expired or is not valid yet. After a rejection the former certificates and tokens stay in use.
    */
   reload(options: ReloadOptions): Promise<void>
 }

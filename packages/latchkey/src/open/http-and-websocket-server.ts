@@ -1,9 +1,10 @@
-// Driver: the server of a port, for a sidecar and for an embedded member: it accepts or refuses connections
-// and limits them.
+// Driver: the server of a port, for a sidecar and for an embedded member. The server accepts or refuses
+// connections and limits their number.
 //
 // Law: no socket stays open longer than REFUSED_MS after its refusal, and no silent socket longer than its
-// time (connections-of-port.ts). This holds for each kind of refusal: bytes that are not HTTP, a head that is too
-// long or too slow, an unknown path, an unwanted WebSocket, and a client that does not answer a close.
+// time (connections-of-port.ts). This law holds for each kind of refusal: bytes that are not HTTP, a head
+// that is too long or too slow, an unknown path, an unwanted WebSocket, and a client that does not answer a
+// close.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
@@ -20,11 +21,13 @@ import { isWebSocket } from './ignored-upgrade-requests.js'
 import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 
-/** Each response emits 'close' when it is over, even if its connection ends before its turn. */
+/**
+ * Each response emits 'close' when it has ended, even if its connection ends before the response is written.
+ */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
 /**
- * `proven` is called when it is known who has connected. It returns false if there is no place for
- * one more client.
+ * Handles an upgrade. `proven` is called when the identity of the caller is known. It returns false if there
+ * is no place for one more client.
  */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
 
@@ -43,8 +46,8 @@ interface Port {
 }
 
 /**
- * In ms. A request's head must arrive within this time, and its body a while later. The next constant says
- * how often Node checks that.
+ * In ms. HEAD_MS: the head of a request must arrive within this time. REQUEST_MS: the whole request must
+ * arrive within this time. LOOK_MS: Node checks these times at this interval.
  */
 const HEAD_MS = 10_000
 const REQUEST_MS = 60_000
@@ -79,7 +82,7 @@ export function makePort(options: PortOptions): Port {
       return requests.again(request, socket, head, () => void server.emit(opened, socket))
     // Until other code takes the socket, its errors are ignored.
     socket.on('error', () => socket.destroy())
-    // After the last bytes were written, the server does not wait for the other side to close.
+    // When the last bytes are written, the server waits at most REFUSED_MS until the other side closes.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
     const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
@@ -90,11 +93,11 @@ export function makePort(options: PortOptions): Port {
 }
 
 /**
- * Certificates are requested here, and are checked when the client identifies itself, because
- * clients need none.
+ * Makes the server. It requests certificates from all clients, but the identification of the client checks
+ * them later, because clients need none.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // Node's own refusals have no body that says why, so these checks are made elsewhere.
+  // Node's own refusals have no body that says why, so Node does not make these checks.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
@@ -141,7 +144,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   ],
 ])
 
-/** Answers bytes that are no HTTP request, in the form of every refusal. */
+/** Answers bytes that are no HTTP request. The answer has the form of every refusal. */
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
@@ -173,7 +176,7 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // A connection could not be accepted (too many open files). That must not end the process.
+  // A connection could not be accepted, because too many files are open. This error must not end the process.
   server.on('error', () => {})
   return {
     connections,

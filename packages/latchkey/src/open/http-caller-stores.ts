@@ -1,6 +1,6 @@
-// Driver: owns the stores through which HTTP callers act. Each is a store over a client connection with its
-// caller's identity. The connection checks the rights, as it does for a WebSocket, so no HTTP route has to
-// know which rights a call needs.
+// Driver: owns the stores of HTTP callers. Each store works over a client connection with the identity of its
+// caller. The connection checks the rights, as for a WebSocket, so no HTTP route has to know which rights a
+// call needs.
 
 import type { ClientStore } from '@latchkey/client'
 import { isLimited } from '../member/required-rights.js'
@@ -18,7 +18,7 @@ export class HttpCallerStores {
     this.#make = make
   }
 
-  /** Returns the store of an identity. There are as many as tokens. */
+  /** Returns the store of an identity. There are as many stores as tokens in use. */
   of(who: Identity): ClientStore {
     if (this.#closed || mayAll(who)) return this.#own
     const known = this.#stores.get(who) ?? this.#make(who)

@@ -1,25 +1,24 @@
-// Driver: owns the HTTP requests of one port that are not answered yet: how many bytes of a connection
-// are parsed in one turn of the event loop, how many of its requests wait, and that each of them ends
-// with its connection.
+// Driver: owns the HTTP requests of one port that are not answered yet. It limits the bytes of a connection
+// that are parsed in one turn of the event loop, and the number of its waiting requests. It also ends each
+// request with its connection.
 //
 // Laws:
-//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers.
-//      Beyond, it is closed.
-//   2. In one turn, one request of a connection is begun and SLICE bytes of it are parsed; all
-//      connections together get TURN_MS of a turn. The rest waits for another turn, unparsed, and the
-//      connections take turns.
+//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. A connection
+//      with more requests is closed.
+//   2. In one turn, one request of a connection is begun and SLICE bytes of it are parsed; all connections
+//      together get TURN_MS of a turn. The other bytes wait for another turn, and the connections take turns.
 //   3. Each request that was begun or waits gets its end ('close' of its response) at the latest when its
 //      connection ends.
 //
 // Without laws 1 and 2: a stranger sends 20,000 requests at once over each of four connections. Node parses
-// them all in one turn and begins each at once, and for ten seconds the member reads nothing from clients or
-// members. Without law 3: Node keeps an answer back while an earlier one of its connection is not written.
-// When that connection is destroyed, the later response emits no event. A count of the calls under way then
-// never falls to zero, and a graceful stop never ends.
+// all these requests in one turn and begins each of them at once, and for ten seconds the member reads
+// nothing from clients or members. Without law 3: Node keeps an answer back while an earlier one of its
+// connection is not written. When that connection is destroyed, the later response emits no event. A count of
+// the calls under way then never falls to zero, and a graceful stop never ends.
 //
-// Node's server reads a connection by a 'data' listener. This file removes that listener and calls it itself,
-// with as many bytes as may be parsed; nothing else about the connection is changed. A chunk of 64 KiB has
-// room for 2,600 requests: to parse it at once takes 30 ms.
+// Node's server reads a connection by a 'data' listener. This file removes that listener and calls it with as
+// many bytes as may be parsed. Nothing else about the connection is changed. A chunk of 64 KiB has room for
+// 2,600 requests and takes 30 ms to parse.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -31,7 +30,7 @@ import { plainHead } from './ignored-upgrade-requests.js'
 
 /** In ms, how much time HTTP may use in one turn before the rest waits. */
 const TURN_MS = 5
-/** At most 160 requests, or a large part of a head. */
+/** In bytes: at most 160 requests, or a large part of the head of a request. */
 const SLICE = 4 * 1024
 
 interface HttpRequestsPorts {
@@ -39,7 +38,7 @@ interface HttpRequestsPorts {
   readonly refusals: RefusalLog
   /** Runs a function in the next turn of the event loop. */
   readonly nextTurn: Defer
-  /** A request has arrived, and counts from now on. */
+  /** Called when a request has arrived. The request counts from now on. */
   came(request: IncomingMessage, response: ServerResponse): void
   /** The request is begun. */
   begin(request: IncomingMessage, response: ServerResponse): void
@@ -53,11 +52,13 @@ interface Connection {
   /** The listener of Node's server. */
   readonly hear: Hear
   readonly unanswered: Set<ServerResponse>
-  /** Requests that have arrived and are not begun. */
+  /** The requests that have arrived and were not begun yet. */
   readonly waiting: Arrival[]
-  /** Bytes that were received and are not parsed yet. */
+  /** The bytes that were received and were not parsed yet. */
   unheard: Buffer[]
-  /** True if Node has paused the connection until its answers are read. Node resumes it itself. */
+  /**
+   * True if Node has paused the connection until its answers are read. Node itself resumes the connection.
+   */
   isStopped: boolean
   isCutOff: boolean
   readonly read: Hear
@@ -67,9 +68,9 @@ interface Connection {
 export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
-  /** The connections that have something left for another turn, in the order of their turns. */
+  /** The connections with requests or bytes that wait for another turn, in the order of their turns. */
   readonly #waiting = new Set<Connection>()
-  /** When the first HTTP bytes of this turn were parsed. Undefined if none were. */
+  /** The time at which the first HTTP bytes of this turn were parsed. Undefined if none were parsed. */
   #turnBegan: number | undefined
 
   constructor(ports: HttpRequestsPorts) {
@@ -79,8 +80,8 @@ export class HttpRequests {
   /** Takes a connection that Node's server has just accepted. */
   watch(socket: Socket): void {
     const [hear] = socket.listeners('data') as Hear[]
-    // This connection could not be limited, so it is closed. An error thrown here would end the process,
-    // because this runs in an event of the server.
+    // This connection cannot be limited, so it is closed. An error here would end the process, because this
+    // code runs in an event of the server.
     if (hear === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,
@@ -102,9 +103,9 @@ export class HttpRequests {
 
   /**
    * Handles a request that asks for another protocol as a plain request. `take` gives the connection to
-   * Node's server again, which reads the same request without that wish. If earlier requests of the
-   * connection wait for their answers, this is impossible, because Node would never write the answer. No
-   * client sends that.
+   * Node's server again, which reads the same request without the wish for another protocol. This is
+   * impossible if earlier requests of the connection wait for their answers, because Node would never write
+   * the answer. No known client sends such requests.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)
@@ -121,14 +122,17 @@ export class HttpRequests {
     else this.#hear(connection)
   }
 
-  /** Called if Node, or this file, has paused the connection before. */
+  /** Called when a connection is resumed that Node or this file has paused. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false
     this.#hear(connection)
   }
 
-  /** The connection is a WebSocket now. Returns all bytes that were received after its request. */
+  /**
+   * Called when the connection has become a WebSocket. Returns all bytes that were received after its
+   * request.
+   */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return head
@@ -200,8 +204,8 @@ export class HttpRequests {
   }
 
   /**
-   * Closes the connection. No further answer is written, because the client would take it for the answer to
-   * an earlier request.
+   * Closes the connection. No further answer is written, because the client would take such an answer for the
+   * answer to an earlier request.
    */
   #refuse(socket: Socket): void {
     const reason =
@@ -221,7 +225,10 @@ export class HttpRequests {
     socket.destroy()
   }
 
-  /** An error thrown by this project or by Node ends only this connection. */
+  /**
+   * Closes this connection after an error of this project or of Node, so that the error ends no other
+   * connection.
+   */
   #fail({ socket }: Connection, error: unknown): void {
     this.#ports.refusals.note('http', 'failed', 'a connection was closed: it could not be heard', {
       address: addressOf(socket),

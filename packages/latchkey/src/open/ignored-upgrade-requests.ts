@@ -1,5 +1,5 @@
-// Rule: a request that asks for another protocol than WebSocket is a plain request. A server may ignore what
-// it does not speak (RFC 9110, 7.8).
+// Rule: a request that asks for another protocol than WebSocket is a plain request. A server may ignore a
+// protocol that it does not speak (RFC 9110, 7.8).
 //
 // Without this rule: the HTTP client of Java, and `curl --http2`, ask for h2c beside each request to an
 // address of http, and none of their calls is answered.

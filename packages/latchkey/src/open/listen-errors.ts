@@ -1,4 +1,4 @@
-// Rule: why this process cannot listen at an address, and what the user can do.
+// Rule: says why this process cannot listen at an address, and what the user can do.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Listen } from './options.js'
@@ -6,7 +6,7 @@ import type { Listen } from './options.js'
 interface Trouble {
   readonly why: string
   readonly next: string
-  /** Set for errors with which the same address may be free later. */
+  /** True for errors after which the same address may be free later. */
   readonly passes?: true
 }
 

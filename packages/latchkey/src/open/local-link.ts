@@ -11,18 +11,18 @@ import { embeddedIn, type Identity } from '../member/rights.js'
 export interface LocalMember {
   /** Returns the present member, or undefined while it is being opened again. */
   current(): Member | undefined
-  /** Returns the reason why there will be no member any more. */
+  /** Returns the reason why no member will run in this process any more. */
   failure(): LatchkeyError | undefined
   /** Calls `run` when the member has closed. */
   onGone(run: () => void): () => void
-  /** Calls `run` when there is a member, or when it is certain that there will be none. */
+  /** Calls `run` when a member runs, or when it is certain that no member will run. */
   onSettled(run: () => void): () => void
 }
 
 /**
- * `who` is the identity for which the store sends its requests. Without it, the process itself sends them.
- * Only the process's own store uses another member while this one is cut off from the leader (M28). All other
- * clients can connect to another member themselves.
+ * `who` is the identity for which the store sends its requests. Without `who`, the process itself sends the
+ * requests. Only the process's own store uses another member while this member is cut off from the leader
+ * (M28). All other clients can connect to another member themselves.
  */
 export const localRoute = (local: LocalMember, who?: Identity): Route =>
   who === undefined
@@ -75,7 +75,10 @@ function otherMembers(local: LocalMember): OtherMembers {
   }
 }
 
-/** This store has no other member, so calls that need the cluster are refused at once. */
+/**
+ * The error of a store whose member was removed. This store has no other member, so calls that need the
+ * cluster are refused at once.
+ */
 const removedError = (id: string) =>
   new LatchkeyError(
     'ERR_NO_LEADER',
@@ -84,7 +87,8 @@ const removedError = (id: string) =>
   )
 
 /**
- * Waits while the member is being opened. A dial that failed and was retried would notice the member later.
+ * Waits while the member is being opened. Without this wait, the store would fail to connect and would notice
+ * the member only at its next attempt.
  */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {

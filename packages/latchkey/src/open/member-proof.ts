@@ -1,9 +1,9 @@
-// Rule: how members prove that they are members, and when a member must not start because a stranger could
-// connect as a member.
+// Rule: tells how members prove that they are members. It also tells when a member must not start, because a
+// stranger could connect as a member.
 //
-// Law: if clients need a token, a process that connects as a member must prove that it is one. Without
-// this law a stranger without any token connects as a member, and then reads, writes, votes and
-// removes members. So
+// Law: if clients need a token, a process that connects as a member must prove that it is a member. Without
+// this law a stranger without any token connects as a member, and then reads, writes, votes and removes
+// members. So
 //   - several members, tokens for clients, and neither a member token nor an authority whose certificates
 //     members show: the member does not start;
 //   - one member with tokens for clients and no member token: no process may connect as a member, and no
@@ -16,7 +16,7 @@ interface Proofs {
   readonly tls: { readonly ca?: unknown } | undefined
 }
 
-/** The first token is proved to others, and each of them is accepted. */
+/** The member proves the first token to other members, and accepts each of the tokens. */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken
   if (given === undefined) return []
@@ -36,8 +36,8 @@ export function checkMemberToken(given: unknown): void {
 }
 
 /**
- * Whether members can be told apart from strangers, or clients need no token, so that strangers are not
- * kept out anyway.
+ * Whether members prove their identity. Also true if clients need no token, because then strangers may
+ * connect anyway.
  */
 const isProofAsked = ({ auth, tls }: Proofs): boolean =>
   auth === undefined || memberTokens(auth).length > 0 || tls?.ca !== undefined
@@ -48,13 +48,13 @@ const ADD =
 const NOTHING_ELSE = 'clients need a token here, but nothing keeps a stranger from coming in as a member'
 
 /**
- * Returns why no process may connect as a member here, so that none can be added. Undefined if
- * members may connect.
+ * Returns why no process may connect as a member, so that no member can be added. Undefined if members may
+ * connect.
  */
 export const whyNoMembers = (settings: Proofs): string | undefined =>
   isProofAsked(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
 
-/** `others` is true if the member has other members, or waits to be added. */
+/** `others` is true if the cluster has other members, or if this member waits to be added. */
 export function refuseUnprovenMembers(settings: Proofs, others: boolean): void {
   if (others && !isProofAsked(settings))
     throw new TypeError(`auth.memberToken is missing: ${NOTHING_ELSE}: ${ADD}`)

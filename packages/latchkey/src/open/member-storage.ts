@@ -1,5 +1,5 @@
-// Driver: opens a member's directory, or its storage in memory: the lock, the file that names the owner, and
-// the places of log and state.
+// Driver: opens a member's directory, or its storage in memory: the lock file, the file that names the owner,
+// and the folders of the log and the state.
 
 import { join } from 'node:path'
 import type { Clock, Logger } from '@latchkey/base'
@@ -13,7 +13,9 @@ import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
 
-/** The log and the state of a member. It is made once, and kept when the member is opened again. */
+/**
+ * The log and the state of a member. This object is made once, and is kept when the member is opened again.
+ */
 export interface Storage {
   readonly home: RowHome
   readonly fs: ReturnType<typeof nodeFileSystem>
@@ -25,7 +27,10 @@ export interface Storage {
   release(): Promise<void>
 }
 
-/** From here on only this process may use the directory. Nothing in it was changed before. */
+/**
+ * Takes the directory. From here on only this process may use the directory. Before, nothing in the directory
+ * was changed.
+ */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
     return {
@@ -61,8 +66,8 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
 }
 
 /**
- * If an address cannot be stored, its member counts as a stranger at the next start, and is asked who it is,
- * which does no harm.
+ * Remembers the addresses of members. If an address cannot be stored, its member counts as a stranger at the
+ * next start and is asked for its cluster, which does no harm.
  */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>

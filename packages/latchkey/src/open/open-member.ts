@@ -1,5 +1,5 @@
 // Driver: a member in this process with everything around it: its directory, the connections that it accepts,
-// the user's store, and the stores of HTTP callers. The member itself is in running-member.ts.
+// the user's store, and the stores of HTTP callers. running-member.ts owns the member itself.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -36,10 +36,10 @@ import { type OwnServer, type PortOptions, refuseUpgrade } from './http-and-webs
 export class OpenedMember {
   readonly store: EmbeddedStore & ClientStore
   readonly clock: Clock
-  /** Errors that handlers of connections have thrown. Each has ended only its connection. */
+  /** Counts the errors that handlers of connections have thrown. Each error has ended only its connection. */
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
-  /** Counts what was sent to clients and not yet read by them. */
+  /** Counts the bytes that were sent to clients and that the clients have not read yet. */
   readonly outboxes: Outboxes
   /** Counts the received parts of messages and bodies whose rest is missing. */
   readonly unfinished: Unfinished
@@ -57,7 +57,7 @@ export class OpenedMember {
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
 
-  /** `refusals` are those of the port, if it was opened before. */
+  /** `refusals` is the log of refusals of the port, if the port was opened before. */
   static async open(
     settings: Settings,
     refusals?: RefusalLog,
@@ -148,7 +148,7 @@ export class OpenedMember {
     return this.#running.member
   }
 
-  /** Calls `run` when the current member has closed. Another one may take its place. */
+  /** Calls `run` when the current member has closed. Another member may be opened after it. */
   onGone(run: () => void): () => void {
     return this.#running.onGone(run)
   }
@@ -177,7 +177,7 @@ export class OpenedMember {
     return this.current.isLeft ? removed(this.#settings.id) : whyNoLeader(this.current.replica)
   }
 
-  /** The reason why a ready member opens no session. New stores can only read then. */
+  /** The reason why a ready member opens no session. Without a session new stores can only read. */
   warning(): string | undefined {
     return this.isReady() ? this.current?.kv.openSessions.whyNone() : undefined
   }
@@ -194,7 +194,7 @@ export class OpenedMember {
     }
   }
 
-  /** What was counted since the current member was opened. */
+  /** The counts since the current member was opened. */
   counters(status: Status): Metric[] {
     return this.current?.counters(status) ?? []
   }
@@ -204,12 +204,14 @@ export class OpenedMember {
     return this.#running.failed
   }
 
-  /** The identity of a caller by its certificate or its token, or the error that refuses the caller. */
+  /**
+   * Returns the identity of a caller by its certificate or its token, or the error that refuses the caller.
+   */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError {
     return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
-  /** Puts new certificates and tokens into use. If it throws, nothing has changed. */
+  /** Puts new certificates and tokens into use. If the call throws, nothing has changed. */
   reload(given: ReloadOptions): void {
     this.#settings = reloaded(this.#settings, given, !this.isAlone, this.clock.instant().wall)
     this.#server?.useTls(this.#settings.tls)
@@ -241,13 +243,13 @@ export class OpenedMember {
     refuseUpgrade(socket, '404 Not Found', this.clock)
   }
 
-  /** The options of a port that is only for this member. */
+  /** The options of a port that belongs only to this member. */
   arrivals(tls: TlsOptions | undefined): Omit<PortOptions, 'request'> {
     const { clock, refusals } = this
     return { tls, clock, refusals, upgrade: (...arrival) => this.upgrade(...arrival) }
   }
 
-  /** Sets the member's own port, which is closed with the member. */
+  /** Sets the port of this member. The port is closed with the member. */
   serveAt(server: OwnServer): void {
     this.#server = server
   }

@@ -13,19 +13,15 @@ import { listen, refuseUpgrade } from './http-and-websocket-server.js'
 /**
  * Opens one member in this process. Without `members` it is a cluster of one member.
  * ```ts
- * await using store = await open({
- *   id: 'a',
- *   dir: './data/a',
- *   members: { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' },
- * })
- * await store.ready()
+ * await using store = await open({ id: 'a', dir: './data/a', members: { a: 'ws://127.0.0.1:7001', b:
+ * 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' }, }) await store.ready()
  * ```
  * Rejects with a TypeError that names the option, or with a LatchkeyError whose message says what to do next
  * (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The member opens its port before it
  * changes the disk. If another process uses the address, `open` fails with ERR_BUSY. If the address does not
- * belong to this machine, it fails with a TypeError. An open store keeps the process alive until `close()`.
- * The store installs no signal handler and never ends the process. It writes warnings and errors to the
- * console, unless there is a `logger`, or `logger: false`.
+ * belong to this machine, `open` fails with a TypeError. An open store keeps the process alive until
+ * `close()`. The store installs no signal handler and never ends the process. The store writes warnings and
+ * errors to the console, unless there is a `logger`, or `logger: false`.
  */
 export async function open<S extends As = 'bytes'>(options: OpenOptions<S>): Promise<EmbeddedStore<S>> {
   // The member's own store has the encoding that `as` says, and `S` is the type of that encoding.
@@ -61,15 +57,16 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * In ms, the longest time between listening and locking the directory in a process that starts at
- * the same moment.
+ * In ms. Another process that starts at the same moment takes at most this long from listening to locking the
+ * directory.
  */
 const START_MS = 500
 const LOOK_MS = 20
 
 /**
- * Reports why the port cannot be opened. If two processes start with the same options, the second one fails
- * at the port first. But the useful error is that of the directory, so this waits for that error.
+ * Reports why the port cannot be opened. If two processes start with the same options, the second process
+ * fails first at the port. But the error of the directory is more useful, so this function waits for that
+ * error.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
@@ -82,8 +79,8 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /**
- * A new cluster of one member has no port. A member to which others were added listens at the
- * address in its log.
+ * Opens a member without an address. A new cluster of one member has no port. If other members were added
+ * later, the member listens at the address in its log.
  */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
@@ -98,7 +95,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions<As>): Pro
   }
 }
 
-/** Opens a member without a port, for a caller that opens the port itself, such as the sidecar. */
+/** Opens a member without a port, for a caller such as the sidecar that opens the port itself. */
 export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }

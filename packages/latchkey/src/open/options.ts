@@ -1,5 +1,5 @@
-// Door: checks the options of open(). A wrong option is a TypeError that names the option; nothing is
-// opened before.
+// Door: checks the options of open(). A wrong option is a TypeError that names the option. Before this check
+// nothing is opened.
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -23,7 +23,10 @@ import { checkTls, type TlsOptions } from './tls-options.js'
 
 export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
 
-/** `id` and one of `dir` and `memory` are required. All other options are optional. */
+/**
+ * The options of `open`. `id` is required, and so is either `dir` or `memory`. All other options are
+ * optional.
+ */
 export interface OpenOptions<S extends As = 'bytes'> {
   /** The member's id, which is unique in the cluster. */
   id: string
@@ -32,29 +35,31 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** With `true`, the member keeps everything in memory, for tests. */
   memory?: boolean | undefined
   /**
-   * The addresses of all voters of a new cluster by id, this member included. The first start founds the
-   * cluster with these voters. At a later start, the member asks each address that its log does not know for
-   * its cluster. Without this option, the cluster has one member and no port.
+   * The addresses of all voters of a new cluster by their ids, including this member. The first start founds
+   * the cluster with these voters. At a later start, the log may not know some of the addresses. The member
+   * then asks these addresses for their cluster. Without this option, the cluster has one member and no port.
    */
   members?: Readonly<Record<string, string>> | undefined
-  /** host:port. The default is the host and port of members[id]. */
+  /**
+   * The address at which the member listens, as host:port. The default is the host and port of members[id].
+   */
   listen?: string | undefined
-  /** The name of the cluster: members and clients that use another name are refused. Default 'latchkey'. */
+  /** The name of the cluster. Members and clients that use another name are refused. Default: 'latchkey'. */
   cluster?: string | undefined
   /**
-   * The id of the cluster, as in `status()`: this member does not start if its directory is of another
+   * The id of the cluster, as in `status()`. The member does not start if its directory belongs to another
    * cluster (ERR_WRONG_CLUSTER). Default: any cluster.
    */
   clusterId?: string | undefined
-  /** This is a new, empty member that waits until it is added to a cluster. */
+  /** True for a new, empty member that waits until it is added to a cluster. */
   join?: boolean | undefined
   /**
-   * In ms. If the leader is silent, another member leads after one to two election timeouts. Default 1000.
+   * In ms. If the leader is silent, another member leads after one to two election timeouts. Default: 1000.
    */
   electionTimeout?: number | undefined
   /**
-   * The interval between two heartbeats of a leader, ms. Default 100, or a fifth of a short election timeout;
-   * at most half of it.
+   * In ms, the interval between two heartbeats of a leader. Default: 100, or a fifth of a short election
+   * timeout. At most half of the election timeout.
    */
   heartbeat?: number | undefined
   /** The log is compacted after this many entries, or after this many bytes. */
@@ -78,18 +83,18 @@ export interface OpenOptions<S extends As = 'bytes'> {
   tls?: TlsOptions | undefined
   /** Tokens and certificates of clients, with their rights. */
   auth?: AuthOptions | undefined
-  /** Allows other addresses than loopback without TLS and tokens. */
+  /** Allows the member to listen at other addresses than loopback without TLS and tokens. */
   insecure?: boolean | undefined
   /** The encoding of keys and values for calls that name none. Default 'bytes'. */
   as?: S | undefined
   /**
-   * What a read does with a stored value that it cannot decode, for calls without this option. Default:
-   * ERR_UNDECODABLE.
+   * What a read does with a stored value that it cannot decode, if the call does not say so. Default: the
+   * read fails with ERR_UNDECODABLE.
    */
   onUndecodable?: OnUndecodable | undefined
-  /** The logger. By default, warnings and errors go to `console`. With false, the store logs nothing. */
+  /** The logger. By default, warnings and errors go to `console`. With `false`, the store logs nothing. */
   logger?: Logger | false | undefined
-  /** As of connect(); the member's own part of a trace too (docs/tracing.md). */
+  /** The same as for connect(). The member also traces its own part of a request (docs/tracing.md). */
   tracing?: boolean | undefined
   /** Aborts `open`. */
   signal?: AbortSignal | undefined
@@ -115,9 +120,9 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  /** The tokens, with the contents of the file if they were given as a file. */
+  /** The tokens. If they were given as a file, this field has the contents of the file. */
   readonly auth: Auth | undefined
-  /** The option as it was given, so that a file can be read again. */
+  /** The option `auth` as it was given, so that the file can be read again. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable

@@ -1,14 +1,14 @@
 // Driver: the file in a directory that names its owner: the member, the name of its cluster, the date when
-// the directory was made, and all addresses that members of its cluster have had. The log knows the member
-// too, but neither the name of the cluster nor former members.
+// the directory was made, and all addresses that members of its cluster have had. The log also names the
+// member, but it has no name of the cluster and no former members.
 //
 // Laws
 //   - The file is valid only if it is, byte for byte, what this build would write for its content, with the
 //     checksum. Without this law: a flipped bit in the name makes the directory look like another member's,
 //     and the operator searches for a wrong mount although the disk is at fault.
 //   - An address of a former member is kept while there is room. An operator's list of members is often older
-//     than the log and names removed members. They are no strangers
-//     (packages/raft/src/node/wrong-cluster-check.ts), so no start waits for their answer.
+//     than the log and names removed members. Removed members are no strangers
+//     (packages/raft/src/node/wrong-cluster-check.ts), so no start waits for their answers.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export interface DirOwner {
 interface Note extends DirOwner {
   /** The date when the directory was made, in ISO format. */
   readonly born: string
-  /** `id url` for each address that a member of the cluster has had. The newest comes last. */
+  /** Lists each address that a member of the cluster has had, as `id url`. The newest comes last. */
   readonly known: readonly string[]
 }
 
@@ -33,8 +33,8 @@ const VERSION = 2
 const MOST_KNOWN = 256
 
 /**
- * A directory whose owner is this member. The caller holds the lock of the directory while it
- * uses this object.
+ * A directory whose owner is this member. The caller holds the lock of the directory as long as it uses this
+ * object.
  */
 export class OwnDirectory {
   readonly #dir: string
@@ -60,7 +60,7 @@ export class OwnDirectory {
     return this.#writing
   }
 
-  /** Adds the addresses of the present members. Resolves when they are written. */
+  /** Adds the addresses of the present members. Resolves when these addresses are written. */
   learn(members: Readonly<Record<string, string>>): Promise<void> {
     const fresh = Object.entries(members).filter(([id, url]) => url !== '' && !this.knows(id, url))
     if (fresh.length === 0) return this.#writing
@@ -74,12 +74,12 @@ export class OwnDirectory {
 }
 
 /**
- * Rejects with ERR_WRONG_CLUSTER if the directory belongs to another member. A directory without this file
- * becomes this member's. The caller holds the lock of the directory.
+ * Rejects with ERR_WRONG_CLUSTER if the directory belongs to another member. If the directory has no such
+ * file, this member becomes its owner. The caller holds the lock of the directory.
  */
 export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Promise<OwnDirectory> {
   const found = await readNote(dir)
-  // clock: a date for people to read; no decision depends on it.
+  // clock: the date is for people to read, and no decision depends on it.
   const note = found ?? { id, cluster, born: new Date().toISOString(), known: [] }
   if (found === undefined) await writeNote(dir, note)
   if (note.id === id && note.cluster === cluster) return new OwnDirectory(dir, note)
@@ -136,7 +136,7 @@ function render({ id, cluster, born, known }: Note): Buffer {
   return Buffer.from(`${JSON.stringify({ ...said, checksum: check })}\n`)
 }
 
-/** Writes the file. It gets its name after it is complete and synced. */
+/** Writes the file. The file gets its name after it is complete and synced. */
 async function writeNote(dir: string, note: Note): Promise<void> {
   const path = join(dir, NAME)
   const file = await open(`${path}.new`, 'w', 0o600)

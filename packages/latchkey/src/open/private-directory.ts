@@ -9,11 +9,11 @@ const OWNER_ONLY = 0o700
 const OTHERS = 0o077
 
 /**
- * Corrects the mode of a directory that belongs to this user. Rejects if it belongs to another user and is
- * open to others.
+ * Corrects the mode of a directory that belongs to this user. Rejects if the directory belongs to another
+ * user and is open to others.
  */
 export async function closeToOthers(dir: string, logger: Logger): Promise<void> {
-  // This system has no users and modes of this kind.
+  // On this system, files have no owners and modes of this kind.
   if (process.getuid === undefined) return
   const { mode, uid } = await stat(dir)
   if ((mode & OTHERS) === 0) return

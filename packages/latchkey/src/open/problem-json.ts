@@ -1,10 +1,10 @@
-// Rule: the body of each refusal over HTTP (RFC 9457), even of those that come before any route.
+// Rule: makes the body of each refusal over HTTP (RFC 9457), even of refusals that come before any route.
 
 import { STATUS_CODES } from 'node:http'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** The fields of the RFC, in addition to those that every refusal has. */
+/** Adds the fields of the RFC to the fields that every refusal has. */
 export const problemJson = (status: number, body: { readonly message?: unknown }): object => ({
   title: STATUS_CODES[status],
   status,

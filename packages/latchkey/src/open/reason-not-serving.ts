@@ -1,4 +1,4 @@
-// Rule: the reason why a member serves no clients. The clients then go to another member.
+// Rule: tells the reason why a member serves no clients. The clients then go to another member.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Member } from '../member/member.js'

@@ -3,10 +3,11 @@
 //
 // Laws
 //   OP3  The directory stays as it was: all work is done on a copy. Without this law: the lost members come
-//        back after all, and this one has changed, or has applied what they never committed.
-//   OP4  The backup never becomes a member of the old cluster. It becomes a new cluster, with an id of its
-//        own, whose fencing tokens begin 2^32 above all that this member knows (K38). Without this law: two
-//        clusters with one id run, both give the same token, and a guard lets two holders write.
+//        back after all. This member has then changed, or has applied entries that the others never committed.
+//   OP4  The backup never becomes a member of the old cluster. It becomes a new cluster with an id of its own.
+//        Its fencing tokens begin 2^32 above all tokens that this member knows (K38). Without this law: two
+//        clusters with the same id run and give the same token to two holders. A guard lets both holders
+//        write.
 
 import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { constants } from 'node:fs'
@@ -29,23 +30,26 @@ export interface RecoverOptions {
 
 export interface RecoveredMember {
   readonly id: string
-  /** The name of its cluster, and its id. */
+  /** The name of the member's cluster, and the id of the cluster. */
   readonly cluster: string
   readonly clusterId: string
   readonly voters: readonly string[]
   /**
-   * The term of the last entry. Of several members that are left, the one with the largest term, then index,
-   * has the most entries.
+   * The term of the last entry. If several members are left, choose the one with the largest term, and among
+   * equal terms with the largest index. This member has the most entries.
    */
   readonly term: number
   readonly index: number
-  /** How many entries were in its log only. Some of them may never have been committed. */
+  /** How many of the entries were only in the member's log. Some of them may never have been committed. */
   readonly fromLog: number
 }
 
 const PIECE_BYTES = 1024 * 1024
 
-/** Resolves when the backup is complete and synced at `path`. On any fault it rejects and leaves no file. */
+/**
+ * Resolves when the backup is complete and synced at `path`. After an error the call rejects and leaves no
+ * file.
+ */
 export async function recover(path: string, { dir, overwrite }: RecoverOptions): Promise<RecoveredMember> {
   return withDisk(`${dir} cannot be recovered into ${path}`, async () => {
     if (!(await isFolder(dir))) throw notAMember(dir)
@@ -125,7 +129,7 @@ const notAMember = (dir: string) =>
   )
 
 /**
- * Changes the advice of an error about damage. A running member would be told to join again, which is
+ * Changes the advice in an error about damage. The advice for a running member is to join again, which is
  * impossible without its cluster.
  */
 function toRecoverError(cause: unknown, dir: string): unknown {

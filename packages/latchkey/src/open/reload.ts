@@ -1,8 +1,8 @@
-// Door: new certificates and tokens for a running member. All of them are checked before any is used.
+// Door: new certificates and tokens for a running member. All of them are checked before any of them is used.
 //
 // Law: the settings in force change as a whole, or not at all. Without this law: a certificate is written,
-// and its key a moment later. A member that used the new certificate with the old key could open no
-// connection any more.
+// and its key a moment later. A member that reads the new certificate and the old key can open no connection
+// any more.
 
 import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
@@ -15,7 +15,7 @@ import type { Settings } from './options.js'
 import { checkTls, type TlsOptions } from './tls-options.js'
 
 export interface ReloadOptions {
-  /** The new certificates; connections stay open. `ca` may change, but it cannot be added or removed. */
+  /** The new certificates. Connections stay open. `ca` may change, but you cannot add or remove it. */
   tls?: TlsOptions | undefined
   /**
    * The new tokens. A connection is closed if its token is not valid any more or has other rights now.
@@ -25,7 +25,7 @@ export interface ReloadOptions {
 }
 
 /**
- * `others` is true if the cluster has several members. `now` is the date. Throws a TypeError if something is
+ * `others` is true if the cluster has several members. `now` is the date. Throws a TypeError if an option is
  * wrong, or ERR_UNAUTHORIZED if a new certificate is not valid at this date.
  */
 export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
@@ -62,8 +62,8 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
 }
 
 /**
- * Whether the certificates stay the same. If they do, tokens can be removed even if the certificate in
- * force has expired.
+ * Whether the certificates stay the same. If so, tokens can be removed even if the certificate in force has
+ * expired.
  */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

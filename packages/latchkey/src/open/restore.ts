@@ -1,5 +1,5 @@
-// Driver: makes the first directory of a new cluster from a backup. No member runs yet; open() with the same
-// id and dir comes next.
+// Driver: makes the first directory of a new cluster from a backup. No member runs yet. After that, the
+// caller calls open() with the same id and dir.
 
 import { access, readdir, rm } from 'node:fs/promises'
 import { uptime } from 'node:os'
@@ -24,7 +24,7 @@ export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & {
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
-  // No port is opened here. open() checks the options of the port, and the addresses of other
+  // No port is opened here. The options of the port are checked later in open(), and the addresses of other
   // members are not used.
   const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
@@ -61,14 +61,14 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 /**
- * Names that do not count: what a file system creates in the folder where it is mounted, and the lock file of
- * the directory.
+ * The names of files that may be in an empty directory: a file system creates lost+found in the folder where
+ * it is mounted, and the directory has a lock file.
  */
 const NOBODYS = /^(lost\+found|lock\.\d.*)$/
 
 /**
- * Rejects if the directory is in use. An old log would not belong to the state that is restored there. And if
- * the path is a mistake, the files of a store would be mixed with files of another program.
+ * Rejects if the directory is in use. An old log would not belong to the restored state. If the path is a
+ * mistake, the files of a store would be mixed with files of another program.
  */
 async function refuseUsed(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => !NOBODYS.test(name))

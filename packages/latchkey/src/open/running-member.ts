@@ -18,7 +18,7 @@ import type { Storage } from './member-storage.js'
 
 type Changes = {
   gone: undefined
-  /** Emitted when there is a member, or when it is certain that there will be none. */
+  /** Emitted when a member runs, or when it is certain that no member will run. */
   settled: undefined
   failed: LatchkeyError
 }
@@ -84,9 +84,9 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * True while the member asks other members for the id of their cluster, because its log does not know
-   * them at the addresses that it was given: they may be of another cluster. It serves no client until they
-   * have answered.
+   * True while the member asks other members for the id of their cluster. The member was given addresses that
+   * its log does not know, so these members may belong to another cluster. The member serves no client until
+   * they have answered.
    */
   get #isAsking(): boolean {
     return this.#member?.replica.isAsking === true
@@ -97,8 +97,8 @@ export class CurrentMember implements LocalMember {
     const { home, fs, dir, note, diskUse } = storage
     const { clock, nextTurn } = world
     const { logger } = settings()
-    // Work that sends is queued in the same turn of the event loop. This function runs after that
-    // work has sent.
+    // Functions that send are queued in the same turn of the event loop. `run` is called after these
+    // functions have sent.
     const later = (run: () => void) => turns.work(() => turns.end(run))
     const member = await Member.open(settings(), {
       fs,
@@ -128,7 +128,9 @@ export class CurrentMember implements LocalMember {
     else this.#serve()
   }
 
-  /** Called when the member is open, and again when other members have said which cluster they are of. */
+  /**
+   * Called when the member is open, and again when other members have answered for which cluster they work.
+   */
   #serve(): void {
     if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
     const { settings, world, quorum } = this.#ports
@@ -138,8 +140,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * The member has stopped for good. All requests are answered with this error at once, and clients go to
-   * other members.
+   * Called when the member has stopped for good. All requests are answered with this error at once, and
+   * clients go to other members.
    */
   #onFailed(error: LatchkeyError): void {
     if (this.#failure !== undefined) return
@@ -168,7 +170,7 @@ export class CurrentMember implements LocalMember {
     later(() => this.#ports.world.nextTurn(() => this.#rebuild()))
   }
 
-  /** One rebuild runs at a time. A request during a rebuild is a request for the same rebuild. */
+  /** Only one rebuild runs at a time. A request during a rebuild belongs to the same rebuild. */
   #rebuild(): void {
     if (this.#closing || this.#failure !== undefined) return
     this.#rebuilding ??= this.#buildAnew().finally(() => {
@@ -176,7 +178,7 @@ export class CurrentMember implements LocalMember {
     })
   }
 
-  /** Rebuilds the state. The log, and with it the vote, is kept. Other members send the state. */
+  /** Rebuilds the state. The log and the vote are kept. Other members send the state. */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
     settings().logger.warn('the state of this member is dropped and built anew from its peers')
@@ -201,7 +203,7 @@ export class CurrentMember implements LocalMember {
     await member?.close()
   }
 
-  /** The process will close, so from now on no rebuild begins. */
+  /** Called when the process will close the member. From now on no rebuild begins. */
   willClose(): void {
     this.#closing = true
   }
@@ -215,6 +217,6 @@ export class CurrentMember implements LocalMember {
   }
 }
 
-/** Whether the membership in the member's log names other members. */
+/** Whether the membership in the member's log contains other members. */
 export const hasOthers = ({ id, replica }: Member): boolean =>
   Object.keys(replica.node.raft.membership.peers).some((other) => other !== id)

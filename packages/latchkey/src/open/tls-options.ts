@@ -7,8 +7,8 @@ export interface TlsOptions {
   cert: string | Uint8Array
   key: string | Uint8Array
   /**
-   * A member must show a certificate that this authority has signed. The member trusts the same authority
-   * when it connects to others.
+   * The certificate of an authority. If it is set, each member must show a certificate that this authority
+   * has signed. A member also trusts this authority when it connects to other members.
    */
   ca?: string | Uint8Array | undefined
   /**
@@ -18,8 +18,8 @@ export interface TlsOptions {
    */
   memberName?: string | undefined
   /**
-   * 'required': clients, also of HTTP, must show a certificate of `ca`. Its name (CN) must be the `cert` of
-   * an entry of `auth.tokens`, which names the rights. The member then ignores tokens.
+   * With 'required', clients must show a certificate of `ca`, also over HTTP. Its name (CN) must be the
+   * `cert` of an entry of `auth.tokens`, which names the rights. The member then ignores tokens.
    */
   clientCert?: 'required' | undefined
   /** The paths from which `cert` and `ca` were read, for messages about certificates. */

@@ -1,8 +1,8 @@
 // Door: a token as one text, with or without its rights before it: 'read+write:SECRET'.
 //
 // Law (C47): the text before a colon consists of existing rights, or the token is refused. Without this law:
-// an operator writes reed:SECRET. This is a token with all rights whose text is reed:SECRET, and a reader
-// that sends SECRET is refused. The operator then gives the reader the whole text, and with it all rights.
+// an operator writes reed:SECRET. The text reed:SECRET is then a token with all rights, and a reader that
+// sends SECRET is refused. The operator gives the reader the whole text, and so the reader has all rights.
 
 import { didYouMean } from '@latchkey/base'
 import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
@@ -10,7 +10,7 @@ import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
 const HOW =
   'the rights are read, write and admin, with + between several, and a secret with a colon in it needs them in front: read+write+admin:SECRET'
 
-/** `place` is the name of the entry in messages. No message contains a piece of the secret. */
+/** `place` names the entry in messages. No message contains a piece of the secret. */
 export function parseToken(text: string, place: string): TokenEntry {
   const at = text.indexOf(':')
   if (at < 0) return { token: text }

@@ -1,12 +1,13 @@
-// Door: the tokens file: JSON with tokens, and perhaps the member token. It is refused if other users of the
-// machine may read or change it. It is read at the start and at each reload, as a whole, because it is small.
+// Door: the tokens file: JSON with tokens, and perhaps the member token. The file is refused if other users
+// of the machine may read or change it. The file is small, so it is read as a whole at the start and at each
+// reload.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { CAPS } from '@latchkey/protocol'
 
 /**
- * Any permission for other users, and write permission for the group. The group may read, because systemd
- * passes credentials in this way.
+ * The permissions that the file must not have: any permission for other users, and write permission for the
+ * group. The group may read, because systemd passes credentials in this way.
  */
 const TOO_OPEN = 0o027
 
@@ -15,7 +16,7 @@ export interface WrittenAuth {
   readonly memberToken?: unknown
 }
 
-/** Throws a TypeError that says what to do, without any of the file's content. */
+/** Reads the file. Throws a TypeError that says what to do, without any of the file's content. */
 export function readTokensFile(path: string): WrittenAuth {
   const text = readClosed(path)
   let json: unknown
@@ -60,7 +61,7 @@ function look(file: number) {
 }
 
 function refuseOpen(path: string, mode: number): void {
-  // This system has no users and modes of this kind.
+  // On this system, files have no owners and modes of this kind.
   if (process.getuid === undefined || (mode & TOO_OPEN) === 0) return
   throw new TypeError(
     `auth.file: other users of this machine may read or change ${path} (its rights are ${mode.toString(8)}): run chmod 600 ${path}`,

@@ -1,5 +1,5 @@
-// Driver: random flows that take locks one after the other. A request is refused exactly if it would close a
-// circle of flows that wait for each other (docs/locks.md, 13).
+// Driver: random flows that take locks one after the other. A request is refused exactly if the request would
+// close a circle of flows that wait for each other (docs/locks.md, section 13).
 
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'
@@ -21,18 +21,21 @@ const FLOWS = ['F', 'G', 'H', 'I', 'J']
 const KEYS = ['a', 'b', 'c', 'd']
 const TURNS = 400
 
-/** The model: who holds each key, and all who wait, in the order of their arrival. */
+/** The model: the holder of each key, and all waiters in the order of their arrival. */
 class FlowModel {
   held: Request[] = []
   line: Request[] = []
 
-  /** Those that a request for that key must wait for; `before`: it is in the queue already. */
+  /**
+   * The flows for which a request for that key must wait. `before` is the request if it is in the queue
+   * already.
+   */
   #inTheWay(key: string, before?: Request): string[] {
     const ahead = before === undefined ? this.line : this.line.slice(0, this.line.indexOf(before))
     return [...this.held, ...ahead].filter((one) => one.key === key).map(({ flow }) => flow)
   }
 
-  /** Everybody that a request would wait for, by however long a way. */
+  /** Whether the flow of the request would wait for itself, directly or through other flows. */
   isCircle({ flow, key }: Request): boolean {
     const met = new Set<string>()
     const toMeet = this.#inTheWay(key)
@@ -90,12 +93,13 @@ export class FlowRun {
 
   #ask(flow: string, key: string): void {
     const { stores, prefix } = this.#world
-    // A circle of one flow with itself is told within one session.
+    // A circle of one flow with itself is found only within one session, so a flow always uses the same
+    // store.
     const store = stores[FLOWS.indexOf(flow) % stores.length] as (typeof stores)[number]
     const one: Asked = { flow, key, abort: new AbortController() }
     this.#asked.push(one)
     this.#model.ask(one)
-    // The names of flows are known to the whole cluster.
+    // Flow names are valid in the whole cluster, so each run has a prefix of its own.
     const terms = { flow: `${prefix}${flow}`, lease: '1h', renew: false, signal: one.abort.signal } as const
     store.locks.acquire(`${prefix}${key}`, terms).then(
       (hold) => {
@@ -149,7 +153,10 @@ export class FlowRun {
     return this.#model.line.includes(one) ? 'waits' : 'ERR_DEADLOCK'
   }
 
-  /** It begins with the request itself, and each flow of it waits for its key. */
+  /**
+   * Checks that the circle begins with the request itself, and that each flow of the circle waits for its
+   * key.
+   */
   #checkCircle({ flow, key }: Asked, circle: NonNullable<Asked['circle']>): void {
     this.#world.count(
       circle.length === 1 ? 'circle of one' : circle.length === 2 ? 'circle of two' : 'circle of more',

@@ -1,5 +1,6 @@
-// Rule: locks, shared locks, semaphores, elections and sets as docs/locks.md and docs/semaphores.md describe
-// them, on plain arrays: after each change all waiters are looked at, in the order of their arrival.
+// Rule: a model of locks, shared locks, semaphores, elections and sets on plain arrays, as docs/locks.md and
+// docs/semaphores.md describe them. After each change the model examines all waiters in the order of their
+// arrival.
 
 /** permits: 0 is an exclusive hold. */
 export type Wants = readonly (readonly [key: string, permits: number])[]
@@ -10,7 +11,7 @@ export interface Waiting {
   readonly isSet: boolean
   readonly lease: number
   readonly arrival: number
-  /** ms; it is over when the time is later. */
+  /** In ms. The hold is over when the time is later. */
   readonly until: number
 }
 
@@ -20,7 +21,10 @@ export interface Held {
   permits: number
   readonly arrival: number
   until: number
-  /** Its real deadline is not known yet: the model guesses when an expiry has granted it. */
+  /**
+   * True if the real deadline is not known yet. The model guesses the deadline of a hold that an expiry has
+   * granted.
+   */
   isGuess: boolean
 }
 
@@ -28,7 +32,7 @@ export class HeldModel {
   now = 0
   held: Held[] = []
   line: Waiting[] = []
-  /** How many permits a semaphore has; other keys have any number. */
+  /** How many permits each semaphore has. Keys of other kinds have no limit. */
   readonly sizes = new Map<string, number>()
   #arrivals = 0
 
@@ -65,7 +69,7 @@ export class HeldModel {
       this.held.push({ key, who, permits, arrival, until: this.now + lease, isGuess })
   }
 
-  /** First at that key, in which something has changed. */
+  /** Serves the waiters, beginning with the key at which something has changed. */
   settle(key?: string): void {
     for (;;) {
       const there = this.line.filter(({ wants }) => key === undefined || wants.some(([of]) => of === key))
@@ -83,7 +87,7 @@ export class HeldModel {
     else if (wait !== undefined) this.line.push({ who, wants, isSet, arrival, lease, until: this.now + wait })
   }
 
-  /** It releases what it holds, and leaves the queues. */
+  /** Releases all holds of this caller and removes it from the queues. */
   leave(who: string): void {
     const left = [
       ...this.held,
@@ -92,7 +96,7 @@ export class HeldModel {
     this.line = this.line.filter((one) => one.who !== who)
     this.held = this.held.filter((one) => one.who !== who)
     for (const key of new Set(left.filter((one) => one.who === who).map(({ key }) => key))) this.settle(key)
-    // A set that is served no longer stands before others at its other keys.
+    // A set that is served no longer blocks other waiters at its other keys.
     this.settle()
   }
 

@@ -1,6 +1,6 @@
 // Driver: random calls of locks, semaphores, elections and sets on the stores of a cluster whose clock stands
-// still between them. After each call the cluster must show what the model shows: holders, queues, who has
-// been answered.
+// still between the calls. After each call the cluster must show the same holders, queues and answers as the
+// model.
 
 import assert from 'node:assert/strict'
 import { nextTurn, type Random } from '@latchkey/base'
@@ -13,7 +13,7 @@ export interface World {
   readonly random: Random
   /** No other run uses keys below it. */
   readonly prefix: string
-  /** Counts what has happened, so that a test can tell that it has seen it. */
+  /** Counts an event of the run, so that a test can check that the event has happened. */
   count(what: string): void
   advance(ms: number): Promise<void>
 }
@@ -28,9 +28,9 @@ interface Person {
   readonly isSet: boolean
   readonly abort: AbortController
   hold?: AnyHold & { readonly token?: number; rotate?(): Promise<number>; downgrade?(): Promise<void> }
-  /** Why there is no hold: an error's code, or 'none' for an attempt that was refused. */
+  /** Why the caller has no hold: the code of an error, or 'none' for an attempt that was refused. */
   refusal?: string
-  /** An administrator has ended its hold: it may not have heard of that yet. */
+  /** True if an administrator has ended the hold. The holder may not have learned of that yet. */
   isForced: boolean
 }
 
@@ -38,15 +38,18 @@ const LOCKS = ['lock/a', 'lock/b', 'lock/c']
 const SEMAPHORES = ['semaphore/s', 'semaphore/t']
 const ELECTIONS = ['election/e']
 /**
- * Time is advanced by whole seconds. Who does not renew gives its lock back by its own clocks, up to a
- * hundredth of the lease early, and a wait ends a little early too: so each ends at a time of its own
- * within the second.
+ * In ms, the leases and the waits. Time is advanced by whole seconds. A holder that does not renew gives up
+ * its lock by its own clocks, up to a hundredth of the lease early. A wait also ends a little early. With
+ * these values, each of them ends at a time of its own within the second.
  */
 const LEASES = [10_450, 10_650, 10_850, 15_450, 15_650, 15_850]
 const WAITS = [5_250, 8_250, 12_250, 20_250]
-/** Ends that are closer than this may happen in either order. */
+/** In ms. Two ends that are closer than this may happen in either order. */
 const CLOSE_MS = 190
-/** How long the cluster may take to show what the model says: in turns of the event loop, each with a read. */
+/**
+ * The cluster may take this many turns of the event loop, each with a read, until it shows what the model
+ * says.
+ */
 const TURNS = 400
 
 export class HeldRun {
@@ -67,7 +70,9 @@ export class HeldRun {
     return this.#world.random
   }
 
-  /** False: what comes next is not certain, so this run is over. */
+  /**
+   * Makes one random step. Returns false if the result of the step is not certain, so that this run is over.
+   */
   async step(): Promise<boolean> {
     const { model } = this
     const what = this.#random.pick(
@@ -306,7 +311,7 @@ export class HeldRun {
     )
   }
 
-  /** Of everybody: is it answered, and with a hold? */
+  /** Returns for each caller whether it was answered, and whether it has a hold. */
   #answers(): string[] {
     return [...this.#people].map(
       ([who, { hold, refusal }]) =>
@@ -323,7 +328,7 @@ export class HeldRun {
     })
   }
 
-  /** Deadlines, tokens, and that nobody believes that it holds what it does not. */
+  /** Checks deadlines and tokens, and that no caller believes in a hold that the store does not have. */
   #checkRows(rows: readonly LockInfo<'string'>[]): void {
     const { model } = this
     for (const row of rows) {
@@ -347,7 +352,10 @@ export class HeldRun {
         )
   }
 
-  /** An exclusive hold has a higher token than all before it, a shared one than all exclusive ones before it. */
+  /**
+   * Checks a token. An exclusive hold has a higher token than all earlier holds, and a shared hold a higher
+   * token than all earlier exclusive holds.
+   */
   #checkToken(key: string, { id, fencingToken, mode, kind }: LockInfo<'string'>): void {
     const tokens = this.#tokens.get(key) ?? { any: 0, exclusive: 0, seen: new Set<string>() }
     this.#tokens.set(key, tokens)

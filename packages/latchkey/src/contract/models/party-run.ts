@@ -1,5 +1,5 @@
-// Driver: random calls of latches and barriers, against the model of docs/latches.md: an array of
-// those who wait.
+// Driver: random calls of latches and barriers, compared with the model of docs/latches.md, which is an array
+// of the waiting callers.
 
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'
@@ -8,10 +8,13 @@ import type { World } from './held-run.js'
 
 interface Party {
   readonly name: string
-  /** ms; its wait is over when the time is later. */
+  /** In ms. The wait of this caller is over when the time is later. */
   readonly until: number
   readonly abort: AbortController
-  /** What the model says of it, and what the store has answered; 'waits' before. */
+  /**
+   * The answers to this caller according to the model and from the store. The value is 'waits' before the
+   * answer.
+   */
   expected: string
   real: string
 }
@@ -24,7 +27,7 @@ const TURNS = 400
 export class PartyRun {
   readonly #world: World
   readonly #latches = new Map<string, number>()
-  /** How many generations are over, and how many parties the present one has. */
+  /** How many generations of each barrier are over, and how many parties the present generation has. */
   readonly #barriers = new Map<string, { over: number; parties: number }>()
   #everybody: Party[] = []
   #now = 0

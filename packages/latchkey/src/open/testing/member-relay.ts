@@ -1,5 +1,6 @@
-// Driver: a TCP relay in front of one member, through which the other members reach it. It can cut the way
-// between two members alone: it reads in the handshake which member dials.
+// Driver: a TCP relay between one member and the other members, which connect to that member through the
+// relay. The relay can cut the way between two members alone, because it reads in the handshake which member
+// connects.
 
 import { connect, createServer, type Socket } from 'node:net'
 import { freePorts } from './ports.js'
@@ -7,24 +8,27 @@ import { freePorts } from './ports.js'
 interface Pair {
   readonly near: Socket
   readonly far: Socket
-  /** The member that dials; undefined until its greeting has come. */
+  /** The id of the member that connects. Undefined until its greeting has come. */
   from: string | undefined
 }
 
 export interface MemberRelay {
-  /** The address under which the members know it. */
+  /** The address of the relay, under which the other members know the member. */
   readonly url: string
   /** Where the member itself listens. */
   readonly listen: string
   /**
-   * From now on no byte passes between it and that member in either direction, and no connection is closed.
+   * From now on no byte passes between the member and `from` in either direction. No connection is closed.
    */
   cut(from: string): void
   heal(): void
   close(): Promise<void>
 }
 
-/** `ids`: of one letter each, as a greeting has them: who dials, then who is dialled. */
+/**
+ * Each id of `ids` has one letter. A greeting has the letter of the member that connects, then the letter of
+ * the other member.
+ */
 export async function relayTo(id: string, ids: readonly string[]): Promise<MemberRelay> {
   const [port, target] = (await freePorts(2)) as [number, number]
   const pairs = new Set<Pair>()
@@ -76,7 +80,10 @@ export async function relayTo(id: string, ids: readonly string[]): Promise<Membe
   }
 }
 
-/** In MessagePack a text of one letter is the byte 0xa1 and that letter. */
+/**
+ * Finds the connecting member in a greeting. In MessagePack a text of one letter is the byte 0xa1 and that
+ * letter.
+ */
 function dialler(bytes: Uint8Array, id: string, ids: readonly string[]): string | undefined {
   const frame = Buffer.from(bytes).toString('latin1')
   return ids.find((from) => frame.includes(`\xa1${from}\xa1${id}`))

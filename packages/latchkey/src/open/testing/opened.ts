@@ -14,9 +14,9 @@ import { listen } from '../http-and-websocket-server.js'
 export interface OpenedInTest {
   /** A path in the folder of the test. */
   inFolder(name: string): string
-  /** Elections are short, unless the options say otherwise. */
+  /** Opens a store. Elections are short, unless the options say otherwise. */
   opening(options: OpenOptions): Promise<EmbeddedStore>
-  /** As a sidecar opens it, so that a test can ask the member behind the store. */
+  /** Opens a member as a sidecar does, so that a test can use the member behind the store. */
   member(options: OpenOptions): Promise<OpenedMember>
   /** To be closed after the test, too. */
   later<S extends { close(): Promise<void> }>(store: S): S

@@ -1,6 +1,6 @@
-// Driver: addresses on this machine that nobody listens at just now: below the range from which the system
-// gives out ports for outgoing connections, so that none of those takes a port before its member listens
-// there, now or after a restart. Each process begins at a place of its own.
+// Driver: finds addresses on this machine at which no process listens now. Their ports are below the range
+// that the system uses for outgoing connections. So no outgoing connection takes a port before its member
+// listens there, now or after a restart. Each process begins at another port.
 
 import { createServer } from 'node:net'
 
