@@ -22,7 +22,7 @@ export const eventLogBugs: readonly WholeBug[] = [
     options: BUSY,
   },
   {
-    name: 'an event file is removed before this decision is durable',
+    name: 'the member removes an event file that LevelDB still needs after a crash',
     ids: ['S15'],
     changes: [
       edit(
