@@ -192,7 +192,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     seeds: 300,
   },
   {
-    name: 'a circle is reported although a flow only waits',
+    name: 'a circle is reported although the caller could get the lock',
     ids: ['K82'],
     changes: [
       edit(
