@@ -22,7 +22,7 @@ import { tracingOption } from './tracing/tracing.js'
 
 /** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
-  /** The authorities to trust in addition to the usual ones. */
+  /** The certificate authorities to trust in addition to the usual ones. */
   ca?: string | Uint8Array | undefined
   /** The certificate that this client shows if the cluster asks clients for one. */
   cert?: string | Uint8Array | undefined
@@ -31,7 +31,7 @@ export interface ClientTls {
 
 /** Every option may be left out. */
 export interface ConnectOptions<S extends As = 'bytes'> {
-  /** The bearer token; the store has the rights of this token. */
+  /** The bearer token. The store has the rights of this token. */
   token?: string | undefined
   /** The cluster's name; default 'latchkey'. */
   cluster?: string | undefined
@@ -40,12 +40,12 @@ export interface ConnectOptions<S extends As = 'bytes'> {
    * The default is the cluster id of the given members.
    */
   clusterId?: string | undefined
-  /** The timeout of the first handshake; default 5 s. */
+  /** The timeout of the first handshake. Default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
   /** The encoding of keys and values for calls that name none. Default 'bytes'. */
   as?: S | undefined
-  /** What a read does with a stored value that it cannot decode. Default: ERR_UNDECODABLE. */
+  /** What a read does with a stored value that it cannot decode. By default it fails with ERR_UNDECODABLE. */
   onUndecodable?: OnUndecodable | undefined
   /** How long this store's places in lock queues survive while this process sends nothing. Default '30s'. */
   sessionLife?: Duration | undefined
@@ -54,12 +54,12 @@ export interface ConnectOptions<S extends As = 'bytes'> {
    * as the members.
    */
   drift?: number | undefined
-  /** Receives warnings and errors. Default: `console`; false: nothing is logged. */
+  /** Receives warnings and errors. The default is `console`. With false nothing is logged. */
   logger?: Logger | false | undefined
   /**
-   * Spans of OpenTelemetry and events of node:diagnostics_channel (docs/tracing.md). Default: spans if an
-   * SDK is registered, events if somebody subscribes. true: a TypeError if @opentelemetry/api is missing.
-   * false: neither.
+   * Whether to make spans of OpenTelemetry and events of node:diagnostics_channel (docs/tracing.md). By
+   * default the store makes spans if an SDK is registered, and events if a program subscribes. With true, a
+   * missing @opentelemetry/api is a TypeError. With false, the store makes neither.
    */
   tracing?: boolean | undefined
   /** Aborts connect(). */

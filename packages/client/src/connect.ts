@@ -36,7 +36,10 @@ export async function connect<S extends As = 'bytes'>(
   return connectIn<S>({ clock, dial }, settings)
 }
 
-/** What connect() takes from its environment. A test cluster passes its own. */
+/**
+ * The clock, the network and the other parts that connect() takes from its environment. A test cluster passes
+ * its own parts.
+ */
 export interface ClientWorld {
   readonly clock: Clock
   readonly dial: (
@@ -123,8 +126,8 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /**
- * If an address of another cluster has answered, and none of the right one, this is the error that
- * helps the caller.
+ * Returns the error for the case that no member was reached. If an address of another cluster has answered,
+ * and no address of the right cluster, the error names that address.
  */
 const nobody = (
   cause: unknown,

@@ -18,17 +18,17 @@ export type {
  * Laws that the engine needs:
  * - replies arrive in a later turn or microtask than `send`, never inside it;
  * - nothing that was sent on one link is answered on another;
- * - an answer is not the command's own answer if its error says "unknown" (its fourth place), or is
- *   ERR_NO_LEADER without `never`: the member does not know what became of the command. The engine asks again
- *   with the same number.
+ * - an answer is not the command's own answer if its error says that the outcome is unknown (fourth element),
+ *   or is ERR_NO_LEADER without `never`. Then the member does not know the outcome of the command. The engine
+ *   asks again with the same number.
  */
 export interface Link {
   send(request: LinkRequest): void
-  /** After this call nothing arrives, and `closed` is not called. */
+  /** Closes the link. After this call nothing arrives, and `closed` is not called. */
   close(): void
   /**
-   * How many bytes were received so far. A link within the process has neither `received` nor `probe`,
-   * because it cannot be cut.
+   * Returns how many bytes were received so far. A link within the process has neither `received` nor
+   * `probe`, because it cannot be cut.
    */
   received?(): number
   /** Asks the other side to send some bytes, as a sign that it is alive. */
@@ -36,18 +36,24 @@ export interface Link {
 }
 export interface LinkEvents {
   reply(reply: LinkReply): void
-  /** Called once. Afterwards nothing arrives. The outcome of each request without an answer is unknown. */
+  /**
+   * Called once, when the link has closed. Nothing arrives after this call. The outcome of each request
+   * without an answer is unknown.
+   */
   closed(reason: Error): void
   /**
-   * The member was removed from its cluster, and this link is the only one that the store has. So requests
-   * that need the cluster are not answered any more. The link stays open for the others. Undefined means that
-   * it is a member again.
+   * Called when the member was removed from its cluster and the store has no other link. Requests that need
+   * the cluster are not answered any more, but other requests are. Undefined means that the member belongs to
+   * the cluster again.
    */
   stranded(reason: LatchkeyError | undefined): void
   /**
-   * Only on a link within the process: that member has lost contact with the leader, or has contact again.
+   * Called only on a link within the process, when that member has lost contact with the leader, or has
+   * contact again.
    */
   cutOff?(isCutOff: boolean): void
 }
-/** Resolves when the member's first `leader` reply is under way. Rejects with a LatchkeyError. */
+/**
+ * Opens a link. Resolves when the member's first `leader` reply is under way. Rejects with a LatchkeyError.
+ */
 export type Dial = (events: LinkEvents, signal: AbortSignal) => Promise<Link>

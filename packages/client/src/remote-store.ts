@@ -8,11 +8,9 @@ import type { Store } from './store/store.js'
 
 export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
   /**
-   * Replaces the token or the certificates. The connection stays open; each new one uses them. Rejects with a
-   * TypeError if one of them is wrong. The former ones then stay in use.
-   * ```ts
-   * await store.reload({ token: nextToken })
-   * ```
+   * Replaces the token or the certificates. The connection stays open, and each new connection uses the new
+   * credentials. Rejects with a TypeError if the token or a certificate is wrong. The former credentials then
+   * stay in use. ```ts await store.reload({ token: nextToken }) ```
    */
   reload(options: ClientReload): Promise<void>
 }

@@ -26,16 +26,19 @@ interface SocketOptions {
   readonly cluster: string
   readonly token: string | undefined
   readonly tls: ClientTls | undefined
-  /** The cluster's id from an earlier handshake; shared by all sockets of one store. */
+  /** The cluster's id from an earlier handshake. All sockets of one store share it. */
   readonly identity: { clusterId: string | undefined }
 }
 
-/** If a pinged member sends nothing for two of these intervals, the link is closed. */
+/**
+ * In ms, the interval of the pings. If a pinged member sends nothing for two of these intervals, the link is
+ * closed.
+ */
 const PULSE = 2_500
 const HANDSHAKE_TIMEOUT = 3_000
 /**
- * How many bytes may wait in the socket. If there are more, the member does not read, and the
- * store leaves it.
+ * In bytes, how much may wait in the socket. If more bytes wait, the member does not read, and the store
+ * leaves that member.
  */
 const MOST_WAITING = 256 * 1024 * 1024
 
@@ -164,7 +167,7 @@ class SocketLink implements Link {
       this.#end(unreachable(this.#url, 'it takes nothing any more'))
   }
 
-  /** Closes the link. Requests that were sent before are still written. */
+  /** Closes the link. Requests that were passed to `send` before are still written. */
   close(): void {
     if (this.#state === 'over') return
     this.#flush()
@@ -210,8 +213,8 @@ class SocketLink implements Link {
   }
 
   /**
-   * Handles the id of the member's cluster. The first cluster that reports its id is the store's cluster for
-   * good. A member that is being founded has no id yet.
+   * Handles the id of the member's cluster. The first cluster that reports its id stays the store's cluster.
+   * A member that is being founded has no id yet.
    */
   #meets(clusterId: string): boolean {
     if (clusterId === '') return true
@@ -266,7 +269,7 @@ const unreachable = (url: string, cause: unknown) =>
 
 const EXPIRED = 'Replace the certificate of that member, and check the clock of this machine.'
 const UNKNOWN = 'Give the authority of its certificate as tls.ca (--ca FILE).'
-/** What the user can do about an error of TLS, by the error codes of OpenSSL and Node. */
+/** What the user can do about an error of TLS, by the error code of OpenSSL or Node. */
 const HINTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     CERT_HAS_EXPIRED: EXPIRED,

@@ -1,16 +1,18 @@
 // Driver: makes sure that a remote store uses one cluster only. It works between the engine, which dials
 // members, and their sockets.
 //
-// Without it: a client gets the addresses of the members a, b and c of cluster X. At a's address somebody has
-// started a directory of cluster Y, whose member is also called a. A client that tries a first is served by
-// Y, and other clients are served by X: two clients hold the same lock.
+// Without this check: a client gets the addresses of the members a, b and c of cluster X. At a's address
+// somebody has started a directory of cluster Y, whose member is also called a. A client that tries a first
+// is served by Y, and other clients are served by X: two clients hold the same lock.
 //
 // Laws (C30: a client is never served by one of two clusters, whichever answers first):
 //   - the first member that answers reports its cluster's id and members. Given addresses that are not among
-//     these members are asked for their cluster before any request goes to the first member. If one is of
-//     another cluster, nobody can say which cluster was meant: ERR_WRONG_CLUSTER, with the addresses of both;
-//   - a dead address does not delay a client: the store skips one that refuses at once, and a silent one
-//     after ASK_MS. Both are asked again later, and the store ends if one of them is of another cluster;
+//     these members are asked for their cluster before any request goes to the first member. If one of them
+//     is of another cluster, nobody can say which cluster was meant. So the store fails with
+//     ERR_WRONG_CLUSTER and the addresses of both clusters;
+//   - a dead address does not delay a client: the store skips an address that refuses at once, and a silent
+//     address after ASK_MS. Skipped addresses are asked again later, and the store ends if one of them is of
+//     another cluster;
 //   - an address that is met later and is of another cluster is not used, and a warning is logged;
 //   - if the right cluster is known (clusterId), the third law applies to the first address too, because the
 //     other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all given
@@ -21,7 +23,10 @@ import { elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchk
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
 import type { Dial, Link, LinkEvents } from './link.js'
 
-/** Shared by the sockets of a store. Once the cluster is known, each socket refuses every other cluster. */
+/**
+ * The identity that all sockets of a store share. Once the cluster is known, each socket refuses every other
+ * cluster.
+ */
 export interface Identity {
   clusterId: string | undefined
 }
@@ -32,10 +37,11 @@ export interface OneClusterPorts {
   /** The addresses that were given. */
   readonly seeds: readonly string[]
   /**
-   * The id of the only right cluster. If it is undefined, the first cluster that answers is the right one.
+   * The id of the only right cluster. If the id is undefined, the first cluster that answers is the right
+   * one.
    */
   readonly expected: string | undefined
-  /** Opens one socket. It writes the id of the cluster that it reaches into `identity`. */
+  /** Opens one socket. The socket writes the id of the cluster that it reaches into `identity`. */
   readonly dial: (url: string, identity: Identity) => Dial
 }
 
@@ -44,8 +50,10 @@ const ASK_MS = 400
 const LEAST_PAUSE = 1_000
 const MOST_PAUSE = 30_000
 
-/** What is known of an address: the id of its cluster, or the reason why it could not be asked. */
-type Said = { readonly clusterId: string } | { readonly error: unknown }
+/**
+ * What is known of an address: the id of its cluster, or the error with which the request for that id failed.
+ */
+type ClusterIdOrError = { readonly clusterId: string } | { readonly error: unknown }
 
 export class OneCluster {
   readonly #ports: OneClusterPorts
@@ -95,7 +103,7 @@ export class OneCluster {
     const said = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in said ? said.clusterId : undefined
-    // The address has given its reason for refusing: it belongs to no cluster of this name.
+    // The address has refused with a reason: it belongs to no cluster of this name.
     if (id === undefined || id === own) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
@@ -148,7 +156,7 @@ export class OneCluster {
     return link
   }
 
-  /** Resolves when this cluster has become the store's cluster. */
+  /** Checks the given addresses. Resolves when this cluster has become the store's cluster. */
   async #check(url: string, clusterId: string, members: readonly MemberTuple[]): Promise<void> {
     this.#met.set(url, clusterId)
     const known = new Set([url, ...members.map(([, one]) => one)].map(plain))
@@ -158,14 +166,14 @@ export class OneCluster {
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
-    // Another address has answered sooner, and its cluster is now the store's cluster.
+    // Another address has answered earlier, and its cluster is now the store's cluster.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)
   }
 
-  /** Remembers the cluster of an address. Returns false if the address has not reported it. */
-  #note(url: string, said: Said): boolean {
+  /** Remembers the cluster of an address. Returns false if the address has not reported its cluster. */
+  #note(url: string, said: ClusterIdOrError): boolean {
     if (!('clusterId' in said)) return false
     this.#met.set(url, said.clusterId)
     return true
@@ -193,7 +201,7 @@ export class OneCluster {
   }
 
   /** Asks an address for its cluster over a connection of its own, for at most ASK_MS. */
-  async #ask(url: string): Promise<Said> {
+  async #ask(url: string): Promise<ClusterIdOrError> {
     const stop = new AbortController()
     const late = new LatchkeyError('ERR_TIMEOUT', `${url} did not say in time which cluster it is of.`)
     const timer = this.#ports.clock.after(ASK_MS, () => stop.abort(late), { ref: false })

@@ -1,6 +1,6 @@
-// Door: checks and converts the arguments of a user's call. A wrong argument is a TypeError that names it. A
-// value that is too large is ERR_TOO_LARGE. Byte arrays are not copied here. Code that keeps an array after
-// the call must copy it. A command needs no copy, because it is encoded at once.
+// Door: checks and converts the arguments of a user's call. A wrong argument gives a TypeError that names the
+// argument. A value that is too large gives ERR_TOO_LARGE. Byte arrays are not copied here. Code that keeps
+// an array after the call must copy it. A command needs no copy, because it is encoded at once.
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -36,17 +36,19 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
   return bytes
 }
 
-/** Returns a copy of the key, which may be kept after the call. */
+/** Returns a copy of the key. The caller may change its own bytes after the call. */
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
-/** `as` is the encoding of the call. Under `bytes` and `string` a value is taken as text or bytes. */
+/** `as` is the encoding of the call. Under `bytes` and `string` the value must be text or bytes. */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   const bytes = as === 'bytes' || as === 'string' ? toBytes(value, name) : encodeParsed(value, as, name)
   if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)
   return bytes
 }
 
-/** Undefined means that there is no value. It is null on the wire. */
+/**
+ * Converts a value that may be undefined. Undefined means that there is no value, and is null on the wire.
+ */
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
@@ -94,8 +96,8 @@ const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'onUndecodable', 'con
 const GUARD_FIELDS = knownNames('key', 'token', 'shared')
 
 /**
- * `call` names the call for error messages. `standard` is the timeout if the options give none: 5 s, or null
- * for calls that wait without limit.
+ * `call` names the call for error messages. `standard` is the default timeout: 5 s, or null for calls that
+ * wait without limit.
  */
 export function callArgs(
   call: string,
@@ -117,8 +119,8 @@ export function callArgs(
 }
 
 /**
- * Refuses `ttl` and `ephemeral` with a message of their own. The usual message, a list of the known options,
- * would not say which calls give a key a lifetime.
+ * Refuses `ttl` and `ephemeral` with a message of their own. The usual message lists the known options, and
+ * would not say which calls can give a key a lifetime.
  */
 function refuseLife(given: object, call: string): void {
   const name = ['ttl', 'ephemeral'].find((one) => Object.hasOwn(given, one))
@@ -144,7 +146,7 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
   throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
 }
 
-/** `standard` is used for what the call's options do not say. */
+/** `standard` has the defaults of the options. */
 export function readArgs(
   call: string,
   options: unknown,
@@ -159,7 +161,7 @@ export function readArgs(
   return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
-/** How a call reads and writes values. `standard` is used for what the call's options do not say. */
+/** Returns how a call reads and writes values. `standard` has the defaults of the options. */
 export function decodingArg(options: unknown, standard: Decoding): Decoding {
   if (options === undefined || options === null) return standard
   const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }

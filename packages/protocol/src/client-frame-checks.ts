@@ -1,5 +1,5 @@
-// Door: converts one decoded message of a frame to a LinkRequest or LinkReply. If a text is returned, it is
-// the reason for a refusal.
+// Door: converts one decoded message of a frame to a LinkRequest or LinkReply. A returned text is the reason
+// for a refusal.
 
 import {
   checkAnswer,
@@ -34,7 +34,7 @@ import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 import { isTraceparent } from './traceparent.js'
 
-/** The first element of each message. New ones are only added at the end. */
+/** The first element of each message, which says its kind. New kinds are only added at the end. */
 export const ASK = {
   hello: 0,
   command: 1,
@@ -57,11 +57,11 @@ export const TELL = {
 
 const kind = count('a kind')
 /**
- * A number that fits into a record of the log. A larger number must be refused here, because the leader could
- * not write it into its log.
+ * A number that fits into a record of the log. This check must refuse a larger number, because the leader
+ * could not write that number into its log.
  */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
-/** The arguments of a call about the cluster. */
+/** The most arguments of a call about the cluster. */
 const MOST_ARGUMENTS = 8
 const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
 const bytes =
@@ -79,7 +79,7 @@ const answerIn = (value: unknown): Answer | Uint8Array =>
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
-/** A positional array, with one place more where the request is traced. */
+/** Checks a positional array. A request that is traced has one more element. */
 const inTrace = (what: string, ...checks: readonly Check[]): Check => {
   const untraced = places(what, ...checks)
   const traced = places(what, ...checks, (value) =>

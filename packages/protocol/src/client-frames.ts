@@ -1,5 +1,5 @@
-// Door: frames between a client and a member. A frame is [version, ...messages]. It has all messages of one
-// turn of the event loop, and is accepted or refused as a whole.
+// Door: frames between a client and a member. A frame is [version, ...messages]. A frame has all messages of
+// one turn of the event loop, and is accepted or refused as a whole.
 
 import { show } from './call-arguments.js'
 import { CAPS } from './caps.js'
@@ -27,8 +27,8 @@ export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =
 export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => frames(replies, replyPlaces)
 
 /**
- * If a text is returned, it is the reason why the frame is refused, and the connection must be closed. Byte
- * values are views of `frame`.
+ * Decodes a frame. A returned text is the reason why the frame is refused, and then the connection must be
+ * closed. Byte values are views of `frame`.
  */
 export const decodeRequests = (frame: Uint8Array): LinkRequest[] | string => messages(frame, toRequest)
 export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, OF_ANSWERS)
@@ -115,7 +115,7 @@ function requestPlaces(request: LinkRequest): unknown[] {
   }
 }
 
-/** A request that is traced has one place more. */
+/** Adds the trace as one more element, if the request is traced. */
 function inTrace(places: unknown[], trace: string | undefined): unknown[] {
   if (trace !== undefined) places.push(trace)
   return places

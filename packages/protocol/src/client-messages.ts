@@ -6,8 +6,8 @@ import type { Answer, EventResult, OwnerResult, WatchOf } from './results.js'
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 
 /**
- * The versions of the clients' protocol. Both sides send the range that they support, and use the
- * highest common one.
+ * The versions of the clients' protocol that this build supports. Each side sends its range of versions, and
+ * both sides use the highest version in both ranges.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
@@ -29,8 +29,8 @@ export type LinkRequest =
     }
   /**
    * With `from` 0 the watch begins after the member's revision at a linearizable read. Events are sent with
-   * this id, as many as watchMore allows. The events of one revision stay together, so the last revision
-   * may exceed that.
+   * this id, as many as watchMore allows. The events of one revision stay together, so the last revision may
+   * exceed the allowed number.
    */
   | {
       readonly kind: 'watch'
@@ -41,10 +41,10 @@ export type LinkRequest =
       /** What is watched. By default keys. */
       readonly of?: WatchOf | undefined
     }
-  /** Flow control: the member may send this many more events. A new watch may send none. */
+  /** Flow control: the member may send `events` further events. A new watch may send none. */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
-  /** The member must push the grants of this session on this link, and the ends of its waits. */
+  /** Asks the member to push the grants of this session on this link, and the ends of the session's waits. */
   | { readonly kind: 'attach'; readonly session: number }
   /** A call about the cluster. Its arguments are values that JSON could have. */
   | {
@@ -56,8 +56,8 @@ export type LinkRequest =
     }
 
 /**
- * A command for the log. Session 0 means that the command opens a session. `body` is the encoded Command. Its
- * bytes stay the same when it is sent again.
+ * A command for the log. Session 0 means that the command opens a session. `body` is the encoded Command. The
+ * bytes stay the same when the command is sent again.
  */
 export interface CommandRequest {
   readonly kind: 'command'
@@ -66,7 +66,10 @@ export interface CommandRequest {
   readonly number: number
   readonly done: number
   readonly body: Uint8Array
-  /** The traceparent (traceparent.ts) of the span in which the request is sent; left out: nobody traces it. */
+  /**
+   * The traceparent (traceparent.ts) of the span in which the request is sent. It is absent if the request is
+   * not traced.
+   */
   readonly trace?: string | undefined
 }
 
@@ -93,8 +96,8 @@ export type AdminCall = (typeof ADMIN_CALLS)[number]
 export type LinkReply =
   | AnswerReply
   /**
-   * Events for several watches at once, because watches of one range share their events. upTo: all revisions
-   * up to this one were sent.
+   * Events for several watches at once, because watches of one range share their events. `upTo` is the
+   * revision up to which all events were sent.
    */
   | {
       readonly kind: 'events'
@@ -104,8 +107,8 @@ export type LinkReply =
     }
   | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
   /**
-   * A ticket of the attached session was granted a lock. This is only a hint: it does not prove that the
-   * sender leads (CT5).
+   * A ticket of the attached session was granted a lock. The message is only a hint: it does not prove that
+   * the sender leads (CT5).
    */
   | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
   /** The wait of a party of the attached session has ended. The result is committed and final. */
@@ -116,14 +119,15 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * The bound of cluster time (CT5) if this answer proves leadership. Otherwise 0, as for a stored answer.
+   * The upper bound of cluster time (CT5) if this answer proves that the member led. Otherwise 0, as for a
+   * stored answer.
    */
   readonly time: number
   /** The answer as a list, or packed as the state machine has kept it. Both forms are sent. */
   readonly answer: Answer | Uint8Array
   /**
-   * True if the request was certainly not executed, so that it may be sent again to any member. The answer is
-   * then an error with the reason.
+   * True if the request was certainly not executed, so that the client may send it again to any member. The
+   * answer is then an error with the reason.
    */
   readonly never: boolean
 }
@@ -138,9 +142,9 @@ export interface LeaderReply {
   readonly self: string
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
-  /** The election timeout in ms. From it a client derives how long its leader may be silent. */
+  /** In ms, the election timeout. A client derives from it how long its leader may be silent. */
   readonly electionTimeout: number
-  /** While there is no leader: the voters to which this member has no connection. */
+  /** The voters to which this member has no connection. The field exists only while there is no leader. */
   readonly missing?: readonly string[] | undefined
   /**
    * True if the cluster is new and has not started. `missing` then names the members with which the sender
@@ -149,8 +153,8 @@ export interface LeaderReply {
   readonly isFirstStart?: boolean | undefined
 }
 /**
- * The sentence with which a member reports that it knows no leader. It is the same in every protocol and in
- * the member's log.
+ * Returns the sentence with which a member reports that it knows no leader. The sentence is the same in every
+ * protocol and in the member's log.
  */
 export function leaderlessMessage({
   self,
@@ -169,7 +173,10 @@ export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'l
 /** The first frame of a client. */
 export interface Hello {
   readonly cluster: string
-  /** The cluster's id from an earlier handshake. With it another cluster of the same name is refused. */
+  /**
+   * The cluster's id from an earlier handshake. A member of another cluster of the same name refuses the
+   * client by this id.
+   */
   readonly clusterId: string | undefined
   readonly token: string | undefined
   readonly least: number

@@ -8,7 +8,8 @@ export interface MemberStatus {
   url: string
   role: 'voter' | 'learner'
   /**
-   * The number of log entries that the member lacks, as the leader knows it; undefined if it is not known.
+   * The number of log entries that the member lacks, as the leader knows it. Undefined if the number is not
+   * known.
    */
   lag: number | undefined
   alive: boolean | undefined
@@ -47,41 +48,46 @@ export interface Status {
   /** The version of latchkey that this member runs. */
   version: string
   /**
-   * The milliseconds since this member was opened, by its monotonic clock. Two readings show the rate
-   * of this clock.
+   * The milliseconds since this member was opened, by its monotonic clock. The difference of two readings
+   * shows the rate of this clock.
    */
   uptimeMillis: number
   /** The wall clock of this member's machine, in milliseconds since 1970. */
   dateMillis: number
 }
-/** One metric, as prom-client's `getMetricsAsJSON()` has it too. */
+/** One metric, in the form of prom-client's `getMetricsAsJSON()`. */
 export interface Metric {
   name: string
   help: string
   type: 'gauge' | 'counter' | 'histogram'
-  /** `metricName`, of a histogram only: the name with `_bucket` (and the label `le`), `_sum` or `_count`. */
+  /**
+   * The values of the metric. `metricName` exists for a histogram only: the name with `_bucket` (and the
+   * label `le`), `_sum` or `_count`.
+   */
   values: { labels: Record<string, string>; value: number; metricName?: string | undefined }[]
 }
 export interface DiskUse {
-  /** The state: keys, locks, sessions, and the history for watches. */
+  /** The bytes of the state: keys, locks, sessions, and the history for watches. */
   stateBytes: number
   logBytes: number
-  /** What is free on the disk of the directory, and how large that disk is. */
+  /** The free bytes on the disk of the directory, and the size of that disk in bytes. */
   freeBytes: number
   totalBytes: number
 }
-/** The bytes on the disk of the member that compacted; 0 if it keeps everything in memory. */
+/**
+ * The bytes on the disk of the member that compacted. They are 0 if the member keeps everything in memory.
+ */
 export interface SnapshotResult {
   bytesBefore: number
   bytesAfter: number
 }
 /**
  * Changes of the membership, one at a time. These calls need the admin right. While another change is under
- * way they fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. How to combine them:
- * docs/operations.md.
+ * way they fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. docs/operations.md shows how to
+ * combine these calls.
  */
 export interface MemberCalls {
-  /** Adds a member as a learner: it follows the leader and does not vote. */
+  /** Adds a member as a learner. A learner follows the leader and does not vote. */
   add(id: string, url: string, options?: CallOptions): Promise<void>
   /** Makes a learner a voter. Rejects with the retryable ERR_BUSY while the learner is behind. */
   promote(id: string, options?: CallOptions): Promise<void>
@@ -95,27 +101,30 @@ export interface MemberCalls {
    */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
-/** A session of a store, which writes, locks and waits need. A store opens it at the first such call. */
+/**
+ * A session of a store. Writes, locks and waits need a session, and a store opens it at the first such call.
+ */
 export interface SessionInfo {
   id: number
-  /** The identity that opened it: the name of its token, or its address. */
+  /** The identity that opened the session: the name of its token, or its address. */
   openedBy: string
-  /** How long the session lives after the last message of its client, ms. */
+  /** In ms, how long the session lives after the last message of its client. */
   lifeMillis: number
-  /** The time since the last message of its client, ms. */
+  /** In ms, the time since the last message of the session's client. */
   idleMillis: number
   remainingMillis: number
   /**
-   * The number of holds that were requested in this session. They stay after its end until their
-   * leases expire.
+   * The number of holds that were requested in this session. The holds stay after the session's end until
+   * their leases expire.
    */
   holds: number
   /**
-   * The number of its places in queues, and of its waits at latches and barriers; they end with the session.
+   * The number of the session's places in queues, plus its waits at latches and barriers. They end with the
+   * session.
    */
   waiters: number
 }
-/** Calls for admins. Both work also when no further session can be opened. */
+/** Calls for admins. The calls also work when no further session can be opened. */
 export interface SessionCalls {
   /** All open sessions, ordered by their ids. */
   list(options?: CallOptions): Promise<SessionInfo[]>
@@ -127,8 +136,8 @@ export interface SessionCalls {
 }
 export interface BackupOptions extends CallOptions {
   /**
-   * An existing file is replaced when the new one is complete. Without this option an existing
-   * file is an error.
+   * True: an existing file is replaced when the new file is complete. By default an existing file is an
+   * error.
    */
   overwrite?: boolean | undefined
   /** Called after each piece with the number of bytes written so far. */
@@ -142,8 +151,8 @@ export interface ClusterCalls {
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   /**
-   * The metrics of the member that answers, for your own exporter. For an embedded store, this is its own
-   * member. `latchkey start` shows them on /metrics. Needs the right to read.
+   * The metrics of the member that answers, for your own exporter. For an embedded store, its own member
+   * answers. `latchkey start` shows the same metrics on /metrics. The call needs the right to read.
    */
   metrics(options?: CallOptions): Promise<Metric[]>
   readonly members: MemberCalls
@@ -173,17 +182,17 @@ export interface ClusterCalls {
   close(options?: CloseOptions): Promise<void>
 }
 export interface CloseOptions {
-  /** Default 'release'. 'keep': the holds stay until their leases expire. */
+  /** 'release' is the default. With 'keep' the holds stay until their leases expire. */
   holds?: 'release' | 'keep' | undefined
 }
-// A type, not an interface: an Emitter's events are a Record.
+// A type and not an interface, because an Emitter's type argument must be a Record.
 export type StoreEvents = {
   leader: { id: string | undefined; term: number }
   role: { role: Status['role']; term: number }
   member: { id: string; change: 'added' | 'promoted' | 'updated' | 'removed' }
   /**
-   * These events exist only for a store of `connect`. The store has connected to a member, lost its
-   * connection, or moved to another member.
+   * The events `connected`, `disconnected` and `moved` exist only for a store of `connect`. The store has
+   * connected to a member, lost its connection, or moved to another member.
    */
   connected: { url: string }
   disconnected: { url: string; error: Error }

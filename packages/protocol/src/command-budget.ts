@@ -1,8 +1,9 @@
 // Rule: the budget of one command, which limits the work that one caller can give to all members at once.
-// What the command's bytes show is counted here. It is counted three times: by the member that receives the
-// command from a client, by a member to which the command is forwarded, and when the command is applied,
-// because a log may contain a command that no member has checked. What depends on the stored rows is counted
-// while the command is applied (kv, rules/command-budget.ts).
+// This file counts the part of the cost that the command's bytes show. The part is counted three times: by
+// the member that receives the command from a client, by a member to which the command is forwarded, and when
+// the command is applied. The last count is needed because a log may contain a command that no member has
+// checked. The part that depends on the stored rows is counted while the command is applied (kv,
+// rules/command-budget.ts).
 //
 // Law: the same command is refused with the same message at each place, because an answer that is kept is
 // part of the replicated state.
@@ -25,8 +26,8 @@ export const COMMAND_BUDGET: BudgetLimits = {
 }
 
 /**
- * Counts the keys, conditions and steps that the command names, of both branches of a txn. Each is a row that
- * the command may touch.
+ * Returns how many keys, conditions and steps the command names, in both branches of a txn. Each of them is a
+ * row that the command may touch.
  */
 export function rowsNamed(command: Command): number {
   switch (command[0]) {
@@ -75,7 +76,7 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
   return null
 }
 
-/** Returns the same for a read of many keys. */
+/** Returns the message of ERR_TOO_LARGE for a read of too many keys, or null. */
 export const tooManyKeys = (keys: number): string | null =>
   keys > CAPS.readKeys
     ? `The call asks for ${keys} keys; one call may ask for ${CAPS.readKeys}. Split it.`

@@ -1,5 +1,5 @@
-// Door: checks whether a value is a Command, a Read or an Answer. Each check returns null or the reason of a
-// refusal, and takes one line. Code after this file does not check the form of these values again.
+// Door: checks whether a value is a Command, a Read or an Answer. Each check is one line, and returns null or
+// the reason of a refusal. Code after this file does not check the form of these values again.
 
 import { binary } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -64,7 +64,7 @@ export const places =
     return null
   }
 export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
-/** A time may have a fraction, and a duration may be negative. */
+/** Checks a finite number. A time may have a fraction, and a duration may be negative. */
 export const finite =
   (what: string): Check =>
   (value) =>
@@ -76,15 +76,15 @@ const oneOf =
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const count = (what: string): Check => whole(0, MOST, what)
-/** Whole numbers of either sign. -0 is refused, because it would be other bytes for the same command. */
+/** Checks a whole number of either sign. -0 is refused, because its encoding differs from that of 0. */
 const integer =
   (what: string): Check =>
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /**
- * The start or end of a range. It may be empty, and it may be one byte longer than a key: the first key
- * after a key is.
+ * Checks the start or the end of a range. It may be empty. It may also be one byte longer than a key, like
+ * the first key after a key.
  */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 /** The same for keys of locks. */
@@ -93,7 +93,8 @@ const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
 /**
- * The limit of an id in characters. The caller's own check counts bytes, of which there are at least as many.
+ * In characters, the limit of an id. The caller's own check counts bytes, and a text has at least as many
+ * bytes as characters.
  */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
@@ -140,8 +141,8 @@ const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) ==
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
 /**
- * A shared hold of a lock is 1 of 0 permits. For a semaphore, a caller may not ask for more
- * permits than it has.
+ * Checks a shared attempt. A shared hold of a lock has 1 of 0 permits. For a semaphore, a caller may not ask
+ * for more permits than the semaphore has.
  */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
@@ -191,7 +192,7 @@ const onlySemaphore = (of: Uint8Array): string | null =>
   isSemaphore(of) ? null : 'only a semaphore has a number of permits'
 
 const life = (least: number): Check => whole(least, CAPS.maxLife, 'a life')
-/** A positional array that may have one more place for the lifetime. */
+/** Checks a positional array that may have one more element for the lifetime. */
 const withLife = (what: string, ...checks: readonly Check[]): Check => {
   const without = places(what, ...checks)
   const all = places(what, ...checks, life(LIFE_OF_SESSION))
@@ -344,8 +345,8 @@ export function checkRead(value: unknown): string | null {
 }
 
 /**
- * Checks an answer. All places of an error are checked. The result of a success is checked by the caller
- * that needs it.
+ * Checks an answer. All elements of an error are checked. The caller that needs the result of a success
+ * checks it.
  */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)

@@ -11,9 +11,9 @@ import type { Command } from './operations.js'
 import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './results.js'
 
 /**
- * Why bytes are no command. 'unknown': they are well formed, but this build does not know the operation. A
- * member that finds such a command in its log must stop, and never skip it. 'invalid': the answer is
- * ERR_PROTOCOL on every member, and nothing is changed.
+ * Why bytes are no command. 'unknown': the bytes are well formed, but this build does not know the operation.
+ * A member that finds such a command in its log must stop, and never skip the command. 'invalid': every
+ * member answers ERR_PROTOCOL, and nothing is changed.
  */
 export interface BadCommand {
   readonly bad: 'unknown' | 'invalid'
@@ -22,7 +22,7 @@ export interface BadCommand {
 
 export const encodeCommand = (command: Command): Uint8Array => pack(command)
 
-/** Byte values in the command are views of `bytes`. */
+/** Decodes a command. Byte values in the command are views of `bytes`. */
 export function decodeCommand(bytes: Uint8Array): Command | BadCommand {
   if (bytes.length > CAPS.commandBytes) return { bad: 'invalid', reason: 'a command is too long' }
   const value = tryUnpack(bytes)
@@ -50,7 +50,7 @@ function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
 
 export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
-/** Byte values in the answer are views of `bytes`. */
+/** Decodes an answer. Byte values in the answer are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
   const value = tryUnpack(bytes, OF_ANSWERS)
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)

@@ -9,7 +9,10 @@ import { show } from './show-value.js'
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-/** 140,000 years. That is long enough for every use, and still exact when it is added to a time. */
+/**
+ * In ms, the longest duration: 140,000 years. It is long enough for every use, and still exact when it is
+ * added to a time.
+ */
 const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 

@@ -25,10 +25,12 @@ export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
   : A extends 'string'
     ? string
     : T
-/** The type of a value that may be put. Under `json` and `msgpack`: anything but undefined. */
+/** The type of a value that may be put. Under `json` and `msgpack` it is any type but undefined. */
 export type ValueIn<A extends As> = A extends Parsed ? NonNullable<unknown> | null : Bytes
 
-/** How one call reads and writes. What the call does not say comes from its `sub`, or from the store. */
+/**
+ * How one call reads and writes values. What the call does not say comes from its `sub`, or from the store.
+ */
 export interface Decoding {
   readonly as: As
   readonly onUndecodable: OnUndecodable

@@ -19,7 +19,7 @@ interface Row {
   readonly fields: readonly ErrorField[]
 }
 
-/** docs/errors.md says what each of them is. */
+/** The names of these fields. docs/errors.md explains each of them. */
 export type ErrorField =
   | 'key'
   | 'token'
@@ -200,7 +200,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** The codes by number, for the wire. New codes are only added at the end. */
+/** The codes in the order of their numbers on the wire. New codes are only added at the end. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 export interface ErrorOptions {
@@ -211,7 +211,7 @@ export interface ErrorOptions {
   readonly owner?: Owner
   /** For ERR_WRONG_CLUSTER: the addresses of each cluster that answered, by the cluster's id. */
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
-  /** If there is no leader: the ids of the members that are not connected. */
+  /** The ids of the members that are not connected, if there is no leader. */
   readonly missing?: readonly string[] | undefined
   /**
    * The key of the lock, as the caller gave it. For ERR_UNDECODABLE and ERR_NOT_A_NUMBER: the key of the
@@ -220,7 +220,7 @@ export interface ErrorOptions {
   readonly key?: Bytes | undefined
   /** For ERR_UNDECODABLE: the revision of the write of the value. */
   readonly revision?: number | undefined
-  /** For a wait for a lock: how long it lasted, ms. */
+  /** In ms, how long a wait for a lock lasted. */
   readonly waitedMillis?: number | undefined
   /** The fencing token of the hold or of the guard. */
   readonly token?: number | undefined
@@ -247,13 +247,13 @@ export interface LockHolder {
   context: Bytes | undefined
   fencingToken: number
   remainingMillis: number
-  /** The time since the holder acquired it, ms. */
+  /** In ms, the time since the holder acquired the lock. */
   sinceMillis: number
 }
 
 /**
- * An error of Latchkey. Programs should test the `code`. The message tells people what to do next. The table:
- * docs/errors.md.
+ * An error of Latchkey. Programs should test the `code`. The message tells people what to do next.
+ * docs/errors.md has the table of codes.
  */
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError'

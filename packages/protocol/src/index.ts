@@ -32,7 +32,7 @@ export { Malformed, unpack } from './msgpack-decoder.js'
 export * as check from './command-checks.js'
 export { checkAnswer, checkCommand, checkOwner, checkRead } from './command-checks.js'
 export * from './client-messages.js'
-export { commandName, HIGHEST_OPERATION, operationName, opOf, readName } from './operation-names.js'
+export { commandName, OPERATION_LIMIT, operationName, opOf, readName } from './operation-names.js'
 export { isTraceparent, toTraceIds, type TraceIds, traceparentOf } from './traceparent.js'
 export { noMask } from './websocket-mask.js'
 export {

@@ -1,6 +1,6 @@
-// Door: adds and removes the prefix of a `sub`. The keys that a caller of the sub names are checked, then get
-// the prefix, then are sent. The keys that members answer lose the prefix in toUserKey, as the Decoding says.
-// The store itself has the empty prefix.
+// Door: adds and removes the prefix of a `sub`. A key that a caller of the sub names is checked, gets the
+// prefix, and is sent. toUserKey removes the prefix from a key in an answer, as the Decoding says. The store
+// itself has the empty prefix.
 //
 // Laws
 //   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without this law: a
@@ -48,7 +48,10 @@ export function subArgs(prefix: unknown, options: unknown, above: Decoding): Dec
   )
 }
 
-/** Adds the prefix. The limit for keys applies to the whole key, because members store the whole key. */
+/**
+ * Adds the prefix. The limit for keys applies to the key with its prefix, because members store the key in
+ * that form.
+ */
 export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: number = CAPS.keyBytes): Key {
   if (prefix.length === 0) return key
   const length = prefix.length + key.length
@@ -64,8 +67,8 @@ export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: numbe
 }
 
 /**
- * Adds the prefix to the key of a lock in a guard or a condition. The prefix goes before the name, and after
- * the bytes that say the kind.
+ * Adds the prefix to the key of a lock in a guard or a condition. The prefix is inserted between the bytes
+ * that say the kind and the name.
  */
 const lockBelow = (prefix: Uint8Array, key: Key): Key =>
   lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))

@@ -18,7 +18,7 @@ export interface CallOptions {
    * still apply it (`outcome: 'unknown'`).
    */
   signal?: AbortSignal | undefined
-  /** Default 5 s. If there is no leader, the call waits for a leader until the timeout. */
+  /** Default 5 s. A call waits for a leader until the timeout, if there is no leader. */
   timeout?: Duration | undefined
 }
 /** `A` is the set of encodings that this call accepts. */
@@ -47,13 +47,13 @@ export interface Guard {
 export interface WriteOptions extends CallOptions {
   /**
    * The cluster applies the write only if this lock is held with this token at the entry of the write.
-   * Otherwise ERR_FENCED.
+   * Otherwise the write fails with ERR_FENCED.
    */
   guard?: Guard | undefined
 }
 /**
- * How long a key exists: without limit, unless one of these options is given. Both together are a
- * TypeError. docs/keys.md
+ * How long a key exists: without limit, unless one of these options is given. A call that gives both options
+ * gets a TypeError. See docs/keys.md.
  */
 export interface KeyLife {
   /**
@@ -80,7 +80,7 @@ export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
   modRevision: number
   /** The number of writes since the key was created: 1, 2, 3 ... */
   version: number
-  /** The remaining time of the key's ttl, ms; undefined: the key has no ttl. */
+  /** In ms, the remaining time of the key's ttl. Undefined if the key has no ttl. */
   remainingMillis?: number | undefined
 }
 /** The result of `getEntry`. */
@@ -179,12 +179,13 @@ export interface WatchOptions<A extends As = As> extends ReadOptions<A> {
 }
 export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
   /**
-   * First all present keys, then `{ type: 'synced', revision }`, then each change from the next revision on.
+   * The watch reports first all present keys, then `{ type: 'synced', revision }`, then each change from the
+   * next revision on.
    */
   initial: true
   /**
-   * After a gap in the history: `{ type: 'reset' }` and then all present keys again, instead of
-   * ERR_COMPACTED.
+   * After a gap in the history the watch reports `{ type: 'reset' }` and then all present keys again, instead
+   * of ERR_COMPACTED.
    */
   resync?: boolean | undefined
 }
@@ -241,8 +242,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    */
   touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>
   /**
-   * One atomic step. If a key is given twice, the last value counts. At most 20,000 rows
-   * (ERR_TOO_LARGE; see `batch`).
+   * One atomic step. If a key is given twice, the last value counts. More than 20,000 rows are refused with
+   * ERR_TOO_LARGE (see `batch`).
    */
   putAll<A extends As = S>(
     entries: Iterable<({ key: Bytes; value: ValueIn<A> } & KeyLife) | readonly [Bytes, ValueIn<A>]>,
@@ -279,7 +280,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     update: ValueIn<A> | undefined,
     options?: ReadWriteOptions<A>,
   ): Promise<boolean>
-  /** Applies all comparisons and writes in one atomic step, or none. */
+  /** Applies all comparisons and writes in one atomic step. If a comparison fails, nothing is written. */
   compareAndPutAll<A extends As = S>(
     list: readonly { key: Bytes; expect?: ValueIn<A> | undefined; update?: ValueIn<A> | undefined }[],
     options?: ReadWriteOptions<A>,
@@ -357,17 +358,14 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    * The first block begins at 0.
    */
   getSequence(key: Bytes, step: number, options?: WriteOptions): Promise<{ start: number; end: number }>
-  /** Resolves to the start of the next block, or to 0 if there was none. */
+  /** Resolves to the start of the next block, or to 0 if no block was taken yet. */
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number>
   resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined>
   /**
-   * Every change in order, without a gap or a repetition, across reconnects and changes of leader.
-   * ```ts
-   * for await (const event of store.watch({ prefix: 'user/' }, { as: 'string' })) console.log(event.type,
-   * event.key)
-   * ```
-   * Throws ERR_COMPACTED if `from` is older than the history that members keep. With `initial: true`:
-   * docs/guarantees.md, "List, then watch".
+   * Reports every change in order, without a gap or a repetition, across reconnects and changes of leader.
+   * ```ts for await (const event of store.watch({ prefix: 'user/' }, { as: 'string' }))
+   * console.log(event.type, event.key) ``` Throws ERR_COMPACTED if `from` is older than the history that
+   * members keep. docs/guarantees.md, "List, then watch", explains `initial: true`.
    */
   watch<T = unknown, A extends As = S>(
     target: WatchTarget,

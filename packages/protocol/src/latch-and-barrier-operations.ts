@@ -23,44 +23,48 @@ export const PARTY_OF = { latch: 0, barrier: 1 } as const
 export type PartyOf = (typeof PARTY_OF)[keyof typeof PARTY_OF]
 
 type Name = Uint8Array
-/** `id` is the party's own id, 128 random bits. */
+/** Identifies one party. `id` is the party's own id, 128 random bits. */
 export type PartyTicket = readonly [of: PartyOf, name: Name, id: string]
 
 export type PartyCommand =
   /**
-   * With count 0 the latch is open at once. Answer: false if a latch of that name exists. That latch
-   * stays as it is.
+   * Creates a latch. With count 0 the latch is open at once. Answer: false if a latch of that name exists.
+   * The existing latch is not changed.
    */
   | readonly [op: typeof PARTY_OP.createLatch, name: Name, count: number]
-  /** Answer: the count that is left, or null if the latch does not exist. */
+  /** Counts a latch down. Answer: the remaining count, or null if the latch does not exist. */
   | readonly [op: typeof PARTY_OP.countDown, name: Name, by: number]
-  /** Answer: whether the latch existed. Parties that wait at it are told that it was removed. */
+  /**
+   * Removes a latch. Answer: whether the latch existed. Parties that wait at the latch are told that it was
+   * removed.
+   */
   | readonly [op: typeof PARTY_OP.removeLatch, name: Name]
   /**
-   * wait: ms of cluster time, 0 without limit. Asking again with the same id changes only wait and session.
-   * Answer: a PartyResult.
+   * Waits at a latch. wait: ms of cluster time, and 0 means without limit. A repeated request with the same
+   * id changes only wait and session. Answer: a PartyResult.
    */
   | readonly [op: typeof PARTY_OP.waitLatch, name: Name, id: string, wait: number]
   | readonly [op: typeof PARTY_OP.enterBarrier, name: Name, id: string, parties: number, wait: number]
   /**
-   * The parties leave in this order, in one entry. Answer: for each party a PartyResult, as it was before.
+   * Removes parties in the order of the list, in one entry. Answer: for each party its PartyResult before the
+   * removal.
    */
   | readonly [op: typeof PARTY_OP.leaveParties, list: readonly PartyTicket[]]
-  /** If the party exists, it belongs from now on to the session that sends this. Answer: a PartyResult. */
+  /** Moves a party to the session that sends this command, if the party exists. Answer: a PartyResult. */
   | readonly [op: typeof PARTY_OP.moveParty, ...ticket: PartyTicket]
 
 export type PartyRead =
   /** Answer: a PartyResult. */
   | readonly [read: typeof PARTY_READ.party, ...ticket: PartyTicket]
   /**
-   * Lists what exists below a prefix, which may be empty. Answer: a list of LatchInfoResult
-   * or BarrierInfoResult.
+   * Lists the latches or barriers below a prefix, which may be empty. Answer: a list of LatchInfoResult or
+   * BarrierInfoResult.
    */
   | readonly [read: typeof PARTY_READ.parties, of: PartyOf, prefix: Name]
 
 /** The count of the latch. 0 means that it is open. */
 export type LatchInfoResult = readonly [name: Name, count: number, waiters: number]
-/** A barrier at which a party waits. generation: the present one. */
+/** A barrier at which a party waits. generation: the number of the present generation. */
 export type BarrierInfoResult = readonly [name: Name, generation: number, parties: number, waiters: number]
 
 /**
@@ -84,8 +88,8 @@ export const PARTY_STATES = [
 export type PartyState = (typeof PARTY_STATES)[number]
 
 /**
- * generation and index belong to a barrier, else they are 0. The index is that of a party that has passed.
- * count: what a latch has still to count, or how many wait at a barrier now. For 'mismatch': for how many
- * parties they wait.
+ * generation and index are 0 unless the party belongs to a barrier. The index exists for a party that has
+ * passed. count: the remaining count of a latch, or the number of parties that wait at a barrier now. For
+ * 'mismatch': the number of parties that the other parties wait for.
  */
 export type PartyResult = readonly [state: PartyState, generation: number, index: number, count: number]

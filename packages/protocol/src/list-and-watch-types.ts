@@ -6,8 +6,8 @@ export type AtRevision<Row> = Row[] & { readonly revision: number }
 /** An iterator over the rows of one frozen view. */
 export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
-   * The revision of the read. Reading this property opens the view if `next()` has not done so yet; iterate
-   * afterwards, or call `return()`. The promise rejects if the iteration fails, and with ERR_ABORTED if the
+   * The revision of the read. Reading this property opens the view if `next()` has not opened it yet. Then
+   * iterate, or call `return()`. The promise rejects if the iteration fails, and with ERR_ABORTED if the
    * iteration ends before it has a view. A rejection of this promise is never an unhandled rejection.
    */
   readonly revision: Promise<number>

@@ -1,4 +1,4 @@
-// Rule: who holds a lock, for errors: as the field `holder` and as words in the message.
+// Rule: describes the holder of a lock in an error: as the field `holder`, and as words in the message.
 
 import { ERRORS, LatchkeyError, type LockHolder } from './errors.js'
 import type { HolderResult } from './results.js'
@@ -35,8 +35,8 @@ export const saysHolder = (holder: LockHolder | null): string =>
   holder === null ? 'Nobody holds it now.' : describeHolder(holder)
 
 /**
- * The error of a write whose guard was not in force. `answered` is what the member has answered. It is
- * undefined if the write was not sent, because its hold is known to be over.
+ * Returns the error of a write whose guard was not in force. `answered` is the holder in the member's answer.
+ * It is undefined if the write was not sent because its hold is known to be lost.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

@@ -1,4 +1,4 @@
-// Types: the public contract of locks: what calls take and answer, and what is listed.
+// Types: the public contract of locks: the arguments and the results of calls, and the rows of lists.
 
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs } from './encodings.js'
@@ -22,18 +22,21 @@ export type OwnerCode =
   | 'EXPIRED'
   | 'NOT_OWNER'
 
-/** RheaKV's numbers, in `remainingMillis` after a successful acquire. */
+/** RheaKV's numbers for a successful acquire, which are returned in `remainingMillis`. */
 export const FIRST_TIME_SUCCESS = -1
 export const NEW_ACQUIRE_SUCCESS = -2
 export const KEEP_LEASE_SUCCESS = -3
 export const REENTRANT_SUCCESS = -4
-/** RheaKV's number for a failed renewal, when there was no hold. */
+/** RheaKV's number for a failed renewal of a hold that does not exist. */
 export const KEEP_LEASE_FAIL = Number.MAX_SAFE_INTEGER
 
 /** The holder of a lock, and the result of the request. */
 export interface Owner {
   id: string
-  /** The end of the lease in cluster time, like `nowMillis`. Do not compare this time with a wall clock. */
+  /**
+   * The end of the lease in cluster time, which `nowMillis` uses too. Do not compare this time with a wall
+   * clock.
+   */
   deadlineMillis: number
   /**
    * After a successful acquire, this is RheaKV's number (see the constants). After a refusal, it is the rest
@@ -77,30 +80,35 @@ export interface LockInfo<A extends As = 'bytes'> {
   queue?: QueuedInfo[] | undefined
   /** The kind of the hold, if the call had `kind`. */
   kind?: HoldKind | undefined
-  /** The number of permits, for a hold of a semaphore. Such a hold is always shared. */
+  /** The number of permits, for a hold of a semaphore. A hold of a semaphore is always shared. */
   permits?: number | undefined
 }
 /** What has holders and a queue. */
 export type HoldKind = 'lock' | 'semaphore' | 'election' | 'webLock'
 /** The options of `latches.query` and `barriers.query`. */
 export interface ListOptions<A extends As = As> extends CallOptions {
-  /** How the names are decoded. Default: as the store says. */
+  /** How the names are decoded. The default is the encoding of the store. */
   as?: A | undefined
 }
-/** A latch, as `latches.query` lists it. `count`: what it has still to count; 0: it is open. */
+/** A latch, as `latches.query` lists it. `count` is the remaining count. With 0 the latch is open. */
 export interface LatchInfo<A extends As = 'bytes'> {
   name: KeyAs<A>
   count: number
   waiters: number
 }
-/** A barrier that somebody waits at, as `barriers.query` lists it. `generation`: the one that they wait for. */
+/**
+ * A barrier at which a caller waits, as `barriers.query` lists it. `generation` is the generation for which
+ * the callers wait.
+ */
 export interface BarrierInfo<A extends As = 'bytes'> {
   name: KeyAs<A>
   generation: number
   parties: number
   waiters: number
 }
-/** A change of a lock in the past. All times are cluster time, which stands still while nobody leads. */
+/**
+ * A change of a lock in the past. All times are cluster time, which stands still while there is no leader.
+ */
 export interface LockHistoryRow {
   type: LockEventName
   /** The id of the holder, or of the caller that waits. */
@@ -114,8 +122,8 @@ export interface LockHistoryRow {
   agoMillis: number
 }
 /**
- * The last changes of a lock, in their order. `sinceMillis`: every change of the last so many ms is there,
- * and none before. Renewals are no changes here.
+ * The last changes of a lock, in their order. The list has all changes of the last `sinceMillis` ms and no
+ * earlier ones. Renewals are not listed.
  */
 export interface LockHistory extends Array<LockHistoryRow> {
   readonly sinceMillis: number
@@ -150,8 +158,8 @@ export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {
 }
 export interface LockListOptions<A extends As = As> extends LockQueryOptions<A> {
   /**
-   * What to list. With it, rows tell their `kind`. 'all' reads one kind after the other, so that the answer
-   * is not of one moment. Default: locks, without a `kind` in the rows.
+   * What to list. If `kind` is given, each row has its `kind`. 'all' reads one kind after the other, so the
+   * answer does not show one moment. By default the call lists locks, and the rows have no `kind`.
    */
   kind?: HoldKind | 'all' | undefined
 }

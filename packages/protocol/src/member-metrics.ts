@@ -3,7 +3,9 @@
 
 import type { Metric, Status } from './cluster-types.js'
 
-/** Figures of a member by name, such as the number of its sessions. Some have a number for each kind. */
+/**
+ * Figures of a member by name, such as the number of its sessions. Some figures have a number for each kind.
+ */
 export type MemberFigures = Readonly<Record<string, number | Readonly<Record<string, number>>>>
 
 /** The help text of each figure of a member. A figure that is not in this table is not shown. */

@@ -25,18 +25,20 @@ const MAX_DEPTH = 16
 const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
 /**
- * The options for answers: the answers of some calls contain maps, and others contain more values than
- * any request may.
+ * The options for decoding answers. The answers of some calls contain maps. Some answers contain more values
+ * than any request may.
  */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
 /**
- * An array up to this length is allocated at once, such as a command or a message. A longer one grows
- * while it is read.
+ * In elements. An array up to this length, such as a command or a message, is allocated at once. A longer
+ * array grows while it is read.
  */
 const FEW = 32
 
 let source: Buffer = NOTHING
-/** The memory of `source`. It is read once, because each access is a slow call out of compiled code. */
+/**
+ * The memory of `source`. It is kept in a variable, because each access to `source.buffer` is a slow call.
+ */
 let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
@@ -47,13 +49,13 @@ const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
 export interface UnpackOptions {
-  /** Whether maps are allowed. They are allowed in answers of calls only. */
+  /** True if maps are allowed. Only answers of calls may contain maps. */
   readonly maps?: boolean
   /** The most values. */
   readonly most?: number
 }
 
-/** Byte values in the result are views of `bytes`. Copy what must be kept. */
+/** Decodes one value. Byte values in the result are views of `bytes`. A caller copies what it keeps. */
 export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
   const { maps = false, most = CAPS.values } = options
   source = asBuffer(bytes)
@@ -170,7 +172,7 @@ function readDouble(): number {
   return float[0] as number
 }
 
-/** Skips that many bytes. Returns the offset at which they begin. */
+/** Skips `length` bytes. Returns the offset at which these bytes begin. */
 function take(length: number): number {
   const start = at
   if (length > source.length - start) throw new Malformed('it ends too early')

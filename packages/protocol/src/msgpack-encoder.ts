@@ -5,7 +5,9 @@
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 let at = 0
-/** A larger buffer is released after use, so that one large value does not occupy it for ever. */
+/**
+ * In bytes. A larger buffer is released after use, so that one large value does not occupy memory for ever.
+ */
 const KEEP = 1024 * 1024
 const SHORT_TEXT = 64
 

@@ -2,12 +2,11 @@
 // bigints are decoded to the same types.
 //
 // Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them: each
-// length against the bytes that are left, the depth against a limit, and only extensions that
-// `packValue` writes are accepted. Without this law: an attacker with the right to write puts a few
-// bytes that define records, or that refer to themselves. Then every reader compiles a function of the
-// attacker's, or never ends.
-// Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent is a
-// TypeError that names it.
+// length against the bytes that are left, the depth against a limit, and only extensions that `packValue`
+// writes are accepted. Without this law: an attacker with the right to write puts a few bytes that define
+// records, or that refer to themselves. Then every reader compiles a function that the attacker chose, or
+// reads without end. Law (VA2): a value is either stored completely or refused. A value that MessagePack
+// cannot represent is a TypeError that names it.
 
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './show-value.js'
@@ -24,7 +23,7 @@ class MapEntries {
   }
 }
 
-/** The number of the extension, one of those that MessagePack leaves to applications: 'M'. */
+/** The number of the extension for a Map: 'M'. MessagePack leaves this number to applications. */
 const MAP = 0x4d
 addExtension({
   Class: MapEntries,
@@ -43,7 +42,7 @@ const packer = new Packr({
 
 const DEPTH = 200
 
-/** Returns bytes that share no memory with msgpackr's buffer. */
+/** Encodes a value. The returned bytes share no memory with msgpackr's buffer. */
 export function packValue(value: unknown, name: string): Uint8Array {
   return new Uint8Array(packer.pack(packable(value, name, 0)))
 }
@@ -131,7 +130,7 @@ const malformed = (why: string) => new TypeError(`no MessagePack of a value: ${w
 
 class Walker {
   at = 0
-  /** How many values each open array or map still lacks. The outermost comes first. */
+  /** How many values each open array or map still lacks, the outermost first. */
   readonly open: number[] = []
   readonly #bytes: Uint8Array
   readonly #view: DataView

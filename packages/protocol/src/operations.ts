@@ -1,6 +1,6 @@
-// Types: the commands and the reads as they are on the wire. Each is a list whose first element is the
-// operation. Commands go through the log, and stay encoded from the client to the state machine. Reads never
-// enter the log. results.ts has their results.
+// Types: the commands and the reads as they are on the wire. Each command or read is a list whose first
+// element is the operation. Commands go through the log, and stay encoded from the client to the state
+// machine. Reads never enter the log. results.ts has their results.
 
 import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 
@@ -49,8 +49,8 @@ export const OP = {
 export type Op = (typeof OP)[keyof typeof OP]
 
 /**
- * The lifetime of a key in ms of cluster time. 0 means as long as the session that puts the key. If it is
- * left out, the key exists without limit.
+ * The lifetime of a key in ms of cluster time. With 0 the key exists as long as the session that put it. If
+ * the lifetime is absent, the key exists without limit.
  */
 export const LIFE_OF_SESSION = 0
 export type LifeArg = number | undefined
@@ -58,11 +58,11 @@ export type LifeArg = number | undefined
 type Key = Uint8Array
 type Data = Uint8Array
 /**
- * [key of the lock, token], or null for no guard. shared: the hold may be a shared one. lock-keys.ts says how
- * keys of locks are formed.
+ * [key of the lock, token], or null for no guard. shared: the hold may be a shared hold. lock-keys.ts defines
+ * the keys of locks.
  */
 export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
-/** A guard by a set of locks has one element for each of them. */
+/** A guard by a set of locks has one element for each lock. */
 export type GuardArg = OneGuardArg | readonly OneGuardArg[] | null
 
 export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
@@ -75,7 +75,10 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
  * holders may share a lock.
  */
 export type ShareArg = readonly [permits: number, of: number]
-/** name: as the caller gave it. within: the ids of the holds around the request, the innermost first. */
+/**
+ * name: the name of the flow as the caller gave it. within: the ids of the holds around the request, the
+ * innermost first.
+ */
 export type FlowArg = readonly [name: string | null, within: readonly string[]]
 
 /** One key of a set. permits 0 means exclusive, 1 means shared. */
@@ -98,15 +101,12 @@ export type Step =
 export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4, number: 5 } as const
 export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
 /**
- * For value null the key must be absent. For FIELD.number the stored text is taken as a whole number, which
- * is 0 if the key is absent. For FIELD.lock the value is the token, and `is` must be IS['='].
+ * If the value is null, the key must be absent. For FIELD.number the stored text is read as a whole number,
+ * and an absent key counts as 0. For FIELD.lock the value is the token, and `is` must be IS['='].
  */
 export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
 
-/**
- * A context is returned in the type in which it was given: a string is a string on the wire, bytes are bytes.
- * null means no context.
- */
+/** A context keeps its type: a string is a string on the wire, and bytes are bytes. null means no context. */
 export type ContextArg = string | Uint8Array | null
 
 /**
@@ -121,14 +121,14 @@ export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 
 export type Command =
   /**
-   * It is the only command of its entry, because the id of the session is the index of the entry. life: in
-   * ms. by: the identity that opens the session. The member that receives the request writes `by`, and
-   * ignores what the client gives. Answer: the id.
+   * Opens a session. The command is the only one of its entry, because the id of the session is the index of
+   * the entry. life: in ms. by: the identity that opens the session. The member that receives the request
+   * writes `by`, and ignores the client's value. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
   /**
-   * For administrators, without a session. It is the only command of its entry. The waiters of the session
-   * leave, and its holds stay. Answer: whether the session was open.
+   * Ends a session, for administrators. The command itself is in no session, and is the only one of its
+   * entry. The waiters of the session leave, and its holds stay. Answer: whether the session was open.
    */
   | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]
@@ -142,7 +142,7 @@ export type Command =
   | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly PairArg[]]
   | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
   | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
-  /** expect null: the key must be absent. update null: delete the key. */
+  /** Compares and puts. With expect null the key must be absent. With update null the key is deleted. */
   | readonly [
       op: typeof OP.compareAndPutAll,
       guard: GuardArg,
@@ -166,10 +166,10 @@ export type Command =
   /** Gives an existing key another ttl in ms. Answer: whether the key exists. */
   | readonly [op: typeof OP.touch, guard: GuardArg, key: Key, life: number]
   /**
-   * docs/locks.md, 2. fencingKey null means the counter of the store. token 0 means that the request has no
-   * token. wait null means one attempt. Otherwise a caller that is refused with HELD joins the queue for that
-   * many ms (0: without limit), with the ticket (key, id). share is null or left out for an exclusive hold.
-   * flow: docs/locks.md, 13. Answer: a TryLockResult.
+   * Tries to acquire a lock (docs/locks.md, 2). fencingKey null means the counter of the store. token 0 means
+   * that the request has no token. wait null means one attempt. Otherwise a caller that is refused with HELD
+   * joins the queue for `wait` ms (0: without limit), with the ticket (key, id). share is null or absent for
+   * an exclusive hold. docs/locks.md, 13 explains flow. Answer: a TryLockResult.
    */
   | readonly [
       op: typeof OP.tryLock,
@@ -185,22 +185,22 @@ export type Command =
       flow?: FlowArg,
     ]
   /**
-   * docs/locks.md, 3. all: release the hold completely, even if it was acquired several times.
-   * Answer: the owner.
+   * Releases a hold (docs/locks.md, 3). all: end the hold even if it was acquired several times. Answer: the
+   * owner.
    */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
   /** Renews many leases in one command. Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
   /**
-   * Leaves the queue. If the lock was granted to this ticket before and is still held, it is released.
-   * Answer: the TicketResult before that.
+   * Leaves the queue. If the lock was granted to this ticket and is still held, the lock is released. Answer:
+   * the TicketResult before the command.
    */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
   /** Answer: whether the hold was released. */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
   /**
-   * Applies cancelWait to each ticket, in order and in one entry. Answer: for each ticket the token of the
-   * released hold, or 0 if there was none.
+   * Does the same as cancelWait for each ticket, in order and in one entry. Answer: for each ticket the token
+   * of the released hold, or 0 if there was none.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
   /** Makes an exclusive hold a shared one with the same token. Answer: the owner, as for a renewal. */
@@ -212,7 +212,7 @@ export type Command =
    * the owner, as for a renewal.
    */
   | readonly [op: typeof OP.proclaim, key: Key, id: string, token: number, context: ContextArg]
-  /** Gives the same hold a new, higher token. Answer: the owner with that token, as for a renewal. */
+  /** Gives the hold a new, higher token. Answer: the owner with the new token, as for a renewal. */
   | readonly [op: typeof OP.rotate, key: Key, id: string, token: number]
   /**
    * For a web lock: ends every hold and takes the lock alone, before all callers that wait. Answer: a
@@ -220,8 +220,8 @@ export type Command =
    */
   | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
   /**
-   * docs/locks.md, 12: acquires all keys or none. permits: 0 exclusive, 1 shared. wait: as for tryLock.
-   * Answer: a TryLockAllResult.
+   * Acquires all keys or none (docs/locks.md, 12). permits: 0 means exclusive, 1 means shared. wait: as for
+   * tryLock. Answer: a TryLockAllResult.
    */
   | readonly [
       op: typeof OP.tryLockAll,
@@ -262,7 +262,7 @@ export const READ = {
   ...PARTY_READ,
 } as const
 
-/** Which part of each row of a page is wanted. */
+/** Which part of each row of a page is requested. */
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
@@ -271,9 +271,9 @@ export type Read =
   | readonly [read: typeof READ.multiGet, keys: readonly Key[]]
   | readonly [read: typeof READ.contains, key: Key]
   /**
-   * start is in the range, end is not (null: no bound). view 0 opens a view, and another number reads on in
-   * that view. keep: the view stays open. part: which part of each row is wanted. 'revisions' means key,
-   * value and the revision of the row's last write. Answer: a PageResult.
+   * Reads a page of a range. start is in the range and end is not. null means no bound. view 0 opens a view,
+   * and another number continues in that view. keep: the view stays open. part: which part of each row is
+   * requested. 'revisions' means key, value and the revision of the row's last write. Answer: a PageResult.
    */
   | readonly [
       read: typeof READ.page,
@@ -287,18 +287,21 @@ export type Read =
     ]
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
-  /** queue: list the waiters too. isKey: `prefix` is the whole name of a lock. */
+  /** Lists holds. queue: list the waiters too. isKey: `prefix` is the whole name of a lock. */
   | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
-  /** start is in the range, end is not (null: no bound). Answer: a LockStateResult. */
+  /**
+   * Reads the state of locks in a range. start is in the range and end is not. null means no bound. Answer: a
+   * LockStateResult.
+   */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
   /** Answer: a LockHistoryResult. */
   | readonly [read: typeof READ.lockHistory, key: Key]
   /**
-   * view 0 opens a view of the whole store, and another number reads on in that view. Needs the admin right.
-   * Answer: a BackupResult.
+   * Reads a piece of a backup. view 0 opens a view of the whole store, and another number continues in that
+   * view. The caller needs the admin right. Answer: a BackupResult.
    */
   | readonly [read: typeof READ.backup, view: number]
   | PartyRead

@@ -20,7 +20,10 @@ export function multiGetArgs(keys: unknown): KeyRead {
   return [READ.multiGet, list.map((key, at) => toKeyCopy(key, `keys[${at}]`))]
 }
 
-/** start is in the range, end is not. null means no bound. limit is Infinity if none was given. */
+/**
+ * A range of keys. start is in the range and end is not. null means no bound. limit is Infinity if the caller
+ * gave none.
+ */
 export interface RangeArgs {
   readonly start: Uint8Array | null
   readonly end: Uint8Array | null
@@ -48,7 +51,7 @@ export interface Bounds {
   readonly end: Uint8Array | null
 }
 
-/** The keys that satisfy the prefix and the bounds. */
+/** Returns the bounds of the keys that satisfy the prefix and the given bounds. */
 function bounds({ gte, gt, lte, lt, prefix }: Record<string, unknown>): Bounds {
   if (gte !== undefined && gt !== undefined) throw new TypeError('gte and gt cannot be given together')
   if (lte !== undefined && lt !== undefined) throw new TypeError('lte and lt cannot be given together')
@@ -79,7 +82,7 @@ const later = (a: Uint8Array | null, b: Uint8Array | null) =>
 const earlier = (a: Uint8Array | null, b: Uint8Array | null) =>
   a === null ? b : b === null ? a : compareBytes(a, b) <= 0 ? a : b
 
-/** Whether no key can be in the range, so that no request is needed. */
+/** True if no key can be in the range. */
 export const isEmptyRange = ({ start, end }: Bounds): boolean =>
   end !== null && (start === null ? end.length === 0 : compareBytes(start, end) >= 0)
 
@@ -117,7 +120,10 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
   return { ...read, initial, resync }
 }
 
-/** If from is undefined, the watch begins after the store's revision at the call. */
+/**
+ * `from` is the first revision to report. If `from` is undefined, the watch begins after the store's revision
+ * at the call.
+ */
 export interface WatchArgs extends Bounds {
   readonly from: number | undefined
 }

@@ -1,5 +1,5 @@
 // Door: converts results of members to what callers get. Everything is copied, so that the caller owns it. An
-// invalid result is ERR_PROTOCOL.
+// invalid result throws ERR_PROTOCOL.
 
 import { elementAt, startsWith, text } from '@latchkey/base'
 import type { As, Decoding } from './encodings.js'
@@ -36,7 +36,7 @@ const nonsense = (what: string) =>
 /** Uses `new Uint8Array` and not slice, because a slice of a Buffer is a Buffer, with a Buffer's methods. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** `whole` is the key as it is stored, with the prefix of a `sub`. */
+/** Removes the prefix of a `sub` from a key. `whole` is the key as it is stored, with the prefix. */
 export function toUserKey(whole: Uint8Array, { as, prefix }: Decoding): string | Uint8Array {
   const key = prefix.length === 0 ? whole : behindPrefix(whole, prefix)
   return as === 'bytes' ? plain(key) : text(key)
@@ -48,7 +48,10 @@ function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
   throw nonsense('key below the prefix that was asked for')
 }
 
-/** `key` is the key as it is stored. `revision` is the revision of the value, if the answer contains it. */
+/**
+ * Decodes a value. `key` is the key as it is stored. `revision` is the revision of the value, if the answer
+ * contains it.
+ */
 export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
   const { as } = how
   if (as === 'bytes') return plain(bytes)
@@ -121,7 +124,10 @@ export function toBoolean(result: unknown): boolean {
 
 export const toNothing = (): undefined => undefined
 
-/** For writes whose caller only needs the revision. The result is [revision, results] or the revision. */
+/**
+ * Converts the result of a write whose caller only needs the revision. The result is [revision, results] or
+ * the revision.
+ */
 export const toRevised = (result: unknown): { revision: number } => ({
   revision: toCount(Array.isArray(result) ? result[0] : result),
 })
@@ -148,7 +154,10 @@ export function toBatch(result: unknown): { revision: number; results: (true | n
 
 const isDone = (result: unknown): result is true | number => result === true || typeof result === 'number'
 
-/** `then` and `otherwise` are the steps of the two branches, whose keys an error names. */
+/**
+ * Converts the result of a txn. `then` and `otherwise` are the steps of the two branches. An error names the
+ * key of a step.
+ */
 export function toTxn(result: unknown, how: Decoding, then: readonly Step[], otherwise: readonly Step[]) {
   const [succeeded, revision, results] = toParts(result, 3)
   return {
@@ -222,7 +231,7 @@ function toRows(result: unknown, length: number): unknown[][] {
 
 type LockValue = readonly [id: string, context: ContextArg, token: number, revision: number]
 
-/** The value of an event of a lock. */
+/** Decodes the value of an event of a lock. */
 export function toLockValue(bytes: Uint8Array): LockValue {
   let value: unknown
   try {
@@ -298,7 +307,7 @@ function isRow(row: unknown): boolean {
   return isPart(key) && isPart(value) && (row.length === 2 || Number.isSafeInteger(revision))
 }
 
-/** For a row that existed when the watch began: the event of its last write, as far as it is known. */
+/** Converts a row that existed when the watch began to an item of the watch. */
 export function toInitialPut(
   [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
   how: Decoding,

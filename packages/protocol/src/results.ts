@@ -5,7 +5,10 @@ import type { ContextArg } from './operations.js'
 type Key = Uint8Array
 type Data = Uint8Array
 
-/** Owner on the wire, in this order. context: see ContextArg. code: an index into OWNER_CODES. */
+/**
+ * An Owner on the wire, with its fields in this order. ContextArg explains context. code is an index into
+ * OWNER_CODES.
+ */
 export type OwnerResult = readonly [
   id: string,
   deadline: number,
@@ -29,8 +32,9 @@ export type ObstacleResult =
 /** A flow that waits, and the key that it waits for. */
 export type FlowLink = readonly [flow: string, key: Uint8Array]
 /**
- * held: with the owner of each key. refused: with an owner of a key that is held by others. broken: this id
- * had all keys, and has lost some of them. circle: its flow would wait for itself.
+ * held: all keys are held, with the owner of each key. refused: others hold a key, whose owner is given.
+ * broken: this id had all keys, and has lost some of them. circle: the flow of the caller would wait for
+ * itself.
  */
 export type TryLockAllResult = readonly [
   state: 'held' | 'queued' | 'refused' | 'broken' | 'circle',
@@ -59,7 +63,8 @@ export const OWNER_CODES = [
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
 /**
- * A session in the list of all sessions. by: the identity that opened it. idle: ms since its last message.
+ * A session in the list of all sessions. by: the identity that opened the session. idle: ms since the last
+ * message of its client.
  */
 export type SessionResult = readonly [
   id: number,
@@ -93,7 +98,7 @@ export type LockStateResult = readonly [
   revision: number,
   holds: readonly (readonly [key: Key, id: string, context: ContextArg, token: number])[],
 ]
-/** remaining: the rest of the ttl in ms. It is left out if the key has no ttl. */
+/** remaining: the rest of the ttl in ms. It is absent if the key has no ttl. */
 export type EntryResult = readonly [
   createRevision: number,
   modRevision: number,
@@ -102,8 +107,8 @@ export type EntryResult = readonly [
   remaining?: number,
 ]
 /**
- * rows: keys and values. A part that was not requested is null. view 0: the view is closed, because this is
- * the last page. revision: that of the view.
+ * rows: keys and values. A part that was not requested is null. view 0: the view is closed, because this page
+ * is the last one. revision: the revision of the view.
  */
 export type PageResult = readonly [
   view: number,
@@ -113,7 +118,7 @@ export type PageResult = readonly [
 /** The answer to a getEntry of an existing key. */
 export type EntryReadResult = readonly [revision: number, entry: EntryResult]
 /**
- * `piece` is null after the last one. Then the view is closed, and `view` is 0. `total` is the number of
+ * `piece` is null after the last piece. Then the view is closed, and `view` is 0. `total` is the number of
  * bytes of all pieces so far, so that a caller notices a lost piece.
  */
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
@@ -158,8 +163,8 @@ export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
 export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
 
 /**
- * The kept changes of a lock, in order. since: all changes of the last so many ms are among them. ago: ms
- * between the change and now. The token of a waiter is 0.
+ * The kept changes of a lock, in order. since: the list has all changes of the last `since` ms. ago: in ms,
+ * the time between the change and now. The token of a waiter is 0.
  */
 export type LockHistoryResult = readonly [
   since: number,
@@ -186,7 +191,7 @@ export type EventResult = readonly [
   previous: Data | null,
 ]
 
-/** The holder of a lock. since: for how many ms it has the lock. */
+/** The holder of a lock. since: in ms, how long the holder has had the lock. */
 export type HolderResult = readonly [
   id: string,
   context: ContextArg,
@@ -209,15 +214,17 @@ export type ErrorAnswer = readonly [
 ]
 
 /**
- * Stands in the place of an error's number: the session of a numbered command is unknown or has ended, and
- * nothing was executed (docs/locks.md, 6). Only the session engine handles this answer. A command that was
- * never sent before is sent in another session. The outcome of any other command is unknown.
+ * An answer with this number instead of an error's number says that the session of a numbered command is
+ * unknown or has ended, and that nothing was executed (docs/locks.md, 6). Only the session engine handles
+ * this answer. A command that was never sent before is sent in another session. The outcome of any other
+ * command is unknown.
  */
 export const SESSION_OVER = -1
 
 /**
- * Stands in the place of an error's number: the session stores as many answers as it may. Nothing was
- * executed and no answer was stored. The session engine sends the command again with the same number when the
- * members have dropped earlier answers. The lowest unfinished number always has room.
+ * An answer with this number instead of an error's number says that the session already stores as many
+ * answers as it may. Nothing was executed and no answer was stored. The session engine sends the command
+ * again with the same number when the members have dropped earlier answers. The command with the lowest
+ * unfinished number is never refused in this way.
  */
 export const SESSION_FULL = -2

@@ -1,8 +1,8 @@
 // Rule: shows any value in an error message, in a few characters.
 
 /**
- * Returns at most about forty characters. It calls no method of the value, because the value may come
- * from a stranger.
+ * Shows a value in at most about forty characters. The function calls no method of the value, because the
+ * value may come from a stranger.
  */
 export const show = (value: unknown): string => {
   if (typeof value === 'string')
@@ -28,7 +28,7 @@ export function shownKey(key: Uint8Array): string | Uint8Array {
     return new Uint8Array(key)
   }
 }
-/** A key or a name in a message: as text where it is text. */
+/** Shows a key or a name in a message, as text if the bytes are valid text. */
 export const showKey = (key: string | Uint8Array): string =>
   show(typeof key === 'string' ? key : shownKey(key))
 

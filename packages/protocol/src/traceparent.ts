@@ -8,7 +8,7 @@ export interface TraceIds {
   readonly traceId: string
   /** 16 digits in hex, not all 0. */
   readonly spanId: string
-  /** A byte; its lowest bit says that the trace is recorded. */
+  /** One byte of flags. The lowest bit says that the trace is recorded. */
   readonly flags: number
 }
 
@@ -18,7 +18,7 @@ const SHAPE = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && value.length === LENGTH && SHAPE.test(value)
 
-/** undefined: this is no traceparent, so that nothing is known of the caller's trace. */
+/** Returns undefined if the value is no traceparent. Then nothing is known of the caller's trace. */
 export function toTraceIds(value: unknown): TraceIds | undefined {
   if (!isTraceparent(value)) return undefined
   const [, traceId = '', spanId = '', flags = ''] = SHAPE.exec(value) ?? []

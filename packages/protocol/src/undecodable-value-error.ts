@@ -19,8 +19,8 @@ export interface Undecodable {
 }
 
 /**
- * From which parts each error of this file was made. A caller that learns the revision later can make the
- * error again with it.
+ * The parts of each error of this file. A caller that learns the revision later makes the error again from
+ * these parts.
  */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 

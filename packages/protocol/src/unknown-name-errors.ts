@@ -11,7 +11,10 @@ export type KnownNames = Readonly<Record<string, true>>
 export const knownNames = (...names: readonly string[]): KnownNames =>
   Object.freeze(Object.fromEntries(names.map((name) => [name, true as const])))
 
-/** `of`: the call, or the argument whose fields they are. */
+/**
+ * Throws a TypeError for an unknown name. `of` is the name of the call, or of the argument that has these
+ * fields.
+ */
 export function refuseUnknown(given: object, known: KnownNames, kind: 'option' | 'field', of: string): void {
   for (const name in given)
     if (known[name] !== true && Object.hasOwn(given, name))
@@ -29,7 +32,7 @@ export function unknownName(
   return new TypeError(`unknown ${kind} ${JSON.stringify(shown)} of ${of}${hint}`)
 }
 
-/** The error of a value that is not one of the known words. */
+/** Returns the error for a value that is not one of the known words. */
 export function notOneOf(name: string, value: unknown, known: readonly string[]): TypeError {
   const quoted = known.map((word) => `'${word}'`)
   const last = quoted.pop() ?? ''

@@ -19,7 +19,10 @@ export function encodeJson(value: unknown, name: string): Uint8Array {
   throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
 }
 
-/** `this` is the object or array that has the property; `value` is the result of toJSON. */
+/**
+ * Called by JSON.stringify for each property. `this` is the object or array that has the property. `value` is
+ * the result of toJSON.
+ */
 function refuseUnfit(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const found = unfit(value, this[key])
   if (found === undefined) return value

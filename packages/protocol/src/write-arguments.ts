@@ -1,5 +1,5 @@
-// Door: checks the arguments of writes and makes commands of them. A command contains the caller's arrays, so
-// it must be encoded before the call returns.
+// Door: checks the arguments of writes and makes commands from them. A command contains the caller's arrays,
+// so it must be encoded before the call returns.
 
 import { CAPS } from './caps.js'
 import { type Duration, millis } from './duration.js'
@@ -26,8 +26,8 @@ interface WithLife {
 }
 
 /**
- * The element after a value. It is absent if the key has no lifetime. `of` is the name of the
- * argument, for errors.
+ * Returns the element after a value, which is the key's lifetime. The element is absent if the key has no
+ * lifetime. `of` is the name of the argument, for errors.
  */
 function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
   const { ttl, ephemeral } = (given ?? {}) as WithLife
@@ -42,7 +42,7 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** Whether the command puts an ephemeral key, which belongs to the session that sends the command. */
+/** True if the command puts an ephemeral key, which belongs to the session that sends the command. */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -112,7 +112,10 @@ const isIterable = (value: unknown): value is Iterable<unknown> =>
 const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
-/** `life` is the lifetime that the call gives. It is used for an entry without its own. */
+/**
+ * Converts one entry. `life` is the lifetime that the call gives. It is used for an entry that has no
+ * lifetime of its own.
+ */
 function toPair(entry: unknown, as: As, name: string, life: readonly [] | readonly [number]): PairArg {
   if (Array.isArray(entry))
     return [toKey(entry[0], `${name}[0]`), toValue(entry[1], as, `${name}[1]`), ...life]
@@ -224,8 +227,8 @@ const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /**
- * The fields of a step by its type. It is a Map and not an object, because the type comes from the caller and
- * may be the name of a property that every object has.
+ * The fields of a step, by the type of the step. It is a Map and not an object, because the type comes from
+ * the caller and may be the name of a property that every object has.
  */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],
@@ -279,7 +282,10 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
   return [FIELD[field], IS[is], key, toMaybeValue(condition.value, as, `${name}.value`)]
 }
 
-/** The number with which a stored value is compared. undefined is no number. An absent key counts as 0. */
+/**
+ * Returns the number with which a stored value is compared. undefined is not a number. An absent key counts
+ * as 0.
+ */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)
   if (field !== 'value') throw new TypeError(`${name}.as is for the value; ${field} is a number already`)
@@ -295,8 +301,8 @@ function oneOf<Word extends string>(words: readonly Word[], value: unknown, name
 }
 
 /**
- * Encoded values are not compared by order, because the order of their bytes is not the order of the values:
- * as JSON, '10' comes before '9'.
+ * Returns the error for a comparison of encoded values by order. The order of their bytes is not the order of
+ * the values: as JSON, '10' comes before '9'.
  */
 const unordered = (name: string, as: As) =>
   new TypeError(

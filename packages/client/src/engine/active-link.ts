@@ -1,5 +1,5 @@
-// Driver: what all calls of a store share: the link in use, the ids, the times at which requests are sent,
-// and the pause before a retry.
+// Driver: owns what all calls of a store share: the link in use, the ids, the times at which requests are
+// sent, and the pause before a retry.
 
 import type { Clock, Instant, Random, Timer } from '@latchkey/base'
 import type { ClusterBound } from '@latchkey/lock'
@@ -49,7 +49,7 @@ export class ActiveLink {
     return this.#router().active
   }
 
-  /** The link of an embedded store to its own member. */
+  /** The link of an embedded store to its own member. Undefined for a remote store. */
   get home(): Live | undefined {
     return this.#router().home
   }
@@ -88,12 +88,14 @@ export class ActiveLink {
     this.#router().asked(live)
   }
 
-  /** A watch is open on this link, so its member sends events without a further request. */
+  /** Called when a watch is open on this link, so that its member sends events without a further request. */
   awaited(live: Live): void {
     this.#router().asked(live)
   }
 
-  /** The attempt stays unanswered on its link, and the call may be sent again on another link. */
+  /**
+   * Called when the call may be sent again on another link. The attempt stays unanswered on its present link.
+   */
   leave(call: Call): void {
     const { live, id } = call
     if (live === undefined) return
@@ -103,8 +105,8 @@ export class ActiveLink {
   }
 
   /**
-   * Takes the answer to an attempt on a link that the store no longer uses. What the answer proves about
-   * cluster time is still true, because its request was not sent earlier than the call's first one.
+   * Takes the answer to an attempt on a link that the store no longer uses. The bound of cluster time that
+   * the answer proves is still valid, because its request was not sent before the call's first request.
    */
   late(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
@@ -112,7 +114,7 @@ export class ActiveLink {
     return this.#taken(call, reply)
   }
 
-  /** The call is over, so the answers to its earlier attempts are not needed any more. */
+  /** Called when the call is over, so that the answers to its earlier attempts are not needed any more. */
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)
@@ -138,8 +140,8 @@ export class ActiveLink {
   }
 
   /**
-   * Learns the bound that an answer proves. One log entry answers hundreds of calls of one turn, and all
-   * these answers prove the same bound, so it is learned once.
+   * Learns the upper bound of cluster time that an answer proves. One log entry answers hundreds of calls of
+   * one turn. All these answers prove the same bound, so the bound is learned once.
    */
   #learn(time: number, sentAt: Instant): void {
     if (time === this.#learnedTime && sentAt === this.#learnedFrom) return
@@ -149,8 +151,8 @@ export class ActiveLink {
   }
 
   /**
-   * A call could not be sent or was refused. All waiting calls are tried again after a pause, which doubles
-   * each time.
+   * Called when a call could not be sent or was refused. All waiting calls are tried again after a pause,
+   * which doubles each time.
    */
   later(): void {
     if (this.#timer) return
@@ -162,7 +164,7 @@ export class ActiveLink {
     })
   }
 
-  /** A call has succeeded, so the next pause is a short one again. */
+  /** Called when a call has succeeded, so that the next pause is short again. */
   wentWell(): void {
     this.#pause = LEAST_PAUSE
   }

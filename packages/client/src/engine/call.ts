@@ -22,7 +22,7 @@ export type Payload =
 export interface CallOptions {
   /** In milliseconds. Undefined means without limit. */
   readonly timeout?: number | undefined
-  /** A deadline in the time of clock.now(), instead of a timeout. */
+  /** A deadline, on the clock of clock.now(), instead of a timeout. */
   readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -30,7 +30,10 @@ export interface CallOptions {
 /** Converts a decoded result to what the caller gets, or throws the error that the caller gets. */
 export type Convert<T> = (result: unknown, call: Call) => T
 
-/** user: a caller waits for this call. The engine makes the other calls for itself, in the background. */
+/**
+ * Who makes a call. 'user': a caller waits for the call. The engine makes the other calls for itself, in the
+ * background.
+ */
 export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 
 /** One link, and the requests on it that have no answer yet. */
@@ -48,11 +51,14 @@ export interface Live {
    * the store has no other member.
    */
   stranded: LatchkeyError | undefined
-  /** Only for the link to the store's own member: true if that member has lost contact with the leader. */
+  /**
+   * True if the store's own member has lost contact with the leader. Only the link to the own member uses
+   * this field.
+   */
   cutOff: boolean
 }
 
-/** Calls that a member answers from its own state. */
+/** Calls that a member answers without the leader, from its own state. */
 const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'metrics', 'snapshot'])
 
 export class Call implements Due {
@@ -64,7 +70,7 @@ export class Call implements Due {
   readonly #resolve: (result: unknown) => void
 
   role: CallRole = 'user'
-  /** Only for a cancel: the call whose number it ends. */
+  /** The call whose number a cancel ends. Only a cancel uses this field. */
   target: Call | undefined = undefined
 
   /** The current attempt: its id, and the link on which it was sent. */
@@ -72,24 +78,26 @@ export class Call implements Due {
   live: Live | undefined = undefined
   /** Attempts on links that the store has left. An answer to one of them is still valid. */
   earlier: { readonly live: Live; readonly id: number }[] | undefined = undefined
-  /** When the first attempt was sent. The bound of cluster time is counted from there (CT5). */
+  /** When the first attempt was sent. The bound of cluster time (CT5) is computed from this time. */
   sentAt: Instant | undefined = undefined
   /** The last reason why the call was refused without being executed. */
   refusal: LatchkeyError | undefined = undefined
 
-  /** The number of the call in its session. 0 means that it has no number yet. */
+  /** The number of the call in its session. 0 means that the call has no number yet. */
   number = 0
   session = 0
-  /** True if the outcome of some attempt is unknown. Only an answer to the same number will show it. */
+  /**
+   * True if the outcome of some attempt is unknown. Only an answer to the same number will show the outcome.
+   */
   uncertain = false
   /** The link on which the answer arrived. */
   answeredBy: Live | undefined = undefined
-  /** Only for a read of a view: the only link whose member can answer it. */
+  /** The only link whose member can answer a read of a view. Only such a read uses this field. */
   home: Live | undefined = undefined
 
   /** True when the caller has its result or its error. */
   settled = false
-  /** True if the caller got its error before the outcome was known. The number is then being cancelled. */
+  /** True if the caller got its error before the outcome was known. The engine then cancels the number. */
   abandoned = false
   /** True when it is certain that the members will not execute this number later. */
   finished = false
@@ -138,8 +146,8 @@ export class Call implements Due {
   }
 
   /**
-   * False for calls that one member can answer alone: its status, stale reads, and reads of a view, which was
-   * confirmed when it was opened.
+   * False for calls that one member can answer alone: its status, stale reads, and reads of a view. A view
+   * was confirmed when it was opened.
    */
   get needsCluster(): boolean {
     const { payload } = this

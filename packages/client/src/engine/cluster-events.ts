@@ -8,7 +8,7 @@ const EVERYWHERE = ['leader', 'role', 'member'] as const
 export const REMOTE_EVENTS = [...EVERYWHERE, 'connected', 'disconnected', 'moved'] as const
 export const EMBEDDED_EVENTS = [...EVERYWHERE, 'quorum'] as const
 
-/** Events about the connection of a remote store. An embedded store has none. */
+/** Makes the events about the connection of a remote store. An embedded store has no such events. */
 export class LinkEvents {
   readonly #events: Emitter<StoreEvents>
   /** The URL of the connected member, as the last event reported it. */

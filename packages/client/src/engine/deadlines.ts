@@ -11,7 +11,10 @@ export interface Due {
   after: Due | undefined
 }
 
-/** In ms. Deadlines are rounded up to a multiple of this, so no item ends before its time. */
+/**
+ * In ms, the width of a bucket. Deadlines are rounded up to a multiple of this width, so no item ends before
+ * its time.
+ */
 const WIDTH = 4
 /** How many empty buckets the heap may hold, unless there are more buckets with items. */
 const FEW_EMPTY = 1_024
@@ -21,7 +24,7 @@ export class Deadlines<Item extends Due> {
   readonly #onDue: (item: Item) => void
   /** The first item of each bucket that is not empty. */
   readonly #heads = new Map<number, Item>()
-  /** The numbers of the buckets, the lowest first. A bucket may have become empty. */
+  /** The numbers of the buckets, the lowest first. Some of these buckets may be empty by now. */
   readonly #order = new Heap<number>((a, b) => a < b)
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
@@ -47,7 +50,7 @@ export class Deadlines<Item extends Due> {
 
   /**
    * Removes empty buckets. A call that is answered long before its deadline leaves an empty bucket in the
-   * heap, so without this the heap would grow with each such call.
+   * heap, so without this method the heap would grow with each such call.
    */
   #forgetEmpty(): void {
     this.#order.clear()
@@ -60,8 +63,8 @@ export class Deadlines<Item extends Due> {
   }
 
   /**
-   * Removes the item. The timer stays set, because a timer that fires in vain takes less time than a new
-   * timer for each call.
+   * Removes the item. The timer stays set, because a timer that finds nothing to do takes less time than a
+   * new timer for each call.
    */
   remove(item: Item): void {
     if (item.bucket === 0) return

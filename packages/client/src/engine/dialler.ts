@@ -30,9 +30,9 @@ export class Dialler {
   }
 
   /**
-   * Calls either `arrived` with an open link, or `failed`. An attempt that `stop` ends has failed. If `url`
-   * is undefined, the own member of an embedded store is dialled. `patience` is the longest time of the
-   * attempt in ms.
+   * Dials a member. Calls `arrived` with the open link, or `failed`. `stop` makes the attempt fail. If `url`
+   * is undefined, the own member of an embedded store is dialled. `patience` is the most time of the attempt
+   * in ms.
    */
   async dial(
     url: string | undefined,

@@ -1,7 +1,7 @@
-// Driver: the session engine. It sends what a store asks over the open link, until the answer arrives or the
-// call's time is over. It uses only the clock, the random source and the links that it is given.
-// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The
-// file that keeps a law states it: commands.ts, outcome-of-answer.ts, session.ts.
+// Driver: the session engine. It sends the requests of a store over the open link, until the answer arrives
+// or the call's time is over. It uses only the clock, the random source and the links that it is given. Laws:
+// each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The file
+// that keeps a law states it: commands.ts, outcome-of-answer.ts, session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
@@ -106,7 +106,7 @@ export class Engine {
     return this.#commands.sessionId
   }
 
-  /** The error of a wait that ends now while no leader is known. Undefined if a leader is known. */
+  /** The error of a wait that ends while no leader is known. Undefined if a leader is known. */
   noLeader(): LatchkeyError | undefined {
     if (this.#activeLink.leading !== undefined) return undefined
     return withoutLeader(this.#reports.leaderless, this.#reports.lastLeader)
@@ -114,7 +114,7 @@ export class Engine {
 
   // ---- Calls of a store
 
-  /** A command for the log, executed exactly once. `body` is kept and sent unchanged. */
+  /** Sends a command, which is executed exactly once. `body` is kept and sent unchanged. */
   command<T>(body: Uint8Array, options: CallOptions, convert: Convert<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.start({ what: 'command', body }, options, convert, resolve, reject)
@@ -128,8 +128,8 @@ export class Engine {
   }
 
   /**
-   * Sends a call about the cluster. With `changes` it is sent at most once. If no answer arrives, nobody
-   * knows whether it was done.
+   * Sends a call about the cluster. With `changes` the call is sent at most once. If no answer arrives, the
+   * outcome is unknown.
    */
   admin<T>(
     call: AdminCall,
@@ -143,7 +143,10 @@ export class Engine {
     })
   }
 
-  /** For a call that needs no request: throws if a call that needs one would be refused. */
+  /**
+   * Throws if a call that needs a request would be refused now. A call that needs no request calls `pass`
+   * first.
+   */
   pass({ signal }: CallOptions): void {
     this.#pendingCalls.pass(signal)
   }
@@ -177,9 +180,9 @@ export class Engine {
   }
 
   /**
-   * If from is 0, the watch begins after the store's present revision. The engine reads that revision, and
-   * commands of this store wait meanwhile: they come after the call, so the watch must deliver their events.
-   * A watch of locks always begins in this way.
+   * If from is 0, the watch begins after the store's present revision. The engine reads that revision.
+   * Commands of this store wait until the revision is known, because the watch must deliver the events of
+   * commands that come after the call. A watch of locks always begins in this way.
    */
   watch(
     start: Uint8Array | null,
@@ -215,8 +218,8 @@ export class Engine {
   }
 
   /**
-   * Returns a function that returns the time left for the next part of a call. It is at least 1 ms, because
-   * the part itself reports the timeout.
+   * Returns a function that returns the time left for the next part of a call. The time left is at least 1
+   * ms, because the part itself reports the timeout.
    */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
@@ -229,7 +232,10 @@ export class Engine {
     return this.#commands.use()
   }
 
-  /** Keeps the link open while a view is open on it. The returned function ends this. */
+  /**
+   * Keeps the link open while a view is open on it. The caller calls the returned function when the view is
+   * closed.
+   */
   keepOpen(live: Live): () => void {
     live.views++
     let kept = true
@@ -245,12 +251,12 @@ export class Engine {
     this.#reports.connected(done, failed)
   }
 
-  /** While no member is connected: the last error of each address. */
+  /** Returns the last error of each address. Undefined while a member is connected. */
   unreached(): string | undefined {
     return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
 
-  /** Makes calls wait again that were refused because of the token or certificate, which are now replaced. */
+  /** Tries the calls again that were refused because of the token or certificate, which are now replaced. */
   retry(): void {
     this.#router.retry()
   }
@@ -287,7 +293,7 @@ export class Engine {
     this.#endPending(error, () => true)
   }
 
-  /** The only member was removed (M12), so everything that waits for the cluster gets this error. */
+  /** Called when the only member was removed (M12). Everything that waits for the cluster gets this error. */
   #stranded(reason: LatchkeyError | undefined): void {
     if (this.#pendingCalls.stranded === reason) return
     this.#pendingCalls.stranded = reason
@@ -300,7 +306,7 @@ export class Engine {
     for (const call of this.#pending(isMeant))
       this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
     this.#watches.failAll(() => error)
-    // Callers that wait for a lock then ask for their state, and that call is refused.
+    // Callers that wait for a lock then ask for their state, and get the error.
     this.grants.attached(false)
   }
 
@@ -316,8 +322,8 @@ export class Engine {
   }
 
   /**
-   * Ends all pending calls and refuses new ones with ERR_CLOSED. Only the calls that `last` starts continue,
-   * within their own limits, until `close`. They are the last calls that this store sends.
+   * Ends all pending calls and refuses new calls with ERR_CLOSED. The calls that `last` starts are the last
+   * calls of this store. They continue, within their own limits, until `close`.
    */
   closing<T>(last: () => T): T {
     const pending = this.#pending(() => true)

@@ -1,10 +1,9 @@
 // Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). It owns the session and
-// every number in it.
-// Laws:
+// every number of the session. Laws:
 // - a command gets its number when it is first sent, and keeps its number and its bytes for ever.
 // - a command whose outcome is unknown is only ever sent again with the same number and the same bytes.
-// - if the caller has left while the outcome is unknown, the number is cancelled in the background, so that
-//   the command is not executed later.
+// - if the caller stops waiting while the outcome is unknown, the number is cancelled in the background, so
+//   that the command is not executed later.
 // - a command that was never given to a member may wait, move to another session, or end as not applied.
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
@@ -16,12 +15,15 @@ import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 import type { Session } from './session.js'
 
-/** How many commands may wait for a number or for a leader. The next one fails with ERR_BUSY. */
+/** How many commands may wait for a number or for a leader. A further command fails with ERR_BUSY. */
 const WAITING = 65_536
 const WAITING_BYTES = 64 * 1024 * 1024
-/** How many bytes of commands may have a number and no answer. The other commands wait for a number. */
+/** How many bytes of commands may have a number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
-/** How many commands are sent again at once to a session that had too many kept answers. */
+/**
+ * How many commands are sent again at once, if the session had refused a command because it kept too many
+ * answers.
+ */
 const FEW = 4
 
 export class Commands {
@@ -84,8 +86,8 @@ export class Commands {
   }
 
   /**
-   * Keeps the session alive even if no command is sent, because a caller waits in a lock's queue. The
-   * returned function ends this.
+   * Keeps the session alive even if no command is sent, because a caller waits in a lock's queue. The caller
+   * calls the returned function when it stops waiting.
    */
   use(): () => void {
     const end = this.#upkeep.keep.use()
@@ -121,7 +123,7 @@ export class Commands {
 
   /**
    * Called if there is a new link or leader, or if the pause is over. Commands that were sent before go
-   * first, in their order.
+   * first, in the order of their numbers.
    */
   resume(): void {
     const live = this.#activeLink.leading
@@ -132,8 +134,8 @@ export class Commands {
   }
 
   /**
-   * Sends commands again. A session that had too many kept answers gets only a few at a time: most of them
-   * would be refused again, and for each refusal the whole command is sent.
+   * Sends commands again. A session that kept too many answers gets only a few commands at a time, because
+   * most commands would be refused again after they were sent completely.
    */
   #sendAgain(live: Live): void {
     const again = this.#again
@@ -194,8 +196,8 @@ export class Commands {
   }
 
   /**
-   * No session could be opened. A permanent reason ends all waiting commands. Any other reason is kept for
-   * the error at their deadline.
+   * Called when no session could be opened. A permanent reason ends all waiting commands. Any other reason
+   * becomes part of the error at their deadline.
    */
   #refused(answer: Answer, never: boolean): void {
     if (answer[0] === 0) return
@@ -209,8 +211,8 @@ export class Commands {
   }
 
   /**
-   * The session has ended, or the store has met another cluster. The outcome of the commands that were sent
-   * in this session stays unknown, unless their answers are still under way.
+   * Called when the session has ended, or when the store has met another cluster. The outcome of the commands
+   * that were sent in this session stays unknown, unless their answers are still under way.
    */
   over(id: number): void {
     const session = this.#session
@@ -221,15 +223,18 @@ export class Commands {
     this.pump()
   }
 
-  /** The cluster will send no answer any more, so this store cannot learn the outcome of what it has sent. */
+  /**
+   * Called when the cluster will send no answer any more. The store then cannot learn the outcome of the
+   * commands that it has sent, so these commands end with `reason`.
+   */
   strand(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)
     this.over(this.sessionId ?? 0)
   }
 
   /**
-   * The session of this call is over. If the call was certainly never given to a member, it moves to
-   * the next session.
+   * Called for a call whose session is over. If the call was certainly never given to a member, it moves to
+   * the next session. Otherwise its outcome is unknown.
    */
   #outlived(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
@@ -238,11 +243,11 @@ export class Commands {
   }
 
   /**
-   * The member did not execute this attempt. If it was the only attempt, the call moves to the next session.
-   * Otherwise an earlier attempt may have been executed.
+   * Called when the member did not execute this attempt. If it was the only attempt, the call moves to the
+   * next session. Otherwise an earlier attempt may have been executed.
    */
   #refusedAsOver(call: Call): void {
-    // over() handles all open calls of the session, and this call is one of them.
+    // over() handles all open calls of the session, including this call.
     if (this.#session?.id === call.session) return this.over(call.session)
     this.#outlived(call)
     this.pump()
@@ -275,7 +280,7 @@ export class Commands {
 
   /**
    * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
-   * due. Only a final answer is used, because any other one says nothing about the newer attempt.
+   * due. Only a final answer is used, because any other answer says nothing about the newer attempt.
    */
   #late(live: Live, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
@@ -309,8 +314,8 @@ export class Commands {
   }
 
   /**
-   * The attempt has ended without a final answer. An abandoned call is not sent again: the request that
-   * cancels it shows the outcome, or the number is finished now.
+   * Called when the attempt has ended without a final answer. An abandoned call is not sent again: the
+   * request that cancels its number shows the outcome, or the number is finished now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -319,7 +324,7 @@ export class Commands {
     else if (!call.uncertain) this.#finishNumber(call)
   }
 
-  /** The link on which the command was sent has closed. */
+  /** Called when the link on which the command was sent has closed. */
   lost(call: Call): void {
     call.live = undefined
     if (call.role !== 'user') return this.#upkeep.lost(call)
@@ -328,15 +333,15 @@ export class Commands {
   }
 
   /**
-   * The store has left the link on which the command was sent. The command is sent again, and an answer on
-   * the old link is still valid.
+   * Called when the store has left the link on which the command was sent. The command is sent again, and an
+   * answer on the old link is still valid.
    */
   left(live: Live, call: Call): void {
     if (call.role !== 'user') {
       live.inflight.delete(call.id)
       return this.lost(call)
     }
-    // The session of this call is over, so only the old link may still bring an answer.
+    // The session of this call is over, so only the old link may still bring its answer.
     if (call.session !== this.#session?.id) return
     this.#activeLink.leave(call)
     call.uncertain = true

@@ -7,14 +7,14 @@
 import { shortText } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 
-/** The most addresses that are remembered, and the most that an error names. */
+/** The most addresses that are remembered and that an error names. */
 const MOST = 8
 
 export class FailedAddresses {
   readonly #reasons = new Map<string, string>()
 
   failed(url: string | undefined, error: unknown): void {
-    // The store itself has ended this attempt to connect, so the error says nothing about the address.
+    // The store itself ended this attempt to connect, so the error says nothing about the address.
     if (url === undefined || !(error instanceof Error) || isLatchkeyError(error, 'ERR_CLOSED')) return
     this.#reasons.delete(url)
     this.#reasons.set(url, error.message)

@@ -1,4 +1,4 @@
-// Rule: a first-in-first-out queue that does not copy its items when one is removed.
+// Rule: a first-in-first-out queue. Removing an item does not copy the other items.
 
 export class Queue<Item> {
   #items: (Item | undefined)[] = []
@@ -29,8 +29,8 @@ export class Queue<Item> {
   }
 
   /**
-   * One more item in the queue is not needed any more. When most items are not needed, all of them are
-   * removed together.
+   * Called when one more item of the queue is not needed any more. When most items are not needed, all of
+   * them are removed together.
    */
   forget(isDead: (item: Item) => boolean): void {
     if (++this.#dead < 1024 || this.#dead * 2 < this.length) return

@@ -1,6 +1,6 @@
-// Driver: the callers that wait for the push of a grant, or of the end of a wait at a latch or barrier. The
-// push of a grant is only a hint: a read of the ticket's state decides (docs/locks.md, 7). The push of an end
-// is committed and stays true. If such a push is lost, the caller asks for the end (docs/latches.md).
+// Driver: owns the callers that wait for a push: of a grant, or of the end of a wait at a latch or barrier.
+// The push of a grant is only a hint: a read of the ticket's state decides (docs/locks.md, 7). The push of an
+// end is committed and stays true. If such a push is lost, the caller asks for the end (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult, PartyResult } from '@latchkey/protocol'
@@ -9,9 +9,9 @@ type Run = (owner: OwnerResult) => void
 type Attached = (isNewSession: boolean) => void
 
 export class GrantPushes {
-  /** The waiting callers of each ticket: nearly always one. */
+  /** The waiting callers of each ticket. Nearly every ticket has one caller. */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
-  /** The waiting callers by the ids of their parties, which are random. */
+  /** The waiting callers, by the random ids of their parties. */
   readonly #parties = new RecyclingMap<string, (result: PartyResult) => void>()
   readonly #attached = new RecyclingMap<Attached, true>()
 
@@ -43,7 +43,10 @@ export class GrantPushes {
     for (const run of this.#waiting.get(ticketOf(key, owner[0])) ?? []) run(owner)
   }
 
-  /** With `isNewSession`, places in queues still belong to the former session, which ends sooner or later. */
+  /**
+   * Called when the session is attached to a link. With `isNewSession`, places in queues still belong to the
+   * former session, which ends sooner or later.
+   */
   attached(isNewSession: boolean): void {
     for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)
   }

@@ -5,7 +5,7 @@
 // them cannot be collected while they are young.
 
 /**
- * Ids grow by one or a little more. As many requests with consecutive ids as this have slots of their
+ * In requests. Ids grow by one or a little more. This many requests with successive ids have slots of their
  * own in an array.
  */
 const PLACES = 1024

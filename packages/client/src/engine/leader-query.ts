@@ -5,9 +5,10 @@
 //   sends something.
 // - if a member does not accept the connection, the store asks the next one, after a pause that
 //   grows each time.
-// - the store leaves the silent member if the asked one names a leader of a later term, because a term has
-//   only one leader. Once the silence is certain, the store leaves the silent member for any member that
-//   accepts the connection and has a leader: then it is the connection that is cut.
+// - if the asked member names a leader of a later term, the store leaves the silent member, because that
+//   leader has replaced the leader that the silent member knew. Once the silence is certain, the store moves
+//   to any member that accepts the connection and knows a leader. Such a member may name the silent member
+//   as the leader. In that case only the connection to the silent member is cut.
 
 import type { Clock, Random } from '@latchkey/base'
 import type { Live } from './call.js'
@@ -16,18 +17,21 @@ interface LeaderQueryPorts {
   readonly clock: Clock
   readonly random: Random
   active(): Live | undefined
-  /** The addresses of members. Empty if there is only one. */
+  /** The addresses of all known members. Empty if only one is known. */
   addresses(): readonly string[]
   dial(url: string, arrived: (live: Live) => void, patience: number, failed: (error: unknown) => void): void
-  /** The member at that address did not accept the connection. */
+  /** Called when the member at that address did not accept the connection. */
   failed(url: string, error: unknown): void
-  /** This link is used from now on, because the store has no other one. */
+  /** Called when the store has no other link, so that it uses this link from now on. */
   welcome(live: Live): void
   move(from: Live, to: Live): void
   shut(live: Live): void
 }
 
-/** How long a member may take to accept the connection: one election timeout, within these limits, ms. */
+/**
+ * How long a member may take to accept the connection: this many election timeouts, within the limits below,
+ * which are in ms.
+ */
 const PATIENCE = 0.75
 const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
@@ -46,7 +50,10 @@ export class LeaderQuery {
     this.#ports = ports
   }
 
-  /** `from` is silent. It is called again and again while the silence lasts. */
+  /**
+   * Called when `from` is silent, and again and again while the silence lasts. `sure` is true once the
+   * silence is certain.
+   */
   suspected(from: Live, sure: boolean): void {
     const asked = this.#asked
     if (asked === undefined) this.#ask(from)
@@ -59,8 +66,8 @@ export class LeaderQuery {
     if (clock.now() < this.#pauseEnds) return
     const others = ports.addresses().filter((url) => url !== from.url)
     if (this.#next === 0) this.#next = ports.random.between(0, others.length + 1)
-    // If there is no other member, perhaps only the connection is dead. So the store dials the
-    // same member again.
+    // If no other member is known, perhaps only the connection is broken. So the store dials the same member
+    // again.
     const url = others[this.#next++ % others.length] ?? from.url
     if (url === undefined) return
     this.#asked = 'dialling'
@@ -75,7 +82,7 @@ export class LeaderQuery {
 
   #arrived(from: Live, live: Live): void {
     const ports = this.#ports
-    // The silent link has closed in the meantime, so any member will do.
+    // The silent link has closed in the meantime, so the store uses the member that it asked.
     if (ports.active() === undefined) return ports.welcome(live)
     if (this.#asked !== 'dialling' || from !== ports.active()) return ports.shut(live)
     this.#asked = live
@@ -83,8 +90,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Returns true if `live` is the link of the asked member, so that its report about the leader was only
-   * for this query.
+   * Called at a report about the leader. Returns true if `live` is the link of the asked member. The report
+   * was then only for this query.
    */
   heard(live: Live): boolean {
     if (live !== this.#asked) return false

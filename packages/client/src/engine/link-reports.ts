@@ -1,5 +1,5 @@
-// Driver: passes on what links report: answers, events, grants and ends of waits, the leader, and that a link
-// was opened, lost or left.
+// Driver: passes on what links report: answers, events, grants, ends of waits and the leader. It also reports
+// that a link was opened, lost or left.
 
 import type { Emitter } from '@latchkey/base'
 import type { ClusterBound } from '@latchkey/lock'
@@ -43,7 +43,7 @@ export class LinkReports {
     return this.#cluster
   }
 
-  /** The last report about the cluster, if it names no leader. */
+  /** The last report about the cluster, if that report names no leader. */
   get leaderless(): LeaderReply | undefined {
     return this.#cluster?.id === undefined ? this.#cluster : undefined
   }
@@ -88,7 +88,7 @@ export class LinkReports {
     if (leader.id !== undefined) this.resume()
   }
 
-  /** A leader is known, or the pause before a retry is over, so waiting calls are sent. */
+  /** Sends the waiting calls, because a leader is known or the pause before a retry is over. */
   resume(): void {
     this.#to.commands.resume()
     this.#to.readsAndAdmin.pump()
@@ -122,18 +122,18 @@ export class LinkReports {
     this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
     for (const call of owed) {
-      // This call has been sent on another link since then, or waits to be sent again.
+      // This call has been sent on another link meanwhile, or waits to be sent again.
       if (call.live !== live) continue
       if (call.payload.what === 'command') commands.lost(call)
       else readsAndAdmin.lost(call, reason)
     }
-    // The store had left this link, and another one is active. No report of the active link would wake the
-    // calls that waited for an answer here, so a timer does.
+    // The store had left this link, and another link is active. No report of the active link would wake the
+    // calls that waited for an answer here, so a timer wakes them.
     if (owed.length > 0 && activeLink.link) activeLink.later()
     linkEvents?.lost(live.url, reason)
   }
 
-  /** The store has left this link for another one. */
+  /** Called when the store has left this link for another one. */
   left(live: Live): void {
     for (const call of live.inflight.all()) {
       if (call.live !== live) continue
@@ -142,7 +142,10 @@ export class LinkReports {
     }
   }
 
-  /** A member pushes grants and the ends of waits on the link that has named the session. */
+  /**
+   * Names the session to the member. A member pushes grants and the ends of waits on the link that has named
+   * the session.
+   */
   attach(): void {
     const { activeLink, commands, grants } = this.#to
     const session = commands.sessionId

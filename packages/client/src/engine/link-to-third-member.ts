@@ -4,11 +4,12 @@
 // Laws:
 // - no other member is asked while the own member has contact with its leader, or has not yet noticed that
 //   it is cut off.
-// - one member is asked at a time. It is used once it has reported a leader. If it refuses the connection or
-//   knows no leader, the next one is asked, after a pause that grows each time.
-// - the link to the own member stays open. Calls that need no leader go there, and all calls go there
-//   again as soon as the own member has contact with the leader. The third member may still answer what
-//   it was asked.
+// - one member is asked at a time. The store uses that member once the member has reported a leader. If the
+//   member refuses the connection or knows no leader, the next member is asked, after a pause that grows each
+//   time.
+// - the link to the own member stays open. Calls that need no leader go there, and all calls go there again
+//   as soon as the own member has contact with the leader. The third member may still answer the requests
+//   that it has got.
 // - the store leaves the third member as soon as that member knows no leader or is certainly silent, and
 //   sends its unanswered requests again.
 
@@ -18,7 +19,7 @@ import type { Live } from './call.js'
 
 /** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
-  /** The members with which the own member is connected. Those most likely to help come first. */
+  /** The members with which the own member is connected, the most likely to help first. */
   ids(): readonly string[]
   dialTo(id: string): Dial
 }
@@ -58,7 +59,7 @@ export class ThirdMember {
     this.#ports = ports
   }
 
-  /** The own member reports whether it is cut off from the leader. */
+  /** Called when the own member reports whether it has lost contact with the leader. */
   cutOff(isCutOff: boolean): void {
     if (isCutOff === this.#isCutOff) return
     this.#isCutOff = isCutOff
@@ -119,7 +120,7 @@ export class ThirdMember {
     return false
   }
 
-  /** The third member in use does not help any more, so the store leaves it. */
+  /** Called when the third member in use does not help any more. The store leaves that member. */
   leave(live: Live): void {
     const home = this.#ports.home()
     if (home === undefined || live === home || live !== this.#ports.active()) return
@@ -135,7 +136,8 @@ export class ThirdMember {
   }
 
   /**
-   * There is no link to the own member now. The next link reports by itself whether the member is cut off.
+   * Ends the search, because there is no link to the own member now. The next link reports by itself whether
+   * the own member has lost contact with the leader.
    */
   #reset(): void {
     this.#isCutOff = false

@@ -1,5 +1,5 @@
-// Rule: what an answer means for a call, and which error the caller gets when its time is over. "Exactly
-// once" depends on these two tables.
+// Rule: what an answer means for a call, and which error the caller gets when its time is over. The law that
+// each command is executed exactly once depends on these two tables.
 
 import {
   type Answer,
@@ -16,13 +16,13 @@ import {
 } from '@latchkey/protocol'
 
 /**
- * final: the call's own answer. again: certainly not executed, so it may be sent to any member. uncertain:
- * perhaps it is in the log, and only the same number sent again will show it. over: refused because its
- * session is over.
+ * final: the call's own answer. again: the call was certainly not executed, so it may be sent to any member.
+ * uncertain: the call may be in the log, and only the same number sent again will show its outcome. over: the
+ * call was refused because its session is over.
  */
 export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 
-/** Errors that another member, or the same member a little later, may not return. */
+/** Errors that can pass: another member, or the same member a little later, may give another answer. */
 const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_BUSY',
@@ -31,7 +31,10 @@ const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_OUTCOME_UNKNOWN',
   'ERR_STORAGE_FAILED',
 ])
-/** With these errors a member reports about itself, and never about a command. */
+/**
+ * Errors with which a member reports that it does not know the outcome of a command. They are never the
+ * command's own answer.
+ */
 const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',
@@ -57,7 +60,7 @@ export function judgeRead(answer: Answer, never: boolean): Verdict {
     : 'final'
 }
 
-/** Calls about the cluster have no number, so one that changes something is never sent twice. */
+/** Calls about the cluster have no number, so a call that changes the cluster is never sent twice. */
 export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)
@@ -81,7 +84,10 @@ export interface CallState {
 /** The members that the asked member does not reach, while there is no leader. */
 export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
-/** `unreached` is set if no member is connected, and says why. */
+/**
+ * Returns the error of a call whose time is over. `unreached` is set if no member is connected, and has the
+ * reason.
+ */
 export function overdue(
   callState: CallState,
   cause: unknown,
@@ -111,8 +117,8 @@ export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: s
 }
 
 /**
- * Adds the last leader to an error, if the table of errors says that its code has that field. Errors are made
- * at many places, but only one place knows the last leader.
+ * Adds the last leader to an error, if the table of errors gives that field to its code. Only one place knows
+ * the last leader, but errors are made in many places.
  */
 export function tellLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
   const fields: readonly string[] = ERRORS[error.code].fields
@@ -146,8 +152,8 @@ export const aborted = (callState: CallState, reason: unknown) => told('ERR_ABOR
 export const closed = (callState: CallState) => told('ERR_CLOSED', callState, undefined)
 
 /**
- * No member can be reached any more, for a permanent reason. A call that was never given to a member fails
- * with this reason. The outcome of the others is unknown.
+ * Returns the error of a call when no member can be reached any more, for a permanent reason. A call that was
+ * never given to a member fails with this reason. The outcome of any other call is unknown.
  */
 export const barred = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.handedOn

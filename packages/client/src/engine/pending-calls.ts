@@ -1,5 +1,5 @@
-// Driver: what calls of every kind have in common: they are admitted, they have a deadline and a signal, and
-// their caller is told the result once.
+// Driver: does what calls of every kind need: it admits them, watches their deadline and their signal, and
+// tells each caller the result once.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
@@ -9,17 +9,17 @@ import { type CallState, aborted, overdue, type Leaderless, tellLeader } from '.
 
 interface PendingCallsPorts {
   leaderKnown(): boolean
-  /** What a member has said last, while no member leads. */
+  /** The last report of a member, while that report names no leader. */
   leaderless(): Leaderless | undefined
   /** The last leader, as far as this store was told. */
   lastLeader(): string | undefined
-  /** If there is no link at all: why not. */
+  /** Why there is no link. Undefined if there is one. */
   unreached(): string | undefined
-  /** Whether a command would have to wait for a number now. */
+  /** True if a command would have to wait for a number now. */
   crowded(): boolean
-  /** The caller was told. The owner of the call handles what is left of it. */
+  /** Called when the caller was told the result. The owner of the call handles the rest of the call. */
   gaveUp(call: Call): void
-  /** The call is over, so nobody waits for its earlier attempts. */
+  /** Called when the call is over, so that no code waits for its earlier attempts. */
   forget(call: Call): void
 }
 
@@ -35,7 +35,10 @@ export class PendingCalls {
   readonly #clock: Clock
   readonly #port: PendingCallsPorts
   readonly #deadlines: Deadlines<Call>
-  /** Returns why no call is admitted any more, or not at present. */
+  /**
+   * Returns the error with which every call is refused, for good or for the moment. Undefined if calls are
+   * admitted.
+   */
   refusal: (() => LatchkeyError) | undefined
   /** Why no call that needs the cluster is admitted. */
   stranded: LatchkeyError | undefined
@@ -46,7 +49,10 @@ export class PendingCalls {
     this.#deadlines = new Deadlines<Call>(clock, (call) => this.#overdue(call))
   }
 
-  /** For a call that needs no request: throws if a call that needs one would be refused. */
+  /**
+   * Throws if a call that needs a request would be refused now. A call that needs no request calls `pass`
+   * first.
+   */
   pass(signal: AbortSignal | undefined): void {
     const refusal = this.refusalNow()
     if (refusal) throw refusal
@@ -125,7 +131,7 @@ export class PendingCalls {
   }
 }
 
-/** Makes a new error for each caller. The caller's request was not sent. */
+/** Makes a new error from `error` for each caller. The caller's request was not sent. */
 export const again = (error: LatchkeyError): LatchkeyError =>
   new LatchkeyError(error.code, error.message, {
     cause: error,

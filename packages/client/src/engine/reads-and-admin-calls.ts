@@ -2,7 +2,8 @@
 // answered. A call that changes the cluster is sent once.
 //
 // Law: each call that waits here is woken by a new link or leader, by an answer that makes room, or by a
-// timer. Code that adds a waiting call sets that timer if neither of the other two is certain to come.
+// timer. Code that adds a waiting call sets that timer, unless a new link, a new leader or an answer is
+// certain to come.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
@@ -11,9 +12,9 @@ import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcome-of-answer.
 import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 
-/** How many calls may be without an answer. Further calls wait here. */
+/** How many calls may be without an answer. Further calls wait in this file. */
 const IN_FLIGHT = 8_192
-/** How many calls may wait. The next one fails with ERR_BUSY. */
+/** How many calls may wait. A further call fails with ERR_BUSY. */
 const WAITING = 65_536
 
 export class ReadsAndAdminCalls {
@@ -107,7 +108,7 @@ export class ReadsAndAdminCalls {
       : judgeRead(answer, never)
   }
 
-  /** The link on which the call was sent has closed. */
+  /** Called when the link on which the call was sent has closed. */
   lost(call: Call, reason: Error): void {
     call.live = undefined
     if (call.settled) return
@@ -118,8 +119,9 @@ export class ReadsAndAdminCalls {
   }
 
   /**
-   * The store has left the link on which the call was sent. A view exists only at that member, and a call
-   * that changes the cluster is sent once, so neither is sent again.
+   * Called when the store has left the link on which the call was sent. A view exists only at that member,
+   * and a call that changes the cluster is sent once. So neither a read of a view nor such a call is sent
+   * again.
    */
   left(call: Call): void {
     if (call.settled || call.home || (call.payload.what === 'admin' && call.payload.changes)) return
@@ -135,7 +137,8 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.settle(live)
-    // There is room for a waiting call. Perhaps no answer will come that would wake it, so a timer does.
+    // There is room for a waiting call. Perhaps no answer will come that would send the call, so a timer is
+    // set.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 

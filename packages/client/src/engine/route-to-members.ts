@@ -15,25 +15,28 @@ export type Route =
   | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }
 
 export interface RouterEvents {
-  /** `live` is the active link from now on. */
+  /** Called when `live` has become the active link. */
   active(live: Live): void
   leader(live: Live, leader: LeaderReply): void
   reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
   lost(live: Live, reason: Error): void
   /**
-   * The store has left this link. Requests without an answer are sent again elsewhere, and a late answer
-   * may still come.
+   * Called when the store has left this link. Requests without an answer are sent again on another link, and
+   * a late answer may still come.
    */
   left(live: Live): void
-  /** Whether events or grants may come that answer no request. */
+  /** True if events or grants may come that answer no request. */
   awaits(): boolean
-  /** Every address was tried and failed for a permanent reason. Undefined means that this is over. */
+  /**
+   * Called with an error when every address was tried and has failed for a permanent reason. Called with
+   * undefined when an address can be tried again.
+   */
   barred(error: LatchkeyError | undefined): void
   /**
-   * The only member was removed from its cluster: the error is that of all calls that need the cluster.
-   * Undefined means that it is a member again.
+   * Called when the only member was removed from its cluster. All calls that need the cluster get this error.
+   * Undefined means that the member belongs to the cluster again.
    */
   stranded(reason: LatchkeyError | undefined): void
-  /** An address could not be reached, or refused the connection. */
+  /** Called when an address could not be reached, or refused the connection. */
   failed(error: unknown): void
 }

@@ -4,8 +4,8 @@
 // - new requests go to `active` alone. A link that the store has left stays open until everything that was
 //   asked on it is answered.
 // - the engine is notified once of each closed link, with everything that was unanswered on it.
-// - the store leaves a member that knows no leader for one that does, because the first may be cut off, or be
-//   removed from the cluster.
+// - the store leaves a member that knows no leader for a member that knows one, because the former may be cut
+//   off, or be removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
 //   the silence is certain, for that other member. It asks one member at a time, and stops as soon as the
 //   silent one sends something. Requests on a link that was left for such a reason are sent again, and a late
@@ -28,7 +28,7 @@ const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
-/** In ms, how long a member may know no leader before the other members are asked, one each time. */
+/** In ms, how long a member may know no leader before the store asks the other members, one by one. */
 const LEADERLESS = 500
 
 export class Router {
@@ -128,7 +128,7 @@ export class Router {
     return [...new Set([...used, ...this.#draining])]
   }
 
-  /** A request was sent on this link, or a watch is open on it. */
+  /** Called when a request was sent on this link, or a watch is open on it. */
   asked(live: Live): void {
     this.#silence.asked(live)
   }
@@ -197,8 +197,8 @@ export class Router {
   }
 
   /**
-   * The first error of this round, if every address has failed for a permanent reason. Another try will
-   * not help then.
+   * Returns the first error of this round, if every address has failed for a permanent reason. Undefined if
+   * another attempt may help.
    */
   #barring(): LatchkeyError | undefined {
     const lasting = this.#errors.filter(
@@ -294,8 +294,7 @@ export class Router {
     if (url === live.url || this.#moving === url) return
     this.#moving = url
     this.#dial(url, (next) => {
-      // When this member accepts the connection, another one may lead. If the store has no other link, it
-      // uses this one all the same.
+      // By now another member may lead. If the store has no other link, it uses this link nevertheless.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else shut(next)
     })
@@ -353,7 +352,7 @@ export class Router {
     this.#events.lost(live, reason)
     if (live === active) this.#replace(live)
     this.#thirdMember?.lost(live)
-    // The third member is reached through the own member, so the link to the third member ends too.
+    // The own member passes on the requests to the third member, so the link to the third member ends too.
     if (live.url === undefined && active !== undefined && active !== live) {
       active.link?.close()
       this.#lost(active, reason)

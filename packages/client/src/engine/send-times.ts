@@ -1,5 +1,5 @@
-// Driver: the times at which requests are sent. Reading three clocks for each of a hundred thousand calls a
-// second would take too long.
+// Driver: takes the times at which requests are sent. It does not read three clocks for each of a hundred
+// thousand calls a second, because reading them would take too long.
 
 import type { Clock, Instant } from '@latchkey/base'
 

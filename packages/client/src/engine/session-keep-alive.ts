@@ -1,6 +1,6 @@
 // Driver: one timer that keeps a session alive while the session is in use. The timer is not cancelled when
-// the last user ends. When it fires it finds that nobody uses the session. A user that comes before that
-// finds the timer set.
+// the last user ends. When it fires it finds that nobody uses the session. If a new user comes before the
+// timer fires, the timer is already set.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './active-link.js'
@@ -50,8 +50,8 @@ export class KeepAlive {
   }
 
   /**
-   * `kept` means that the session lives on. A keep-alive that was refused is due again at once, but is sent
-   * only after the pause between retries.
+   * Called when a keep-alive request has ended. `kept` means that the session lives on. A keep-alive that was
+   * refused is due again at once, but is sent only after the pause between retries.
    */
   ended(kept: boolean): void {
     this.#underWay = undefined

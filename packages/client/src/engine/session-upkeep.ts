@@ -23,7 +23,7 @@ export class SessionUpkeep {
   readonly #activeLink: ActiveLink
   readonly #port: SessionUpkeepPorts
   readonly #life: number
-  /** Calls whose callers have left, and whose numbers must be cancelled. */
+  /** Calls whose callers no longer wait, and whose numbers must be cancelled. */
   #left: Call[] = []
   #opening: Call | undefined
 
@@ -37,8 +37,8 @@ export class SessionUpkeep {
   // ---- Sending requests
 
   /**
-   * A session that is opened and whose id never arrives ends by itself. So the request to open one may be
-   * sent again too.
+   * Sends the request to open a session. If its answer is lost, the opened session ends by itself. So the
+   * request may be sent again too.
    */
   open(live: Live): void {
     if (this.#opening) return
@@ -62,8 +62,8 @@ export class SessionUpkeep {
   }
 
   /**
-   * Ends the session. Waiters of this store leave their queues at once, and holds stay. The request is sent,
-   * but nobody waits for its answer.
+   * Ends the session. Waiters of this store leave their queues at once, and holds stay. No code waits for the
+   * answer to the request.
    */
   close(): void {
     this.keep.stop()
@@ -149,7 +149,7 @@ export class SessionUpkeep {
     this.#activeLink.later()
   }
 
-  /** The link on which the request was sent has closed. */
+  /** Called when the link on which the request was sent has closed. */
   lost(call: Call): void {
     if (call.role === 'open') this.#opening = undefined
     if (call.role === 'keepAlive') this.keep.ended(false)

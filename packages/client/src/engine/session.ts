@@ -27,14 +27,14 @@ export class Session {
   }
 
   /**
-   * Whether the session may have ended. A third of its life is kept in reserve for the time of the request on
+   * True if the session may have ended. A third of its life is kept in reserve for the time of the request on
    * its way and for the drift of clocks.
    */
   stale(now: Instant): boolean {
     return elapsed(this.#touched, now) > (this.life * 2) / 3
   }
 
-  /** In milliseconds, when the next keep-alive is due. */
+  /** In ms, when the next keep-alive is due. */
   keepIn(now: Instant): number {
     return this.life / 3 - elapsed(this.#touched, now)
   }

@@ -15,7 +15,7 @@
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Live } from './call.js'
 
-/** How many beats the timer has in one election timeout. */
+/** How many ticks the timer has in one election timeout. A tick is called a beat in this file. */
 const BEATS = 8
 const LEAST_BEATS = 2
 const MOST_BEATS = 8
@@ -24,7 +24,9 @@ const MOST_BEATS = 8
  * which does not count.
  */
 const SURE_BEATS = 11
-/** The limits of the election timeout that a member may report. A value beyond them is not used. */
+/**
+ * In ms, the limits of the election timeout that a member may report. A value beyond the limits is not used.
+ */
 const LEAST_TIMEOUT = 50
 const MOST_TIMEOUT = 60_000
 const USUAL_TIMEOUT = 1_000
@@ -34,7 +36,7 @@ interface SilenceDetectorPorts {
   readonly random: Random
   /** The link in use. */
   active(): Live | undefined
-  /** Whether events or a grant may come that answer no request. */
+  /** True if events or a grant may come that answer no request. */
   awaits(): boolean
   /** Called at each beat while the member is silent. */
   suspected(live: Live, sure: boolean): void
@@ -46,7 +48,7 @@ export class SilenceDetector {
   readonly #ports: SilenceDetectorPorts
   #live: Live | undefined
   #received = 0
-  /** True if an answer was missing at the last beat too. */
+  /** True if an answer was missing at the previous beat too. */
   #owed = false
   #probed = false
   /** True if no answer is missing. The next beat then comes after a whole election timeout. */
@@ -65,7 +67,7 @@ export class SilenceDetector {
     this.#ports = ports
   }
 
-  /** A request was sent on this link, or a watch is open on it. */
+  /** Called when a request was sent on this link, or a watch is open on it. */
   asked(live: Live): void {
     if (this.#timer !== undefined && this.#live === live && !this.#idle) return
     if (live.link?.received === undefined || live !== this.#ports.active()) return
@@ -128,8 +130,8 @@ export class SilenceDetector {
   }
 
   /**
-   * Sends a probe. A command may wait for other members, and a read for a disk, but a probe is answered as
-   * soon as the process runs.
+   * Sends a probe. A command may wait for other members, and a read may wait for a disk. A member answers a
+   * probe as soon as its process runs.
    */
   #probe(live: Live): void {
     this.#probed = true
@@ -137,7 +139,7 @@ export class SilenceDetector {
   }
 
   #next(live: Live): void {
-    // The store has left this link, and perhaps the detector watches another one by now.
+    // The store has left this link, so the detector may watch another link by now.
     if (this.#live !== live) return
     if (live !== this.#ports.active()) return this.stop()
     const owed = live.inflight.size > 0 || this.#probed

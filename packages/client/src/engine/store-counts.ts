@@ -8,7 +8,7 @@ export class StoreCounts implements HoldingCounts {
   lost = 0
   /** Requests that were sent again. */
   retries = 0
-  /** How often a member was found again after the last connection was lost. */
+  /** How often the store found a member again after it had lost its last connection. */
   reconnects = 0
 
   metrics(): Metric[] {

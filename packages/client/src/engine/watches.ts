@@ -2,10 +2,10 @@
 // stopped, at whichever member serves it.
 // Laws (C11: no event is lost, repeated or out of order after a change of link):
 // - a watch delivers exactly the events of revisions up to the member's `upTo`, once and in order. Events
-//   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes: a watch
-//   that is resumed asks from the revision after the last complete one.
-// - a member sends no more events than its credit allows, except for the rest of a revision that
-//   it has begun.
+//   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes. A watch
+//   that is resumed starts at the revision after the last complete one.
+// - a member sends no more events than the watch's credit allows, except for the rest of a revision that it
+//   has begun.
 
 import {
   type Answer,
@@ -20,11 +20,11 @@ import type { Live } from './call.js'
 import { judgeRead } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
 
-/** How many events may be under way or wait for the reader. */
+/** How many events of one watch may be under way or wait for the reader. */
 const CREDIT = 1_024
 
 export interface WatchSink {
-  /** Only for a watch of locks. It gets a LockStateResult, and returns its index. */
+  /** Called when a watch of locks begins. It gets a LockStateResult, and returns the index of that state. */
   began?(state: unknown): number
   events(events: readonly EventResult[]): void
   over(error: LatchkeyError): void
@@ -41,7 +41,7 @@ interface Watch extends WatchHandle {
   readonly start: Uint8Array | null
   readonly end_: Uint8Array | null
   readonly sink: WatchSink
-  /** The next revision to deliver. 0 means that it is not known yet. */
+  /** The next revision to deliver. 0 means that the revision is not known yet. */
   from: number
   id: number
   live: Live | undefined
@@ -62,7 +62,7 @@ export class Watches {
     this.#activeLink = activeLink
   }
 
-  /** If from is 0, begin() sets it later. */
+  /** Opens a watch. If from is 0, begin() sets it later. */
   open(
     start: Uint8Array | null,
     end: Uint8Array | null,
@@ -95,7 +95,7 @@ export class Watches {
     if (this.#all.has(watch)) this.#start(watch)
   }
 
-  /** There is a new link, and every watch moves to it. */
+  /** Called when there is a new link. Every watch moves to it. */
   resume(): void {
     for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
@@ -131,8 +131,8 @@ export class Watches {
   }
 
   #taken(watch: Watch, events: number): void {
-    // The reader of a watch of locks may take events that the store itself has added, so the difference
-    // may be negative.
+    // The reader of a watch of locks may take events that the store itself has added. So the difference may
+    // be negative.
     watch.untaken = Math.max(0, watch.untaken - events)
     this.#allow(watch)
   }

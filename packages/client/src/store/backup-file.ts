@@ -28,13 +28,13 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { closeView, type OpenView, openView } from './range-iterator.js'
 
-/** In ms. If no timeout is given, a backup may take any time, but each piece must come within this time. */
+/** In ms. If no timeout is given, a backup may take any time, but each piece must arrive within this time. */
 const PIECE_MS = 30_000
 
 const BACKUP_OPTIONS = knownNames('timeout', 'signal', 'overwrite', 'progress')
 
 interface Piece extends OpenView {
-  /** null means that there are no more pieces. */
+  /** The bytes of the piece. null means that there are no more pieces. */
   readonly bytes: Uint8Array | null
   readonly total: number
 }
@@ -67,8 +67,8 @@ export async function writeBackup(
 }
 
 /**
- * Yields the pieces of a backup for a caller that does not write a file, such as a download. All
- * are of one view.
+ * Yields the pieces of a backup for a caller that does not write a file, such as a download. All pieces are
+ * of one view.
  */
 export const backupPieces = (engine: Engine, signal: AbortSignal): AsyncGenerator<Uint8Array, undefined> =>
   piecesOf(engine, { timeout: undefined, signal })
@@ -105,7 +105,9 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Requests a piece only when the caller has taken the one before, so that at most one piece is in memory. */
+/**
+ * Requests a piece only when the caller has taken the previous piece, so that at most one piece is in memory.
+ */
 async function* piecesOf(
   engine: Engine,
   call: ReturnType<typeof callArgs>,

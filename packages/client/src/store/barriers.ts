@@ -27,7 +27,7 @@ import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 export interface EnterOptions {
   /** The number of parties, from 1 to 10,000. All parties of a generation must use the same number. */
   parties: number
-  /** The limit of the wait for the other parties. Without it, the wait has no limit. */
+  /** The time limit of the wait for the other parties. By default the wait has no limit. */
   wait?: Duration | undefined
   signal?: AbortSignal | undefined
 }
@@ -36,7 +36,7 @@ export interface EnterOptions {
 export interface Passage {
   /** The number of the generation. The first generation of a barrier has the number 1. */
   generation: number
-  /** The place in the order of arrival, from 0. */
+  /** The party's place in the order of arrival, from 0. */
   index: number
 }
 
@@ -90,8 +90,8 @@ export class Barriers {
   }
 
   /**
-   * All barriers with waiters whose names begin with `prefix`, in the order of their names. A
-   * linearizable read.
+   * Lists all barriers with waiters whose names begin with `prefix`, in the order of their names. The read is
+   * linearizable.
    */
   async query<A extends As = As>(prefix?: Bytes, options?: ListOptions<A>): Promise<BarrierInfo<A>[]> {
     const { decoding } = this.#port

@@ -34,8 +34,8 @@ import type { Store } from './store.js'
 
 export interface StoreOptions {
   /**
-   * For an embedded store: its own member. For a remote store: addresses of members, and the function
-   * that dials one.
+   * How the store reaches members. An embedded store has its own member. A remote store has addresses of
+   * members, and the function that dials an address.
    */
   readonly route: Route
   readonly clock: Clock
@@ -49,15 +49,15 @@ export interface StoreOptions {
   readonly drift?: number | undefined
   /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
-  /** Runs once, after all pending calls have ended. It stops the own member. */
+  /** Runs once, after all pending calls have ended, and stops the own member. */
   readonly closeHook?: (() => Promise<void>) | undefined
 }
 
 export const DEFAULT_SESSION_LIFE = 30_000
-/** In ms, how long `close` waits for the release of holds. A change of leader takes less time. */
+/** In ms, how long `close` waits for the release of holds. It is longer than a change of leader. */
 const RELEASE_PATIENCE = 2_000
 
-/** Begins to dial at once. Every call waits for a link until its deadline. */
+/** Creates a store and begins to dial at once. Every call waits for a link until its deadline. */
 export function createStore(options: StoreOptions): Store {
   return new ClientStore(options)
 }

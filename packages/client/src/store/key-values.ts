@@ -79,14 +79,17 @@ import { afterWrite, withRevision } from './undecodable-values.js'
 import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
-/** The guard of a hold is sent with every write. If the hold is known to be lost, nothing is sent. */
+/** Sends the guard of a hold with every write. If the hold is known to be lost, nothing is sent. */
 export interface HoldGuard {
-  /** The guard with the whole key of the lock, even for a hold of a sub. A rotation changes its token. */
+  /**
+   * Returns the guard with the whole key of the lock, even for a hold of a sub. A rotation changes the token
+   * of the guard.
+   */
   guard(): GuardArg
   knownLost(): boolean
 }
 
-/** Each call without the types that its encoding decides; callers get the types of `KeyValueCalls`. */
+/** Each call without the types that depend on the encoding. Callers get the types of `KeyValueCalls`. */
 type Untyped = { [Name in keyof (KeyValueCalls & MirrorCalls)]: unknown }
 
 export class KeyValues implements Untyped {
@@ -242,7 +245,7 @@ export class KeyValues implements Untyped {
     }
   }
 
-  /** If both the hold and the call give a guard, the guard of the hold is used. */
+  /** Adds the guard of the hold. If the call gives a guard too, the guard of the hold is used. */
   #guarded(command: KeyValueCommand): KeyValueCommand {
     const hold = this.#hold
     if (hold === undefined) return command
@@ -344,7 +347,7 @@ const toEntryOfRead = (result: unknown, how: Decoding, read: Read) =>
 type Put = Extract<Command, readonly [typeof OP.put, ...unknown[]]>
 type TxnCommand = Extract<Command, readonly [typeof OP.txn, ...unknown[]]>
 
-/** For a write that found another value than it required, and changed nothing. */
+/** Converts the result of a write that found another value than it required, and changed nothing. */
 const toPresent = (result: unknown, how: Decoding, command: Command) =>
   toMaybe(result, how, (command as unknown as Put)[2])
 const toReplaced = (result: unknown, how: Decoding, command: Command) =>

@@ -2,8 +2,8 @@
 // wait), and the end that it is told (docs/latches.md).
 //
 // Laws
-// - The end of a wait is pushed. After each reconnect it is asked for too, until a member answers. Without
-//   this law: the member that should push the end crashes, and the caller waits for ever.
+// - A member pushes the end of a wait. After each reconnect the store also asks for the end, until a member
+//   answers. Without this law: the member that should push the end crashes, and the caller waits for ever.
 // - The party leaves when its caller stops waiting, in the background if necessary. Without this law: a
 //   caller has given up, and the barrier opens for the others, which rely on that caller.
 // - A party of an earlier session of this store is moved to the present session. Without this law: its end is
@@ -52,10 +52,11 @@ export interface WaitTerms {
   /** In milliseconds. Undefined means without limit. */
   readonly wait: number | undefined
   readonly signal: AbortSignal | undefined
-  /** `wait` is in milliseconds. 0 means without limit. */
+  /** Returns the command that begins the wait. `wait` is in ms. 0 means without limit. */
   command(id: string, wait: number): PartyCommand
   /**
-   * What the call still waits for, as a sentence of its error. `left` is how the party stood when it left.
+   * Returns what the call still waits for, as a sentence of its error. `left` is the state of the party when
+   * it left.
    */
   missing(left: PartyResult | undefined): string
 }
@@ -79,12 +80,12 @@ export class PartyWait {
   #ended: PartyResult | undefined
   #mustAsk = false
   #wake = () => {}
-  /** Whether the cluster may know this party, so that the party has to leave. */
+  /** True if the cluster may know this party, so that the party has to leave. */
   #mayBeIn = false
   #isLeaving = false
   /** How often the party has asked to leave. */
   #leaves = 0
-  /** Resolves when no request of the party can be applied any more. */
+  /** Resolves when the members can apply no request of the party any more. */
   #settled: Promise<void> | undefined
 
   constructor(port: PartyPort, terms: WaitTerms) {
@@ -135,7 +136,7 @@ export class PartyWait {
       if ((await waiting(this.#port, this.#limit.wait(this.#woken()))) === OVER) return this.#waitIsOver()
       result = this.#ended ?? (await this.#ask())
       if (result?.[0] !== 'unknown') continue
-      // The own session has ended, and the party with it, or the wait is over by cluster time.
+      // The own session has ended, and the party has ended with it, or the wait is over by cluster time.
       this.#mayBeIn = false
       if (this.#terms.of === PARTY_OF.latch) result = await this.#enter()
       else if (this.#isNearlyOver) return this.#waitIsOver(result)
@@ -144,8 +145,8 @@ export class PartyWait {
   }
 
   /**
-   * Whether the wait may be over by cluster time. Cluster time can run a little faster than this
-   * process's clock.
+   * True if the wait may be over by cluster time. Cluster time can run a little faster than this process's
+   * clock.
    */
   get #isNearlyOver(): boolean {
     const { wait } = this.#terms
@@ -159,7 +160,7 @@ export class PartyWait {
     })
   }
 
-  /** Resolves to undefined if the caller's time is over. */
+  /** Sends the request to wait. Resolves to undefined if the caller's time is over. */
   async #enter(): Promise<PartyResult | undefined> {
     const left = this.#limit.left() ?? 0
     if (this.#terms.wait !== undefined && left === 0) return undefined
@@ -178,18 +179,21 @@ export class PartyWait {
     }
   }
 
-  /** The request was sent, and it is not known whether the party waits in the cluster. */
+  /** Called when the request was sent, and it is not known whether the party waits in the cluster. */
   async #uncertain(call: LockCall, error: unknown): Promise<PartyResult | undefined> {
     this.#mayBeIn = true
     this.#settled = call.settled()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // The session is over, and all of its parties are out. Waiting at a latch once more does no harm.
+    // The session is over, and all of its parties have ended. A second wait at a latch does no harm.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }
 
-  /** Asks how the party stands until a member answers. Resolves to undefined if the caller's time is over. */
+  /**
+   * Asks for the state of the party until a member answers. Resolves to undefined if the caller's time is
+   * over.
+   */
   async #ask(): Promise<PartyResult | undefined> {
     this.#mustAsk = false
     for (;;) {
@@ -214,12 +218,15 @@ export class PartyWait {
     return moved
   }
 
-  /** The caller's limit has ended. If the party has passed at the same moment, the call has succeeded. */
+  /**
+   * Called when the caller's time limit has ended. If the party has passed at the same moment, the call has
+   * succeeded.
+   */
   async #waitIsOver(known?: PartyResult): Promise<PartyResult> {
     const { end } = this.#limit
     if (end === 'aborted' || end === 'closed') {
-      // The request is sent before the caller learns of the end, so that the caller's next call finds
-      // the party gone.
+      // The request to leave is sent before the caller learns of the end, so that the caller's next call
+      // comes after the party has left.
       const mayHavePassed = this.#mayBeIn && this.#terms.of === PARTY_OF.barrier
       if (this.#mayBeIn) void this.#leave()
       throw mayHavePassed ? unsure(this.#limit.error()) : this.#limit.error()
@@ -235,8 +242,8 @@ export class PartyWait {
   }
 
   /**
-   * Asks to leave until a member answers. Resolves to how the party stood, or to undefined if no
-   * member answered.
+   * Asks to leave until a member answers. Resolves to the state of the party when it left, or to undefined if
+   * no member answered.
    */
   async #leave(): Promise<PartyResult | undefined> {
     this.#mayBeIn = false
@@ -254,9 +261,9 @@ export class PartyWait {
   }
 
   /**
-   * Whether the party has certainly left without having passed. Without this check: the session has ended,
-   * a barrier opened just before that, and the call reports that it changed nothing, while the other
-   * parties rely on it.
+   * True if the party has certainly left without having passed. Without this check: the session has ended, a
+   * barrier opened just before that, and the call reports that it changed nothing, although the other parties
+   * rely on it.
    */
   #isOut(left: PartyResult | undefined): boolean {
     // Waiting at a latch changes nothing, however the wait ends.
@@ -283,7 +290,7 @@ export class PartyWait {
 const hasPassed = ([state]: PartyResult): boolean => state === 'passed'
 
 /**
- * The party may have passed, because it was in the cluster when its call ended. So the outcome is unknown.
+ * The party was in the cluster when its call ended, so it may have passed. The outcome is therefore unknown.
  */
 const unsure = ({ code, message, cause }: LatchkeyError): LatchkeyError =>
   new LatchkeyError(code, message, { cause, outcome: 'unknown' })

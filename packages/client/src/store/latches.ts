@@ -40,7 +40,7 @@ export const copyName = (name: Bytes): Bytes => (typeof name === 'string' ? name
 
 /**
  * A latch counts down once and then opens for all its waiters. Typical uses are "continue when the migration
- * is done" and "continue when ten jobs are ready". A latch stays open until somebody removes it. See
+ * is done" and "continue when ten jobs are ready". A latch stays open until a caller removes it. See
  * docs/latches.md.
  */
 export class Latches {
@@ -71,8 +71,8 @@ export class Latches {
   }
 
   /**
-   * Resolves to the remaining count. With 0, the latch is open. The count never goes below 0. Rejects with
-   * ERR_MISMATCH if there is no such latch.
+   * Resolves to the remaining count. If the count is 0, the latch is open. The count never goes below 0.
+   * Rejects with ERR_MISMATCH if there is no such latch.
    */
   async countDown(name: Bytes, by = 1, options?: CallOptions): Promise<number> {
     if (!Number.isSafeInteger(by) || by < 1)
@@ -128,7 +128,9 @@ export class Latches {
     )) as boolean
   }
 
-  /** All latches whose names begin with `prefix`, in the order of their names. A linearizable read. */
+  /**
+   * Lists all latches whose names begin with `prefix`, in the order of their names. The read is linearizable.
+   */
   async query<A extends As = As>(prefix?: Bytes, options?: ListOptions<A>): Promise<LatchInfo<A>[]> {
     const { decoding } = this.#port
     const { timeout, signal, ...how } = readArgs('latches.query', options, decoding, LIST_OPTIONS)

@@ -54,7 +54,7 @@ interface PartyPortOptions {
   readonly parties: Set<object>
 }
 
-/** The same for the waits at latches and barriers. */
+/** Makes the port for the waits at latches and barriers. */
 export const partyPort = ({ engine, parties }: PartyPortOptions, port: LockPort): PartyPort => ({
   ...port,
   session: () => engine.session,

@@ -1,4 +1,5 @@
-// Driver: a watch of locks. It begins at the call: what this store does to locks after the call is reported.
+// Driver: a watch of locks. The watch begins at the call: it reports all changes that this store makes after
+// the call.
 //
 // Law (K60): the watch continues without a gap if some member still has the changes of locks since the last
 // reported one. Members keep only the last changes, in memory. If no member has them, the present holds are
@@ -158,7 +159,7 @@ class LockWatch implements WatchHandle {
   }
 }
 
-/** The first event of an election that has no leader. */
+/** Makes the first event of a watch of an election that has no leader. */
 const vacancy = (key: Bytes, revision: number): LockChange => ({
   type: 'released',
   key,
@@ -168,14 +169,17 @@ const vacancy = (key: Bytes, revision: number): LockChange => ({
   revision,
 })
 
-/** Whether a leader goes and the same entry has the next one, so that there is no vacancy in between. */
+/**
+ * True if a leader resigns and the next leader follows in the same entry, so that the election always has a
+ * leader.
+ */
 function isHandOver(events: readonly EventResult[], at: number): boolean {
   const [index, type] = elementAt(events, at)
   if (type !== LOCK_EVENT.released && type !== LOCK_EVENT.expired) return false
   return events.slice(at + 1).some((next) => next[0] === index && next[1] === LOCK_EVENT.acquired)
 }
 
-/** A lock may have several shared holds; each has an id of its own. */
+/** Names a hold by its lock and its id. A lock may have several shared holds, each with an id of its own. */
 const nameOf = ({ key, id }: LockChange): string => `${binary(key)}/${id}`
 
 function toChange([, number, key, value]: EventResult): LockChange {

@@ -37,14 +37,19 @@ import { type RangeStep, followRange } from './range-follower.js'
 
 export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Record<string, unknown> {
   /**
-   * One event for each key that changed, after all changes of its revision are shown. After a gap in the
+   * Emitted once for each key that changed, after all changes of its revision are shown. After a gap in the
    * history, the events are the differences between the old and the new state, with the revision of the new
    * state. A value that cannot be decoded is given as bytes.
    */
   change: WatchEvent<A, T>
-  /** The mirror read the whole range again, because the members no longer had the missed history. */
+  /**
+   * Emitted when the mirror has read the whole range again, because the members no longer had the missed
+   * history.
+   */
   synced: Synced
-  /** The mirror does not follow any more. The error is undefined if `close()` ended it. */
+  /**
+   * Emitted when the mirror does not follow any more. The error is undefined if `close()` ended the mirror.
+   */
   closed: { error: LatchkeyError | undefined }
 }
 
@@ -72,15 +77,15 @@ const FIRST_SYNC_TIMEOUT = 30_000
 const EVENTS = ['change', 'synced', 'closed'] as const
 
 /**
- * The keys and values below a prefix, of a range, or one key. Reads need no network, because they show a
- * state that the store had. This state may lack the last writes, until their events arrive.
+ * A copy of the keys and values below a prefix, of a range, or of one key. Reads need no network, because
+ * they show a state that the store had. This state may lack the last writes, until their events arrive.
  */
 export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposable {
   readonly #how: Decoding
   readonly #events = new Emitter<MirrorEvents<A, T>>(EVENTS)
   readonly #stop = new AbortController()
   #rows = new Map<string, Row>()
-  /** The state that is shown as soon as it is complete. */
+  /** The next state, which is shown as soon as it is complete. */
   #next = new Map<string, Row>()
   #revision = 0
   #isShown = false
@@ -183,8 +188,8 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   // ---- Reading
 
   /**
-   * Undefined if the key is absent. Throws if the value cannot be decoded. With `as: 'bytes'`
-   * each call copies.
+   * Returns the value of a key, or undefined if the key is absent. Throws if the value cannot be decoded.
+   * With `as: 'bytes'` each call returns a copy.
    */
   get(key: Bytes): ValueAs<A, T> | undefined {
     const row = this.#row(key)
@@ -240,7 +245,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return this.entries()
   }
 
-  /** A copy of the list of rows, which later changes do not touch (law 3 of C62). */
+  /** Returns a copy of the list of rows. Later changes do not change the copy (law 3 of C62). */
   #now(): readonly Row[] {
     return [...this.#rows.values()]
   }
@@ -325,7 +330,7 @@ function* differences(
   }
 }
 
-/** A value that cannot be decoded is given as bytes. */
+/** Decodes an event. A value that cannot be decoded is given as bytes. */
 const asFarAsPossible = (event: EventResult, how: Decoding): WatchEvent<As> =>
   toEvent(event, { ...how, onUndecodable: 'bytes' })
 

@@ -6,9 +6,9 @@
 // once. The watch is opened at R + 1 as soon as R is known. So changes that happen while the rows are being
 // read wait at the member, and not in this process.
 //   2  All changes of one revision are reported in one step.
-//   3  If the view or the history is lost, everything that was reported is void. A reset is reported, and
-// then all rows of another view. That view is not older than any reported change, because it comes from a
-// linearizable read.
+//   3  If the view or the history is lost, everything that was reported is no longer valid. A reset is
+//   reported, and then all rows of another view. That view is not older than any reported change, because it
+//   comes from a linearizable read.
 //   4  At any time this process holds at most two pages of rows, and as many changes as a watch
 // may send ahead.
 
@@ -27,7 +27,7 @@ export type RangeStep =
 
 interface FollowOptions {
   /**
-   * False: if the view or the history is lost, the follower ends with ERR_COMPACTED, unless it has
+   * If false and the view or the history is lost, the follower ends with ERR_COMPACTED, unless it has
    * reported nothing yet.
    */
   readonly resync: boolean
@@ -135,8 +135,8 @@ class History {
   }
 
   /**
-   * Resolves to undefined when the signal has aborted. Changes that came before the end are returned first,
-   * unless the store was closed.
+   * Resolves to the next step. Resolves to undefined when the signal has aborted. Changes that came before
+   * the end are returned first, unless the store was closed.
    */
   async next(): Promise<readonly EventResult[] | undefined> {
     for (;;) {

@@ -1,13 +1,12 @@
 // Driver: reads a range page by page from one view at the member that opened the view. When a page arrives,
 // the next one is requested, so that the member reads it while the caller takes the rows. At most one page is
-// requested ahead, so that memory stays bounded.
-// Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
-// again, and one that has returned rows ends with an error. The revision of the view counts as a returned
-// row. Without this law: a caller reads the revision of one view and gets the rows of a later one. It then
-// watches from that revision on, and gets some changes twice.
-// Law (C48): a request is sent even for a range that can contain nothing, because the member decides whether
-// this caller may read there. Without this law: a program is tried with limit 0, works, and is refused at its
-// first real scan.
+// requested ahead, so that memory stays bounded. Law (R9): all rows come from one view. If the view is lost,
+// an iteration that has returned no row begins again. An iteration that has returned rows ends with an error.
+// The revision of the view counts as a returned row. Without this law: a caller reads the revision of one
+// view and gets the rows of a later one. The caller then watches from that revision on, and gets some changes
+// twice. Law (C48): a request is sent even for a range that can contain nothing, because the member decides
+// whether this caller may read there. Without this law: a program is tried with limit 0, works, and is
+// refused at its first real scan.
 
 import {
   type AtRevision,
@@ -28,14 +27,17 @@ import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcome-of-answer.js'
 import { withRevision } from './undecodable-values.js'
 
-/** The value is null if only keys were requested. The revision is present if it was requested. */
+/**
+ * One row of a page. The value is null if only keys were requested. The revision is present if it was
+ * requested.
+ */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
 
 export interface OpenView {
-  /** 0 means that the member has closed the view, because this was the last page. */
+  /** The id of the view. 0 means that the member has closed the view, because this page was the last one. */
   readonly view: number
   readonly home: Live | undefined
-  /** The link of the view stays open until this is called. */
+  /** Ends the use of the link. The link of the view stays open until this function is called. */
   release(): void
 }
 export interface Page extends OpenView {
@@ -156,7 +158,10 @@ async function* rowsOf<T>(
   }
 }
 
-/** Collects all rows before it returns any. So it begins again if the view is lost, until its deadline. */
+/**
+ * Collects all rows before it returns any. So the function begins again if the view is lost, until its
+ * deadline.
+ */
 export async function collect<T>(
   engine: Engine,
   range: RangeArgs,
@@ -220,7 +225,7 @@ export async function* pagesOf(
   }
 }
 
-/** Closes the view after the page that is under way, which was requested earlier and needs the view. */
+/** Closes the view after the page that is under way, because that page needs the view. */
 function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | undefined): void {
   const close = (last: Page | undefined) => {
     if (last && last.view !== 0) closeView(engine, last)
@@ -258,8 +263,8 @@ async function ask(
 }
 
 /**
- * Runs when the answer arrives. If the store is leaving the link, it must know at once that a view
- * is open on it.
+ * Converts an answer to a page, at the moment when the answer arrives. If the store is leaving the link, it
+ * must know at once that a view is open on the link.
  */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows, revision] = toPage(result)

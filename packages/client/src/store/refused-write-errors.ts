@@ -22,8 +22,8 @@ export interface NamedGuard {
 }
 
 /**
- * For the error of a refused guard. Of a set of locks the first is named. The key is a copy, because the
- * caller may change its bytes after the call. For a sub the key is without the prefix.
+ * Returns what the error of a refused guard names. Of a set of locks it names the first. The key is a copy,
+ * because the caller may change its bytes after the call. For a sub the key is without the prefix.
  */
 export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
   const [first] = guardsOf(guard)
@@ -46,5 +46,5 @@ export function throwNamed(
   throw error
 }
 
-/** The error of a write that is not sent, because its hold is known to be lost. */
+/** Returns the error of a write that is not sent, because its hold is known to be lost. */
 export const refusedAsLost = (guard: NamedGuard): LatchkeyError => fenced(guard)

@@ -35,7 +35,10 @@ export interface LockCalls<S extends As = 'bytes'> {
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
   /** The lock calls in the style of Node: acquire, tryAcquire, withLock, query, forceRelease. */
   readonly locks: Locks<S>
-  /** Locks that up to a given number of holders share: acquire, tryAcquire, resize, query. */
+  /**
+   * Semaphores: locks that a limited number of holders share. The calls are acquire, tryAcquire, resize and
+   * query.
+   */
   readonly semaphores: Semaphores<S>
   /** Elections of one leader among processes: campaign, leader, observe. */
   readonly elections: Elections<S>
@@ -49,9 +52,9 @@ export interface LockCalls<S extends As = 'bytes'> {
 /** These calls for locks exist on a store, but not on a `sub`. */
 export interface LockPrimitives {
   /**
-   * The basic call of RheaKV under both styles. It makes one attempt, without a queue and without renewal.
-   * `keepLease` renews a lock that is held. If `fencingKey` is null, the store's own counter gives the
-   * fencing token.
+   * The basic call of RheaKV, on which the calls of both styles are built. It makes one attempt, without a
+   * queue and without renewal. `keepLease` renews a lock that is held. If `fencingKey` is null, the store's
+   * own counter gives the fencing token.
    */
   tryLockWith(
     key: Bytes,
@@ -80,13 +83,10 @@ export interface MeetingCalls {
 
 export interface MirrorCalls<S extends As = 'bytes'> {
   /**
-   * A Map that follows the store across reconnects, changes of leader and compaction. It always shows a state
-   * that the store had.
-   * ```ts
-   * await using flags = await store.mirror({ prefix: 'flags/' }, { as: 'json' })
-   * flags.on('change', ({ key, value }) => console.log(key, value))
-   * if (flags.get('flags/dark')) console.log('dark')
-   * ```
+   * Opens a copy of a part of the store, as a Map that follows the store across reconnects, changes of leader
+   * and compaction. The Map always shows a state that the store had. ```ts await using flags = await
+   * store.mirror({ prefix: 'flags/' }, { as: 'json' }) flags.on('change', ({ key, value }) =>
+   * console.log(key, value)) if (flags.get('flags/dark')) console.log('dark') ```
    */
   mirror<T = unknown, A extends As = S>(
     target: MirrorTarget,
@@ -102,15 +102,11 @@ export interface SubOptions<A extends As = As> {
 }
 export interface SubCalls<S extends As = 'bytes'> {
   /**
-   * The same calls below a prefix: the prefix is added to each given key, range, guard and lock, and removed
-   * from returned keys.
-   * ```ts
-   * const orders = store.sub('orders/', { as: 'json' })
-   * await orders.put('42', { state: 'new' }) // the key 'orders/42'
-   * await using hold = await orders.locks.acquire('42') // the lock 'orders/42'
-   * await hold.kv.put('42', { state: 'charged' })
-   * ```
-   * A `sub` needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
+   * Returns the same calls below a prefix. The prefix is added to each given key, range, guard and lock, and
+   * removed from returned keys. ```ts const orders = store.sub('orders/', { as: 'json' }) await
+   * orders.put('42', { state: 'new' }) // the key 'orders/42' await using hold = await
+   * orders.locks.acquire('42') // the lock 'orders/42' await hold.kv.put('42', { state: 'charged' }) ``` A
+   * `sub` needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
    */
   sub<A extends As = S>(prefix: Bytes, options?: SubOptions<A>): SubStore<A>
 }
@@ -128,7 +124,10 @@ export interface SubStore<S extends As = 'bytes'>
 
 /** The methods of Node's EventEmitter, so that `once` and `on` of node:events work with a store. */
 export interface EventCalls {
-  /** If a listener throws, the error is uncaught: the store does not handle it. */
+  /**
+   * Adds a listener. If a listener throws, its error becomes an uncaught exception, because the store does
+   * not handle it.
+   */
   on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
   once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
   off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this

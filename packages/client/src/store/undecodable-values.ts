@@ -5,9 +5,9 @@ import { READ, type ReadArgs, undecodable, undecodableOf } from '@latchkey/proto
 import type { Engine } from '../engine/engine.js'
 
 /**
- * The answers of `get` and `multiGet` have no revision, so it is read after the failure. If the key has
- * another value by then, the value's own revision is unknown. The error then names `seen`, the revision of
- * the read, if it is given. This function always rejects.
+ * The answers of `get` and `multiGet` have no revision, so the revision is read after the failure. If the key
+ * has another value by then, the revision of the failed value is unknown. The error then names `seen`, the
+ * revision of the read, if `seen` is given. This function always rejects.
  */
 export async function withRevision(
   engine: Engine,
@@ -35,8 +35,8 @@ async function revisionOf(
 }
 
 /**
- * For the answer to a write that was applied. If the previous value cannot be decoded, the error must not say
- * that nothing was changed.
+ * Converts the answer to a write that was applied. If the previous value cannot be decoded, the error must
+ * not say that nothing was changed.
  */
 export function afterWrite<T>(convert: () => T): T {
   try {

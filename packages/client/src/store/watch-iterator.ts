@@ -1,5 +1,5 @@
-// Driver: a watch as an async iterator. It begins at the call, not at the first `next()`. Events that arrive
-// wait here, and their number is limited (watches.ts, range-follower.ts).
+// Driver: a watch as an async iterator. The watch begins at the call, not at the first `next()`. Events that
+// arrive wait here, and their number is limited (watches.ts, range-follower.ts).
 
 import { onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, LatchkeyError } from '@latchkey/protocol'
@@ -21,7 +21,7 @@ interface Sink<Raw> {
 
 export interface WatchSource<Raw, Event> {
   open(sink: Sink<Raw>): WatchHandle
-  /** If this throws, the watch ends with that error. */
+  /** Converts an item. If this function throws, the watch ends with that error. */
   convert(raw: Raw): Event
   readonly signal: AbortSignal | undefined
 }
@@ -65,7 +65,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     })
   }
 
-  /** Ends the watch without an error. The `next()` calls that wait resolve to the end. */
+  /** Ends the watch without an error. The waiting `next()` calls resolve to the end. */
   async return(): Promise<IteratorResult<Event>> {
     this.#end(true)
     return DONE
@@ -100,7 +100,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     }
   }
 
-  /** Rejects one `next()` with the error. The calls after it resolve to the end. */
+  /** Rejects one `next()` call with the error. Later calls resolve to the end. */
   #tellEnd(reader: Reader<Event>): void {
     const error = this.#error
     this.#error = undefined
@@ -108,7 +108,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     else reject(reader, error)
   }
 
-  /** With `now`, events that have arrived and were not read yet are dropped. */
+  /** Ends the watch with an error. With `now`, events that have arrived and were not read yet are dropped. */
   #fail(error: unknown, now: boolean): void {
     if (this.#over) return
     this.#error = error

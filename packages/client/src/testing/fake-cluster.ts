@@ -1,6 +1,6 @@
-// Driver: members in memory, with the faults of a network and of leaders, for the engine to be tried against.
-// One machine stands for the replicated state; what is on its way to it survives the link it came by, as a
-// proposal survives its member.
+// Driver: members in memory, with the faults of a network and of leaders, for tests of the engine. One state
+// machine plays the replicated state. A request that is under way to the state machine survives its link, as
+// a proposal survives its member.
 
 import { type Random, text } from '@latchkey/base'
 import {
@@ -20,18 +20,19 @@ import type { Dial, Link, LinkEvents } from '../link.js'
 import { Machine } from './machine.js'
 import type { World } from './world.js'
 
-/** Chances, each asked once a command. */
+/** The probability of each fault, which is drawn once for each command. */
 export interface Faults {
-  /** The link dies before the command is handed on. */
+  /** The link closes before the command reaches the state machine. */
   closeBefore: number
-  /** The command is applied, and the link dies before the answer. */
+  /** The command is applied, and the link closes before the answer. */
   closeAfter: number
-  /** "Lost track of it": in truth it is applied, or not. */
+  /** The answer is "outcome unknown", although the command is applied. */
   unknownApplied: number
+  /** The answer is "outcome unknown", and the command is never applied. */
   unknownDropped: number
-  /** It is applied only after so many ms more, while its sender was told that its fate is unknown. */
+  /** The answer is "outcome unknown", and the command is applied up to four seconds later. */
   late: number
-  /** Refused as certainly not handed on. */
+  /** The answer says that the command was certainly not passed on. */
   never: number
   latency: number
 }
@@ -57,7 +58,7 @@ export class FakeLink implements Link {
   readonly events: LinkEvents
   open = true
   bytes = 0
-  /** Nothing comes through any more, though its member is there. */
+  /** True if nothing arrives on this link any more, although its member runs. */
   deaf = false
   readonly sent: LinkRequest[] = []
   readonly watches = new Map<number, Watch>()
@@ -78,7 +79,10 @@ export class FakeLink implements Link {
     this.#arrive(latency, () => this.hear(latency, () => {}))
   }
 
-  /** Its member has stopped, or the way there is cut: nothing closes, and what is on its way waits. */
+  /**
+   * True if its member has stopped, or if the connection is cut. Nothing closes, and messages that are under
+   * way wait.
+   */
   get silent(): boolean {
     return this.cluster.silent.has(this.url)
   }
@@ -132,9 +136,9 @@ export class FakeCluster {
   readonly requests: LinkRequest[] = []
   readonly urls: readonly string[]
   readonly down = new Set<string>()
-  /** Members that are cut off from the others, or were removed: they know no leader. */
+  /** Members that are cut off from the others, or were removed. Such members know no leader. */
   readonly cutOff = new Set<string>()
-  /** Members that have stopped, and say nothing; `stuck` is what waits there. */
+  /** Members that have stopped and send nothing. `stuck` has the messages that wait there. */
   readonly silent = new Set<string>()
   stuck: (() => void)[] = []
   probes = 0
@@ -148,11 +152,14 @@ export class FakeCluster {
   refusal: LatchkeyError | undefined
   /** Answers of these commands are kept back. */
   mute = false
-  /** Every numbered command is answered with "the session is full": not executed and not kept. */
+  /**
+   * True if every numbered command gets the answer "the session is full": it is not executed, and its answer
+   * is not kept.
+   */
   busy = false
   /** Reads are served so much later, ms. */
   readDelay = 0
-  /** What answers from the reply table are said to prove; a member that keeps the rules says 0. */
+  /** The bound of cluster time that answers from the reply table claim to prove. A correct member sends 0. */
   tableTime = 0
   page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
   admin:
@@ -246,7 +253,7 @@ export class FakeCluster {
 
   #command(link: FakeLink, request: CommandRequest): void {
     const { random, faults } = this
-    // A link that broke with the request on its way: it may have come through, or not.
+    // The link broke while the request was under way, so the request may have arrived or not.
     if (!link.open && random.chance(0.5)) return
     if (this.leader === undefined || this.cutOff.has(link.url) || random.chance(faults.never))
       return this.#answer(link, request.id, errorAnswer('ERR_NO_LEADER'), 0, true)
@@ -306,7 +313,10 @@ export class FakeCluster {
     return value === undefined ? null : Buffer.from(value)
   }
 
-  /** As many as the credit allows, one event a message, cut anywhere: `upTo` says what is complete. */
+  /**
+   * Sends as many events as the credit allows, one event in a message. A revision may be split at any place,
+   * and `upTo` says which revisions are complete.
+   */
   pushEvents(link: FakeLink): void {
     for (const watch of link.watches.values()) {
       const events = this.machine.events.filter(([revision]) => revision >= watch.next)

@@ -1,5 +1,5 @@
-// Rule: a trivial state machine with sessions and a reply table, as docs/locks.md 6 says, for the engine to
-// be tried against.
+// Rule: a trivial state machine with sessions and a reply table, as docs/locks.md 6 defines them, for tests
+// of the engine.
 
 import { equalBytes, text } from '@latchkey/base'
 import {
@@ -35,8 +35,8 @@ export class Machine {
   /** Cluster time. */
   time = 0
   /**
-   * How often something was executed that had been executed before, or had been cancelled. Never, if the
-   * table works.
+   * How often a command was executed that had been executed before, or had been cancelled. It is 0 if the
+   * reply table works.
    */
   most = 0
 

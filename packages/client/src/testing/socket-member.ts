@@ -1,5 +1,5 @@
-// Driver: a member's door for clients on a real socket of the loopback, with the trivial machine behind it,
-// for tests.
+// Driver: a member's port for clients on a real socket of the loopback interface, with the trivial state
+// machine behind it, for tests.
 
 import type { AddressInfo } from 'node:net'
 import {
@@ -26,9 +26,9 @@ export interface SocketMember {
   readonly machine: Machine
   readonly sockets: Set<WebSocket>
   readonly hellos: Hello[]
-  /** Frames of requests that came, and messages in them. */
+  /** The number of received frames of requests, and of the messages in them. */
   readonly stats: { frames: number; messages: number }
-  /** Says nothing any more, not even a pong, and takes nothing. */
+  /** Makes the member send nothing any more, not even a pong, and read nothing. */
   readonly freeze: () => void
   close(): Promise<void>
 }
@@ -36,12 +36,12 @@ export interface SocketMember {
 export interface SocketMemberOptions {
   readonly welcome?: (hello: Hello) => Welcome
   readonly clusterId?: string
-  /** Addresses of the other members that it tells of. */
+  /** Addresses of the other members that this member reports. */
   readonly others?: readonly string[]
   readonly port?: number
 }
 
-/** Called once in a test file: what a test opens is closed after it, the last one first. */
+/** Called once in a test file. Everything that a test opens is closed after the test, the last one first. */
 export function socketMembers() {
   const open: { close(): unknown }[] = []
   afterEach(async () => {

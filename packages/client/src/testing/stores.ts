@@ -11,7 +11,7 @@ export interface Scene {
   readonly cluster: FakeCluster
   readonly random: Random
   readonly store: <S extends As = 'bytes'>(options?: Partial<StoreOptions> & { as?: S }) => ClientStore<S>
-  /** A store that has a link and a session: its first write was answered. */
+  /** Opens a store that has a link and a session, because its first write was answered. */
   readonly warmStore: (options?: Partial<Omit<StoreOptions, 'as'>>) => Promise<ClientStore>
 }
 
@@ -43,7 +43,7 @@ export type Fate<T> =
   | { readonly is: 'ok'; readonly value: T }
   | { readonly is: 'failed'; readonly error: Error & { code?: string; outcome?: string } }
 
-/** What has become of a promise so far, and how often it was told (C9). */
+/** Returns the state of a promise so far, and how often its caller was told a result (C9). */
 export function follow<T>(promise: Promise<T>): { fate: Fate<T>; told: number } {
   const seen: { fate: Fate<T>; told: number } = { fate: { is: 'pending' }, told: 0 }
   promise.then(

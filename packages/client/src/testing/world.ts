@@ -1,4 +1,5 @@
-// Driver: virtual time for tests. Nothing happens but what was planned, in the order of (time, plan).
+// Driver: virtual time for tests. Only planned functions run, in the order of their times, and functions of
+// the same time in the order in which they were planned.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -37,7 +38,7 @@ export class World {
     }
   }
 
-  /** Lets `ms` pass; promises are woken after each plan. */
+  /** Advances the time by `ms`. After each planned function all promises that can continue do so. */
   async run(ms: number): Promise<void> {
     const end = this.now + ms
     await quiet()
@@ -57,5 +58,5 @@ export class World {
   }
 }
 
-/** All promises that could go on have gone on. */
+/** Resolves when all promises that can continue have done so. */
 export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,5 +1,6 @@
-// Rule: the channels of node:diagnostics_channel, for those who listen without OpenTelemetry. Each is a
-// TracingChannel of Node: start, end, asyncStart, asyncEnd and error, with one message for all of them.
+// Rule: the channels of node:diagnostics_channel, for programs that listen without OpenTelemetry. Each
+// channel is a TracingChannel of Node: start, end, asyncStart, asyncEnd and error, with one message for all
+// of them.
 
 import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
 
@@ -7,7 +8,10 @@ import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
 export interface CallMessage {
   readonly operation: string
   readonly namespace: string
-  /** The address of the member that answered; undefined: the member of the own process, or nobody. */
+  /**
+   * The address of the member that answered. Undefined if the member of the own process answered, or if no
+   * member did.
+   */
   address: string | undefined
   error?: unknown
 }
@@ -17,7 +21,7 @@ export interface WaitMessage {
   readonly kind: string
   readonly namespace: string
   readonly keys: readonly string[]
-  /** Whether the caller got what it waited for; undefined while it waits, or after an error. */
+  /** True if the caller got what it waited for. Undefined while the caller waits, or after an error. */
   isGranted: boolean | undefined
   error?: unknown
 }
@@ -36,7 +40,7 @@ export const CHANNELS = {
   work: tracingChannel<unknown, WorkMessage>('latchkey:work'),
 } as const
 
-/** What one call, wait or work tells its channel. */
+/** Publishes the events of one call, wait or work on its channel. */
 export class Publication<Message extends { error?: unknown }> {
   readonly #channel: TracingChannel<unknown, Message>
   readonly message: Message

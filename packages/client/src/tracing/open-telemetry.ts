@@ -2,8 +2,9 @@
 //
 // Laws
 // - OB1: without a registered SDK, the API is not loaded and a call allocates nothing here. Without this law:
-//   everybody pays for what few use. An SDK is registered if the API's global registry has a provider of
-//   traces; the registry is a symbol, and the API keeps its name for all of its versions 1.x.
+//   every program pays for tracing, although few programs use it. An SDK is registered if the API's global
+//   registry has a provider of traces; the registry is a symbol, and the API keeps its name for all of its
+//   versions 1.x.
 // - OB4: an error of the SDK, of its sampler or of its processors changes no call. Without this law: a
 //   processor throws at the end of a span, and the caller of a put waits for ever.
 
@@ -21,18 +22,26 @@ export interface SpanTerms {
   readonly name: string
   readonly kind: 'client' | 'server' | 'internal'
   readonly attributes: Attributes
-  /** The traceparent of the caller in another process. Left out: the parent is the span that is active here. */
+  /**
+   * The traceparent of the caller in another process. If it is absent, the parent is the span that is active
+   * in this process.
+   */
   readonly parent?: string | undefined
 }
 
-/** One span, which ends once. The types of the API are no part of it: users without the API have none. */
+/**
+ * One span, which ends once. The interface uses no type of the API, because users without the API do not have
+ * its types.
+ */
 export interface Span {
-  /** undefined: the span belongs to no trace, because tracing is suppressed here. */
+  /**
+   * The traceparent of the span. Undefined if the span belongs to no trace, because tracing is suppressed.
+   */
   readonly traceparent: string | undefined
   rename(name: string): void
   /** Runs the work with this span as the active one. */
   run<T>(work: () => T): T
-  /** `code`: that of an error, if there was one. */
+  /** Ends the span. `code` is the code of the error, if there was one. */
   end(attributes: Attributes, code: string | undefined, error?: unknown): void
 }
 
@@ -64,7 +73,7 @@ export function requireOpenTelemetry(): void {
 
 export class OpenTelemetry {
   readonly #logger: Logger
-  /** The provider that is registered, and its tracer. */
+  /** The provider that is registered, and the tracer that it made. */
   #provider: object | undefined
   #tracer: Api.Tracer | undefined
   #hasWarned = false
@@ -77,13 +86,13 @@ export class OpenTelemetry {
     return registered() !== undefined
   }
 
-  /** Whether a span is active in which the caller does its work. */
+  /** True if the caller works inside an active span. */
   get isInSpan(): boolean {
     const api = this.#api()
     return api?.trace.getSpan(api.context.active()) !== undefined
   }
 
-  /** undefined: no SDK is registered, or the span could not be started. */
+  /** Starts a span. Returns undefined if no SDK is registered, or if the span could not be started. */
   start(terms: SpanTerms): Span | undefined {
     const api = this.#api()
     if (api === undefined) return undefined
@@ -122,7 +131,7 @@ export class OpenTelemetry {
     this.#warn('a span could not be started or ended: the OpenTelemetry SDK has failed', error)
   }
 
-  /** Once, because the same would happen at each call. */
+  /** Warns once, because the same error would happen at each call. */
   #warn(message: string, error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true

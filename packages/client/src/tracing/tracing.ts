@@ -2,8 +2,8 @@
 // node:diagnostics_channel. docs/tracing.md names the spans, their attributes and the channels.
 //
 // Laws
-// - OB1: where nobody listens, a call, a wait or a work creates nothing here: each caller asks `followsCalls`
-//   or `isOn` first.
+// - OB1: if no program listens, a call, a wait or a work creates no object here. So each caller asks
+//   `followsCalls` or `isOn` first.
 // - OB2: each span ends once, however its call ends: with an answer, an error, or the close of the store.
 // - Renewals are not followed. One request renews all holds of a store, so a renewal belongs to no caller.
 
@@ -17,10 +17,10 @@ import { type Attributes, OpenTelemetry, requireOpenTelemetry, type Span } from 
 
 /** The value of db.system.name. */
 const SYSTEM = 'latchkey'
-/** A key in a span or a message is cut at this length. */
+/** In characters. A longer key is cut at this length in a span or a message. */
 const MOST_CHARACTERS = 256
 
-/** The option `tracing` of connect(). Throws a TypeError for what is none. */
+/** Checks the option `tracing` of connect(). Throws a TypeError for an invalid value. */
 export function tracingOption(given: unknown): boolean {
   if (given !== undefined && typeof given !== 'boolean')
     throw new TypeError('tracing must be true or false; without it, a store traces if an SDK is registered')
@@ -48,7 +48,10 @@ export class Tracing implements Observer {
     return this.openTelemetry.isRegistered || CHANNELS.wait.hasSubscribers || CHANNELS.work.hasSubscribers
   }
 
-  /** `address`: that of the member to which the call will go, as far as it is known. */
+  /**
+   * Starts the trace of a call. `address` is the address of the member to which the call will go, as far as
+   * it is known.
+   */
   call(payload: Payload, address: string | undefined): CallTrace | undefined {
     if (payload.what === 'command' && opOf(payload.body) === OP.renew) return undefined
     const operation = nameOf(payload)
@@ -136,7 +139,7 @@ function nameOf(payload: Payload): string {
   }
 }
 
-/** With the prefix of a sub. A name that is no text is shown in hex. */
+/** Shows a name with the prefix of its sub. A name that is no text is shown in hex. */
 function shownName(key: Uint8Array): string {
   const name = shownKey(nameOfLockKey(key))
   const shown = typeof name === 'string' ? name : Buffer.from(name).toString('hex')

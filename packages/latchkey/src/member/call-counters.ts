@@ -12,7 +12,7 @@ import {
   codeOf,
   commandName,
   decodeAnswer,
-  HIGHEST_OPERATION,
+  OPERATION_LIMIT,
   type LinkRequest,
   opOf,
   readName,
@@ -40,8 +40,8 @@ export const newCallCounters = (clock: Pick<Clock, 'now'>): CallCounters => ({
 
 export class DoorCounters {
   readonly #clock: Pick<Clock, 'now'>
-  readonly #commands = new Float64Array(HIGHEST_OPERATION)
-  readonly #reads = new Float64Array(HIGHEST_OPERATION)
+  readonly #commands = new Float64Array(OPERATION_LIMIT)
+  readonly #reads = new Float64Array(OPERATION_LIMIT)
   #admin = 0
   #watches = 0
   #seen = 0
@@ -64,7 +64,7 @@ export class DoorCounters {
         return
       }
       case 'read': {
-        const read = request.read[0] & (HIGHEST_OPERATION - 1)
+        const read = request.read[0] & (OPERATION_LIMIT - 1)
         this.#reads[read] = (this.#reads[read] as number) + 1
         if ((++this.#seen & (SAMPLE - 1)) === 1) timed.begin(request.id, this.#clock.now(), this.readTimes)
         return

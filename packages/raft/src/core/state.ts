@@ -88,9 +88,9 @@ export interface Leading {
    */
   toldHeir: boolean
   /**
-   * `recent` is the commit index as this leader last noted it, and `older` the commit index an election timeout
-   * before that. `at` is when the leader notes the commit index next. A learner must have reached `older` to
-   * become a voter (M10).
+   * `recent` is the commit index as this leader last noted it. `older` is the commit index as this leader noted
+   * it an election timeout earlier. `at` is when the leader notes the commit index next. A learner must have
+   * reached `older` to become a voter (M10).
    */
   readonly marks: { recent: number; older: number; at: number }
 }

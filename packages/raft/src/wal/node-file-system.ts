@@ -70,7 +70,10 @@ class NodeFile implements File {
     })
   }
 
-  /** The system may write only a part of the bytes. Then another write continues (D5). */
+  /**
+   * The operating system may write only a part of the bytes. Then another write continues after that part
+   * (D5).
+   */
   #writeAll(fd: number, offset: number, parts: readonly Uint8Array[], done: Done): void {
     const after = (error: Error | null, written: number): void => {
       if (error) return done(error)

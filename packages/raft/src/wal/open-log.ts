@@ -3,10 +3,9 @@
 //
 // Law: the records after the mark are written again and synced before `openLog` returns them. Without this
 // law: a sync fails, and the process restarts. The records after the mark are read from the page cache, which
-// counts them as clean, so a later sync does not write them. The member acknowledges them, the power fails,
-// and they are lost.
-// The mark itself may also come from the page cache alone. So files that the mark calls removable are removed
-// only when the mark has been made durable again (`removeSegments`).
+// regards them as written. So a later sync does not write them. The member acknowledges these records, the
+// power fails, and the records are lost. The mark itself may also come from the page cache alone. So segments
+// before the mark's first segment are removed only when the mark is durable again (`removeSegments`).
 
 import { assert, type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -33,11 +32,12 @@ export interface Opened {
   readonly origin: Origin
   readonly mark: Mark
   readonly markFile: File
-  /** The slot of the mark that may be written. */
+  /** The number of the slot that may be written. */
   readonly slot: 0 | 1
   readonly at: Position
   /**
-   * Segments before the beginning of the log that the mark names. They are removed when the mark is durable.
+   * The numbers of the segments before the beginning of the log, which the mark names. These segments are
+   * removed when the mark is durable.
    */
   readonly leftovers: readonly number[]
   /** The result of reading the files as they are now. */
@@ -139,8 +139,8 @@ class Boot {
   }
 
   /**
-   * Removes what follows the valid log, writes the records after the mark again, and syncs the file
-   * and the folder.
+   * Continues a valid log: removes what follows its valid part, writes the records after the mark again, and
+   * syncs the file and the folder.
    */
   async #goOn(mark: Mark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail

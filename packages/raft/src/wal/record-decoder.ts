@@ -30,7 +30,7 @@ export interface RecordRead {
 
 export type Read =
   | RecordRead
-  /** The file ends here, or has only zeros from here on. */
+  /** The file ends at this offset, or has only zeros from this offset on. */
   | { readonly type: 'end' }
   | { readonly type: 'damaged'; readonly reason: string }
 
@@ -48,8 +48,8 @@ export function readRecord(buffer: Buffer, at: number, expected: Expected): Read
     return allZeros(buffer, at) ? { type: 'end' } : damaged('a record that is cut short')
   }
   const length = buffer.readUInt32LE(at + 4)
-  // Preallocated zeros are no record (D15). But zeros that are followed by other bytes are
-  // damage, not the end.
+  // Preallocated zeros are no record (D15). If other bytes follow the zeros, the file is damaged and does not
+  // end here.
   if (length === 0) return allZeros(buffer, at) ? { type: 'end' } : damaged('no record where one belongs')
   if (length < RECORD_HEADER_BYTES) return damaged('a record with an impossible length')
   const end = at + length

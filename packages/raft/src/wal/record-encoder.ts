@@ -14,12 +14,15 @@ import {
 } from './disk-format.js'
 import { lastIndexAfter, type Start, type Turn } from './log-record.js'
 
-/** The place of a record. The record's checksum covers all of it. */
+/** Where a record is in the log. The record's checksum covers these fields too. */
 export interface Place {
   readonly group: GroupId
-  /** The offset in the log, counted over all segments. */
+  /** The offset in the log. Offsets count the bytes of all segments. */
   readonly offset: number
-  /** The checksum of the record before. For a segment's first record: the checksum of the preamble. */
+  /**
+   * The checksum of the record before this one. The first record of a segment has the checksum of the
+   * preamble instead.
+   */
   readonly previous: number
   /** The log's last index before the record. */
   readonly lastIndex: number
@@ -43,13 +46,13 @@ const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =
 
 const isApart = ({ data }: Entry): boolean => data.length >= APART_BYTES
 
-/** The bytes of the record that are not copied into the buffer. */
+/** Returns how many bytes of the record are not copied into the buffer. */
 export const bytesApart = ({ entries }: Turn): number =>
   entries.reduce((sum, entry) => (isApart(entry) ? sum + entry.data.length : sum), 0)
 
 /**
- * Writes the record at `at` of a buffer that has room, and adds to `apart` what it did not copy; returns the
- * end in the buffer. The record's first word is its checksum.
+ * Writes the record at `at` into a buffer that has enough room. Adds the parts that are not copied to
+ * `apart`. Returns the offset in the buffer after the record. The first word of a record is its checksum.
  */
 export function putRecord(
   buffer: Buffer,

@@ -9,15 +9,15 @@ import { assert } from '@latchkey/base'
 
 /** 'foreign': the mark belongs to another Raft group. */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
-/** Whether segments exist. Segments that a removal has left behind do not count. */
+/** Whether segments exist. Segments that an unfinished removal left behind do not count. */
 export const LOGS = ['none', 'some'] as const
 /** Why reading ended. 'whole': at the end of the last segment. 'missing': a segment does not exist. */
 export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as const
 /** In which segment reading ended. */
 export const PLACES = ['last', 'earlier'] as const
 /**
- * 'none': the mark promises nothing yet. 'kept': the log reaches the mark and agrees with it. 'broken':
- * the log does not.
+ * 'none': the mark promises nothing yet. 'kept': the log reaches the mark and agrees with it. 'broken': the
+ * log ends before the mark or differs from it.
  */
 export const PROMISES = ['none', 'kept', 'broken'] as const
 
@@ -33,7 +33,7 @@ export interface Facts {
 }
 
 export type Verdict =
-  /** Create a new log, and remove the files of an unfinished one. */
+  /** Create a new log, and remove the files of an unfinished log. */
   | 'create'
   | 'open'
   /** Open the log up to the place where reading ended, and remove the rest. */

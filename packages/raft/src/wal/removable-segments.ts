@@ -1,11 +1,11 @@
 // Rule: which segments the log has, and which of them may be removed.
 //
-// Law: a log may begin with segment k if no later truncation has made the index in the head of k void. Then
-// segment k and all later segments need nothing before k. Without this law: the head of k states that the
-// log reaches entry 9 before it. Later a truncation at 7 removes that entry. If the log began with k, its
-// start would be an entry that does not exist any more, and recovery could not apply the truncation. A
-// conflict makes heads void from time to time, but the next head is valid again. So the removal may be late,
-// but never stops.
+// Law: a log may begin with segment k if no later truncation has removed the entry at the index in the head
+// of k. Then segment k and all later segments need nothing before k. Without this law: the head of k states
+// that the log reaches entry 9 before it. Later a truncation at 7 removes that entry. If the log began with
+// k, its start would be an entry that does not exist any more, and recovery could not apply the truncation. A
+// conflict can make the head of a segment unusable, but the next head is usable again. So a removal may be
+// late, but removals never stop.
 
 import { elementAt } from '@latchkey/base'
 export interface Segment {
@@ -37,7 +37,7 @@ export class Segments {
     for (const segment of this.#kept) if (segment.headIndex >= index) segment.headVoided = true
   }
 
-  /** Returns the latest segment with which a log may begin that may start after `index`. */
+  /** Returns the latest segment with which a log may begin that must contain all entries after `index`. */
   newFirst(index: number): Segment {
     const able = this.#kept.filter(({ headIndex, headVoided }) => headIndex <= index && !headVoided)
     return able.at(-1) ?? this.first

@@ -10,7 +10,8 @@ export interface Preamble extends Origin {
   /** The offset in the log of the segment's first byte. */
   readonly base: number
   /**
-   * The checksum of the last record of the segment before. For the first segment: the number of the owner.
+   * The checksum of the last record of the previous segment. In the first segment it is the number of the
+   * owner.
    */
   readonly previous: number
 }

@@ -16,7 +16,7 @@ export interface CompactionPorts {
   readonly mark: DurableMark
   readonly segments: Segments
   readonly state: LogState
-  /** Called when the log's first entry is the one after `index`. */
+  /** Called when the log's first entry is the entry after `index`. */
   startsAfter(index: number): void
   failed(error: Error): void
 }
@@ -35,26 +35,26 @@ export class Compaction {
     this.#startSegment = startSegment
   }
 
-  /** A restart of the log is being written to segment `number`. */
+  /** Called when a restart of the log is being written to segment `number`. */
   restarting(number: number): void {
     this.#startSegment = number
   }
 
   /**
-   * The restart is durable, so nothing before it is needed any more. An index that was passed to `upTo`
-   * earlier belonged to the log before the restart.
+   * Called when the restart is durable. Segments before the restart are not needed any more. An index that
+   * was passed to `upTo` earlier belonged to the log before the restart.
    */
   restarted(index: number): void {
     this.#wanted = index
   }
 
-  /** Entries up to `index` are not needed any more. */
+  /** Called when the entries up to `index` are not needed any more. */
   upTo(index: number): void {
     this.#wanted = Math.max(this.#wanted, index)
     this.#next()
   }
 
-  /** The log has failed, so nothing more is removed. */
+  /** Called when the log has failed, so no further segment is removed. */
   abandon(): void {
     this.#abandoned = true
     this.#rest()

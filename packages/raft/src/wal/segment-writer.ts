@@ -3,7 +3,8 @@
 //
 // Laws:
 //   SW1  One write is under way at a time, and it is durable when `done` is called without an error.
-//   SW2  A new segment is created only when everything before it is durable. Its name is durable before any
+//   SW2  A new segment is created only when everything before it is durable. The name of its file is durable
+//   before any
 //        record in it is used.
 //   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the room. So most
 //        writes do not change the file's length, and cost one flush instead of a commit of the file system's
@@ -20,7 +21,7 @@ import type { Turn } from './log-record.js'
 
 const GROW_BYTES = 256 * 1024
 const SEGMENT_BYTES = 16 * 1024 * 1024
-/** A larger buffer, which a big write needed, is not kept. */
+/** In bytes. A larger buffer, which a big write needed, is not kept for later writes. */
 const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
 
 interface WriterPorts {
@@ -28,7 +29,7 @@ interface WriterPorts {
   readonly dir: string
   readonly origin: Origin
   readonly growBytes: number
-  /** Each turn is added to this state when the turn is encoded. */
+  /** The state of the log after all encoded turns. */
   readonly state: LogState
 }
 
@@ -39,7 +40,7 @@ export interface Position {
   readonly base: number
   /** The offset in the file. */
   readonly end: number
-  /** The length of the file. After `end` it has zeros. */
+  /** The length of the file. The bytes after `end` are zeros. */
   readonly length: number
   readonly checksum: number
 }
@@ -62,7 +63,7 @@ export class SegmentWriter {
     return this.#at.end
   }
 
-  /** The offset up to which the log is durable. It is valid while no write is under way. */
+  /** The offset up to which the log is durable. The value is valid only while no write is under way. */
   get reach(): number {
     return this.#at.base + this.#at.end
   }
@@ -142,7 +143,10 @@ interface SegmentOrigin {
   readonly previous: number
 }
 
-/** Creates a segment with its head. At `done` both its content and its name are durable. */
+/**
+ * Creates a segment with its head. When `done` is called, the content and the name of the segment are
+ * durable.
+ */
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,
   { number, base, previous }: SegmentOrigin,

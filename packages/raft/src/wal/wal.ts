@@ -24,7 +24,7 @@ import type { Segments } from './removable-segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './log-record.js'
 
-/** How many bytes are gathered into one write. A single batch may be larger. */
+/** In bytes, how many batches are gathered into one write. A single batch may be larger. */
 const WRITE_BYTES = 8 * 1024 * 1024
 
 type Appended = (error?: LatchkeyError) => void
@@ -43,8 +43,8 @@ export class Wal {
   readonly #compaction: Compaction
   #life: Life = { type: 'open' }
   /**
-   * #turns: the appended records that wait for the next write, one group for each turn of the event loop.
-   * #dones: the callbacks of those appends.
+   * #turns has the appended records that wait for the next write, with one record for each turn of the event
+   * loop. #dones has the callbacks of their appends.
    */
   #turns: Turn[] = []
   #dones: Appended[] = []
@@ -109,8 +109,8 @@ export class Wal {
   }
 
   /**
-   * Removes segments that have no needed entry after `index`. Law: the caller has everything up to `index`
-   * durable elsewhere, so these entries are committed, and no truncation reaches them any more (S15).
+   * Removes segments that have no needed entry after `index`. Law: the caller has the effects of these
+   * entries durably elsewhere. So the entries are committed, and no truncation removes them any more (S15).
    */
   compact(index: number): void {
     if (this.#life.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
@@ -120,8 +120,8 @@ export class Wal {
     const before = this.#life.type
     if (before === 'closed') return
     if (before === 'open') this.#life = { type: 'closed' }
-    // The log waits even after a failure, because a file descriptor must not be closed during a call that
-    // still uses it.
+    // `close` waits even after a failure, because a file descriptor must not be closed while a call still
+    // uses it.
     await this.#drain()
     await wait((done) => this.#compaction.whenIdle(done))
     await closeAll([(done) => this.#mark.close(done), (done) => this.#writer.close(done)])
@@ -212,8 +212,8 @@ export class Wal {
   }
 
   /**
-   * Makes the mark say, durably and in both slots, where the recovered log begins and up to where it reaches.
-   * Then the files before that are removed.
+   * Writes to the mark, durably and in both slots, where the recovered log begins and ends. Then removes the
+   * segments before the beginning of the log.
    */
   async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
@@ -257,9 +257,7 @@ export class Wal {
   }
 }
 
-/**
- * A file that cannot be closed is ignored, because its content was already synced, or its sync has failed.
- */
+/** A file that cannot be closed is ignored: its content was already synced, or its sync has failed before. */
 async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
   for (const close of closes) await wait(close).catch(() => {})
 }

@@ -94,7 +94,7 @@ export const EMPTY_MODEL: Model = {
   entries: [],
 }
 
-/** The definition that the log is tested against: the content after one more batch. */
+/** Returns the content of a log after one more batch. The log on disk is tested against this definition. */
 export function after(model: Model, { hardState, truncateFrom, entries, restartAfter }: PersistBatch): Model {
   const keep = truncateFrom === undefined ? model.entries.length : truncateFrom - 1 - model.start.index
   const base =
@@ -121,7 +121,7 @@ export function listening(): Warnings {
   }
 }
 
-/** Null, or how a recovered log differs from `model`; entries up to `compacted` may be gone. */
+/** Returns null, or how a recovered log differs from `model`. Entries up to `compacted` may be missing. */
 export function differs(model: Model, recovered: Recovered, compacted: number): string | null {
   const found = modelOf(recovered)
   const { index } = found.start

@@ -103,15 +103,15 @@ function appendStep(wal: Wal, run: Run, one: PersistBatch): Promise<void> {
       else fail(error)
     })
   })
-  // The callers of later batches get the failure too.
+  // Each caller of a later batch gets the failure too.
   written.catch(() => {})
   return written
 }
 
 /**
- * Opens the log after a crash and judges it: its content must be that after one of the batches, and not an
- * earlier one than was acknowledged. Returns the number of that batch. It also reopens the log and writes to
- * it.
+ * Opens the log after a crash and judges it: the log must have the content after some batch, and that batch
+ * must not be earlier than the last acknowledged one. Returns the number of that batch. Also opens the log
+ * again and writes to it.
  */
 export async function judge(fs: FileSystem, run: Run): Promise<number> {
   const { wal, recovered } = await openWal(fs)
