@@ -8,7 +8,7 @@ const MiB = 1024 * 1024
 export const DEFAULT_LIMITS: KvLimits = {
   // A longer delay saves writes: a key that is put ten times within the delay is written to the disk once.
   flushMillis: 200,
-  // One batch is written while the next one is filled. LevelDB's binding allocates one block of memory for
+  // One batch is written while the next batch is filled. LevelDB's binding allocates one block of memory for
   // each batch. Large blocks are not written faster, and they leave unused holes in the heap of the process.
   flushBytes: MiB,
   // Events have a larger limit, because they are written without being copied.

@@ -1,17 +1,17 @@
 // Driver: counts and sums large ranges before their deleteRange is applied. Such a count is called a survey.
 // To apply a deleteRange, a member needs the count and the sum of all live rows of the range. With a million
-// keys that takes seconds, in which nothing else is applied, not even a renewal. Therefore the leader surveys
-// the range before it writes the command into the log, while other entries are applied. When the command is
-// applied, only the rows that have changed since then are corrected.
+// keys the look-up takes seconds, in which nothing else is applied, not even a renewal. Therefore the leader
+// surveys the range before it writes the command into the log, while other entries are applied. When the
+// command is applied, the count and the sum are corrected for the rows that have changed since the survey.
 //
 // Laws
-// - A survey only saves time: the command does the same with a survey and without one. A member without a
+// - A survey only saves time: a command has the same result with and without a survey. A member without a
 //   survey reads the range when it applies the command.
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
 // - `take` returns nothing for a range whose events the history can keep. The look-up of such a range is
 //   short, and the look-up also builds the events.
-// - The number of surveys is limited, each has a limited number of changes, and each is dropped
-//   after a while.
+// - The number of surveys is limited, each has a limited number of changes, and each is dropped after a
+//   while.
 
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
@@ -26,17 +26,18 @@ import type { State } from './state/state.js'
 
 const MOST_SURVEYS = 4
 /**
- * How many keys of the range may change after its survey began. If more keys change, the survey is dropped.
+ * How many keys of the range may change after its survey has begun. If more keys change, the survey is
+ * dropped.
  */
 const MOST_CHANGED = 2_000
-/** A survey is dropped after this time. By then its command should have been applied. */
+/** In ms. A survey is dropped after this time. By then its command should have been applied. */
 const MOST_MILLIS = 30_000
 
 class Survey implements RangeObserver {
   readonly span: KeySpan
   readonly state: State
   found: Surveyed | undefined
-  /** For each key that has changed since the survey began: the row that the key had at that time. */
+  /** Each key that has changed since the survey began, with its row at the beginning of the survey. */
   readonly changed = new Map<string, Uint8Array | undefined>()
   lost = false
 
@@ -78,9 +79,9 @@ export class RangeSurveys {
   }
 
   /**
-   * Returns undefined if the command is no deleteRange, or if there are too many surveys.
-   * Otherwise resolves when the survey has succeeded or failed. An error is ignored here, because
-   * applying the command meets it again.
+   * Begins a survey. Returns undefined if the command is no deleteRange, or if there are too many surveys.
+   * Otherwise resolves when the survey has succeeded or failed. An error is ignored here, because the command
+   * meets the same error when it is applied.
    */
   begin(state: State, body: Uint8Array): Promise<void> | undefined {
     const command = decodeCommand(body)
@@ -140,6 +141,7 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(sealOf(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // The list may have the key twice. That does no harm, because its row is removed in any case.
+  // The list may have the key twice. A second entry does no harm, because the row of the key is removed in
+  // any case.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

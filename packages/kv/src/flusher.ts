@@ -1,7 +1,7 @@
-// Driver: decides when the overlay is written to the store. The overlay holds the changes that are
-// applied but are not on the disk yet.
-// One batch is written and synced at a time, so an older batch is never written after a newer one. A failed
-// write is not repeated, because nobody knows whether the disk has its bytes. The member stops instead.
+// Driver: decides when the overlay is written to the store. The overlay has the changes that are applied but
+// are not on the disk yet. One batch is written and synced at a time, so an older batch is never written
+// after a newer one. A failed write is not repeated, because nobody knows whether the disk has its bytes. The
+// member stops instead.
 
 import type { Clock, Histogram, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -21,13 +21,14 @@ export class Flusher {
   readonly #limits: KvLimits
   readonly #failed: (error: LatchkeyError) => void
   #durable: LogPosition
-  /** The log position up to which the batch that is being written has the changes. */
+  /** The log position of the batch that is being written. The batch has all changes up to this position. */
   #writing: LogPosition | undefined
   #waiters: Waiter[] = []
   #timer: Timer | undefined
   #stopped: LatchkeyError | undefined
   /**
-   * True while an entry is half applied. Nothing may be written then: a batch holds whole entries only (A2).
+   * True while an entry is half applied. Nothing may be written then, because a batch has whole entries only
+   * (A2).
    */
   #held = false
   #whenIdle: (() => void) | undefined
@@ -54,9 +55,7 @@ export class Flusher {
     return this.#durable
   }
 
-  /**
-   * True when the overlay has reached its limit. Entries are not applied then until the disk has caught up.
-   */
+  /** True when the overlay has reached its limit. No entries are applied until the disk has caught up. */
   get overfull(): boolean {
     return this.#state.pendingBytes + this.#state.pendingEventBytes > this.#limits.overlayBytes
   }
@@ -70,15 +69,15 @@ export class Flusher {
     this.#next()
   }
 
-  /** The state machine calls this after it has applied entries. */
+  /** Called by the state machine after it has applied entries. */
   applied(): void {
     if (this.#due) this.#write()
     else this.#arm()
   }
 
   /**
-   * Events have a limit of their own. Waiting saves no work for events, because each event is written once in
-   * any case, and to a file of its own. But a row of events has many bytes.
+   * Events have a limit of their own. Each event is written exactly once, and to a file of events. So waiting
+   * saves no work for events, but a row of events has many bytes.
    */
   get #due(): boolean {
     const { flushBytes, flushEventBytes } = this.#limits

@@ -1,15 +1,18 @@
-// Rule: finds which of many ranges contain a key. The time is about logarithmic, plus
-// the number of ranges that are found.
-// The ranges are sorted by their start. The range in the middle is the root of a tree, the middle ranges of
-// both halves are its children, and so on. Each node knows the last end in its subtree.
+// Rule: finds the ranges that contain a key. The time grows with the logarithm of the number of ranges, and
+// with the number of ranges that are found.
 //
-// Laws: `find` reports exactly the ranges with start <= key < end, each once.
-// No two entries have the same range.
+// The ranges are sorted by their starts. The range in the middle is the root of a tree, the middle ranges of
+// the two halves are its children, and so on. Each node knows the last end in its subtree.
+//
+// Laws: `find` reports exactly the ranges with start <= key < end, each once. No two entries have the same
+// range.
 
-/** A text above every key, because each character of a key stands for one byte. */
+/**
+ * A text above every key, because each character of a key stands for one byte and this character does not.
+ */
 export const NO_END = '\u0100'
 
-/** A range of keys, which have one character for each byte. `start` is in the range, `end` is not. */
+/** A range of keys. A key has one character for each byte. `start` is in the range, and `end` is not. */
 export interface Span {
   readonly start: string
   readonly end: string
@@ -17,7 +20,7 @@ export interface Span {
 
 export class RangeIndex<Entry extends Span> {
   readonly #entries: Entry[] = []
-  /** For each index, the last end of all entries in the subtree of that node. */
+  /** For each index, the last end in the subtree of that node. */
   #ends: string[] = []
   #stale = false
 
@@ -26,7 +29,7 @@ export class RangeIndex<Entry extends Span> {
     return entry?.start === start && entry.end === end ? entry : undefined
   }
 
-  /** The tree must not have an entry with the same range. */
+  /** Adds an entry. The tree must not already have an entry with the same range. */
   add(entry: Entry): void {
     this.#entries.splice(this.#placeOf(entry.start, entry.end), 0, entry)
     this.#stale = true

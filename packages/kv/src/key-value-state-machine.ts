@@ -1,14 +1,13 @@
 // Driver: the replicated key-value store: it applies the entries of consensus and returns the answers of
-// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when
-// data is written.
+// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when data is written.
 // long: the port has many calls; each is handed to the part that does it
 //
 // Laws
 // - MA1: entries are applied in order, each whole, from the log's bytes. Cluster time never goes back (CT1).
 // - MA2: after apply has thrown, nothing is written and nothing more is applied: the member stops (A4, A5).
-// - MA3: while an entry waits for rows or for another turn, nothing is written (A2) and no
+// - MA3: while an entry waits for rows or for another turn of the event loop, nothing is written (A2), and no
 //   other entry begins.
-// - MA4: a snapshot replaces state, overlay, flusher and views together. Nothing old is used after it (S3).
+// - MA4: a snapshot replaces state, overlay, flusher and views together. Afterwards no old part is used (S3).
 // - MA5: the work that is applied in one turn of the event loop is limited (rules/apply-work-limit.ts).
 
 import { elementAt, Histogram, type Logger, assert, silentLogger } from '@latchkey/base'
@@ -72,7 +71,7 @@ export class KvMachine implements KvStore {
   readonly #turn = new Turn()
   readonly #surveys: RangeSurveys
   readonly #endedWaits: EndedWaits
-  /** Seconds of each batch that was written to the store. */
+  /** How many seconds each batch took that was written to the store. */
   readonly #writes = new Histogram()
   #running: Running | undefined
   #watches: AllWatches | undefined
@@ -145,7 +144,7 @@ export class KvMachine implements KvStore {
     return this.#running
   }
 
-  /** Unless the store has failed, writes everything that is applied before it closes. */
+  /** Closes the store. Before that, everything that is applied is written, unless the store has failed. */
   async close(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -159,7 +158,7 @@ export class KvMachine implements KvStore {
     await running.state.store.close()
   }
 
-  /** Stops the state machine for good: nothing more is applied or written (MA2). */
+  /** Stops the state machine for good: from then on nothing is applied or written (MA2). */
   #fail(error: LatchkeyError): void {
     if (this.#stopped !== undefined) return
     this.#stopped = error
@@ -221,7 +220,9 @@ export class KvMachine implements KvStore {
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
-  /** Applies the entries from the one that has to wait, and reads rows from the disk in between (MA3). */
+  /**
+   * Applies entries, beginning with the entry that has to wait. Reads rows from the disk in between (MA3).
+   */
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,
@@ -232,8 +233,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
     try {
-      // Both entries beside this wait are whole, so the overlay may be written meanwhile. While an entry is
-      // half applied, in contrast, the flusher must be held before any await.
+      // The entry before this wait and the entry after it are whole, so the overlay may be written meanwhile.
+      // In contrast, while an entry is half applied, the flusher must be held before any await.
       if (begun.onStateHash !== undefined) await begun.onStateHash
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped
@@ -260,8 +261,8 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Waits for what the entry needs, and holds the flusher meanwhile. The caller releases the flusher when the
-   * entry is whole, and never if the entry has failed.
+   * Waits for the rows or the turn that the entry needs, and holds the flusher meanwhile. The caller releases
+   * the flusher when the entry is whole, and never if the entry has failed.
    */
   async #waitFor(run: EntryRun, first: Waiting): Promise<void> {
     const { state, flusher } = this.#up
@@ -321,7 +322,9 @@ export class KvMachine implements KvStore {
     return this.#running?.state.nextDeadline()
   }
 
-  /** Returns a view that shows at least everything that is applied now. */
+  /**
+   * Returns a view of the state. The view has at least everything that is applied at the time of the call.
+   */
   async #freeze(): Promise<RowView> {
     await this.#up.flusher.flush()
     return this.#up.state.store.view()
@@ -353,8 +356,8 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // Reading ahead saves nothing while all rows are found in memory. This code runs for every
-    // put, so the call is skipped then.
+    // Reading ahead saves nothing while all rows are found in memory. This code runs for every put, so the
+    // call is left out in that case.
     if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
   }
 
@@ -407,7 +410,10 @@ export class KvMachine implements KvStore {
     return new StreamedState(state, await this.#options.home.build(), (builder) => this.#adopt(builder))
   }
 
-  /** If an installation fails, nobody knows which state the next start will find. So the member stops. */
+  /**
+   * Replaces the state. If an installation fails, nobody knows which state the next start will find. So the
+   * member stops.
+   */
   async #adopt(builder: RowBuilder): Promise<void> {
     const old = this.#up
     assert(this.#busy === undefined, `a swap while ${String(this.#busy)}`)

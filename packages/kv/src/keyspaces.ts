@@ -59,7 +59,7 @@ export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(
 
 export const META_KEY: Uint8Array = Buffer.from('mstate')
 
-/** Returns the key: the byte of the space, then the bytes of `rest`. */
+/** Returns the key of a row: the byte of the space, then the bytes of `rest`. */
 export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -67,7 +67,7 @@ export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   return key
 }
 
-/** Returns the key: the byte of the space, then `rest`, which has one character for each byte. */
+/** Returns the key of a row: the byte of the space, then `rest`, which has one character for each byte. */
 export function keyOfBinary(space: number, rest: string): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -75,7 +75,7 @@ export function keyOfBinary(space: number, rest: string): Uint8Array {
   return key
 }
 
-/** Returns the key: the byte of the space, then the number as 48 bits. */
+/** Returns the key of a row: the byte of the space, then the number as 48 bits. */
 export function keyOfNumber(space: number, number: number): Uint8Array {
   const key = Buffer.allocUnsafe(7)
   key[0] = space
@@ -109,7 +109,7 @@ export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
 
 export const numberIn = (rowKey: Uint8Array, at: number): number => asBuffer(rowKey).readUIntBE(at, 6)
 
-/** Returns the range of all keys of a space. `start` is in the range, `end` is not. */
+/** Returns the range of all keys of a space. `start` is in the range, and `end` is not. */
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
   return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
 }

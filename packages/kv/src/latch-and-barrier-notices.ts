@@ -1,8 +1,8 @@
-// Driver: tells clients that their waits at latches and barriers have ended, to a limited number of
-// clients in one turn of the event loop.
+// Driver: tells clients that their waits at latches and barriers have ended. In one turn of the event loop it
+// tells only a limited number of clients.
 //
 // Law: one turn tells only a limited number of clients. Without this law: a latch opens for ten thousand
-// clients, the leader sends a frame to each of them in one turn, and meanwhile it sends no heartbeat.
+// clients, the leader sends a frame to each of them in one turn, and the leader sends no heartbeat meanwhile.
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { PartyRow } from './rules/latch-and-barrier-transaction.js'

@@ -1,4 +1,4 @@
-// Rule: answers reads of the local state; the caller ensures that the state is recent enough (ReadIndex).
+// Rule: answers reads of the local state. The caller ensures that the state is recent enough (ReadIndex).
 
 import { binary, compareBytes, copyBytes } from '@latchkey/base'
 import { type HoldRow, inForce, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
@@ -21,7 +21,7 @@ import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/key-value-row.js'
 import type { State } from './state/state.js'
 
-/** The reads that need the state alone: they read no view and no history of events. */
+/** The reads that need only the state: they read no view and no history of events. */
 export type PointRead = Exclude<
   Read,
   readonly [
@@ -110,8 +110,8 @@ const tooManyLines = () =>
   )
 
 /**
- * The list ends when it has the bytes that one answer may hold, because many keys with large values
- * could be gigabytes.
+ * Returns the values of the keys. The list ends early when it reaches the byte limit of one answer, because
+ * many keys with large values could be gigabytes.
  */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)
@@ -125,7 +125,7 @@ function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null
   })
 }
 
-/** The bytes that a value takes in an answer in addition to its own. */
+/** How many bytes a value takes in an answer in addition to its own bytes. */
 const ITEM_BYTES = 5
 
 const tooMuch = () =>
@@ -148,8 +148,8 @@ function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | 
 }
 
 /**
- * Returns the locks that are held at the moment when a watch of locks begins. The client keeps the list up
- * to date by the events that follow.
+ * Returns the locks that are held at the moment when a watch of locks begins. The client keeps this list up
+ * to date by the later events.
  */
 function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | null): LockStateResult {
   const { position, revision } = state.meta
@@ -161,7 +161,7 @@ function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | n
   return [position.index, revision, rows.map(({ key, id, context, token }) => [key, id, context, token])]
 }
 
-/** A prefix that all keys of the range have. There may be a longer one. */
+/** Returns a prefix that all keys of the range have. The keys may have a longer common prefix. */
 function commonPrefix(start: string, end: string | undefined): string {
   if (end === undefined) return ''
   let length = 0

@@ -1,6 +1,6 @@
-// Driver: reads rows from the disk for reads and puts that still wait for the network or for the log.
-// The rows are read (state/prefetched-rows.ts) after everything was sent in this turn of the event loop.
-// Errors are ignored here, because the read or put meets them again when it needs the row.
+// Driver: reads rows from the disk for reads and puts that still wait for the network or for the log. The
+// rows are read (state/prefetched-rows.ts) after everything was sent in this turn of the event loop. Errors
+// are ignored here, because the read or put meets the same error when it needs the row.
 
 import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
@@ -12,7 +12,7 @@ export class ReadAhead {
   #keys: Uint8Array[] = []
 
   /**
-   * `later` runs a function after everything that is sent in this turn of the event loop. If it is
+   * `later` runs a function after everything that is sent in this turn of the event loop. If `later` is
    * undefined, nothing is read ahead.
    */
   constructor(later: ((run: () => void) => void) | undefined, state: () => State) {
@@ -25,7 +25,7 @@ export class ReadAhead {
       this.#expectKey(read[1])
   }
 
-  /** `body` is a plain put. Applying the put needs the row that its key has before. */
+  /** `body` is a plain put. When the put is applied, it needs the former row of its key. */
   expectPut(body: Uint8Array): void {
     this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
   }
@@ -40,7 +40,7 @@ export class ReadAhead {
     try {
       this.#state().data.lookAhead(keys)
     } catch {
-      // The error is not lost: the read or put that needs the row meets it again.
+      // The error is not lost: the read or put that needs the row meets the same error.
     }
   }
 }

@@ -1,6 +1,6 @@
-// Driver: owns the views from which clients read page by page: scans, iterations and backups.
-// A view that no client uses is closed. Reading from a closed view is an error. A read never continues in a
-// newer view without saying so, because its pages would not fit together (R9).
+// Driver: owns the views from which clients read page by page: scans, iterations and backups. A view that no
+// client uses is closed. Reading from a closed view is an error. A read never silently continues in a newer
+// view, because pages of two views would not fit together (R9).
 
 import { type Clock, type Timer, compareBytes } from '@latchkey/base'
 import {
@@ -26,9 +26,9 @@ export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 
 export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
 
-/** What a view can read: the rows of ranges, or the whole state as a stream of bytes. */
+/** The sources of a view: the rows of ranges, or the whole state as a stream of bytes. */
 export interface FrozenSources {
-  /** The revision of everything that is applied so far. */
+  /** Returns the revision of the state that is applied so far. */
   revision(): number
   rows(): Promise<RowView>
   backup(): Promise<SnapshotReader>
@@ -49,7 +49,7 @@ interface OpenView {
 export class Views {
   readonly #clock: Clock
   readonly #limits: KvLimits
-  /** Opens views of everything that is applied so far. */
+  /** Opens views of the state that is applied so far. */
   readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
   /** The clients for which a view is being opened at this moment. */
@@ -74,8 +74,8 @@ export class Views {
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()
       const revision = revisionOf(rows)
-      // Each page waits for this promise and meets its error. Without this handler the rejection would count
-      // as unhandled and end the process.
+      // Each page waits for this promise and gets its error. Without this handler, Node would count the
+      // rejection as unhandled and end the process.
       revision.catch(() => {})
       return { rows, revision }
     }
@@ -93,13 +93,16 @@ export class Views {
     })
   }
 
-  /** The reader checks each row. The member that restores the backup checks the backup as a whole. */
+  /**
+   * Returns the next piece of a backup. The backup's reader checks each row while it reads. The member that
+   * restores the backup checks the backup as a whole.
+   */
   async backupPiece([, asked]: BackupRead, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
-      // A client must wait for one piece before it asks for the next, because the order of two pieces
-      // that are read at once is undefined.
+      // A client must wait for one piece before it asks for the next piece. If two pieces were read at once,
+      // their order would be undefined.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
       const piece = await open.of.backup.read(CAPS.pageBytes)
       open.total += piece?.length ?? 0
@@ -109,7 +112,7 @@ export class Views {
     })
   }
 
-  /** If an operation on a view fails, the view is closed. */
+  /** Uses a view. If the operation fails, the view is closed. */
   async #using<T>(id: number, use: (open: OpenView) => Promise<T>): Promise<T> {
     const open = this.#use(id)
     try {
@@ -123,7 +126,9 @@ export class Views {
     }
   }
 
-  /** One client may open only a part of all views, so that some are left for other clients. */
+  /**
+   * Opens a view. One client may open only a part of all views, so that other clients can also open views.
+   */
   async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
     if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
     if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')
@@ -138,7 +143,7 @@ export class Views {
     }
   }
 
-  /** A linear search is fast enough, because there are few views. */
+  /** Counts the views of a client. A linear search is fast enough, because there are few views. */
   #countOf(by: string): number {
     let count = this.#opening.filter((one) => one === by).length
     for (const view of this.#open.values()) if (view.by === by) count++
@@ -188,9 +193,9 @@ export class Views {
 }
 
 /**
- * Returns the revision of the view itself. The state machine may have applied more entries before
- * the view was taken, so its own revision may differ. A watch that begins at a wrong revision
- * would miss the events in between.
+ * Returns the revision of the view itself. The revision of the state machine may be another one, because more
+ * entries may have been applied before the view was taken. A watch that begins at a wrong revision would miss
+ * events.
  */
 async function revisionOf(view: RowView): Promise<number> {
   const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)
@@ -207,7 +212,7 @@ const viewGone = () =>
 
 const NO_ROWS = { rows: [], end: true } as const
 
-/** Returns the range of rows for a range of the user's keys. null means no limit. */
+/** Returns the range of rows for a range of the user's keys. null means that the range has no limit. */
 export function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
   const whole = spaceRange(SPACE.data)
   return {
@@ -217,8 +222,8 @@ export function dataRange(start: Uint8Array | null, end: Uint8Array | null): Row
 }
 
 /**
- * A row with a wrong checksum is an error and never a wrong value. A page of keys
- * without values cannot be checked.
+ * Returns the row in the form of an answer. A row with a wrong checksum is an error and never a wrong value.
+ * A page of keys without values cannot be checked.
  */
 function show({ key, value }: Row, part: PagePart): PageResult[1][number] {
   if (part === 'keys') return [key.subarray(1), null]

@@ -1,5 +1,5 @@
-// Driver: builds a new state from a backup file (docs/locks.md, section 4). It reads the file twice, first to
-// check all of it.
+// Driver: builds a new state from a backup file (docs/locks.md, section 4). The file is read twice, and the
+// first reading checks the whole file.
 //
 //   kept      data, lives of keys, sequences, events, holds (to their deadline), fencing counters, the
 //             position in the log, the cluster time latches with their counts, barriers with the number of
@@ -28,8 +28,9 @@ export interface Restored extends AppliedState {
 }
 
 /**
- * Restores a backup into a home that has no store yet. `membership` is that of the new cluster. The log of
- * the new cluster starts after the returned `position`.
+ * Restores a backup into a storage place that has no store yet. `membership` is that of the new cluster. The
+ * log of the new cluster starts after the returned `position`.
+ *
  * Several members of one cluster may be restored from the same file.
  */
 export async function restoreRows(path: string, home: RowHome, membership: Membership): Promise<Restored> {
@@ -87,7 +88,7 @@ async function readRows(
   const file = await open(path, 'r')
   try {
     for (;;) {
-      // Each piece needs a new buffer, because the frames that were read before are views of the old one.
+      // Each piece needs a new buffer, because earlier frames are views of the old buffer.
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES, null)
       if (bytesRead === 0) return
       const rows = stream.push(buffer.subarray(0, bytesRead))

@@ -1,8 +1,8 @@
 // Driver: answers questions about the sessions of a store without an entry of its log.
 //
 // Law: while the state machine has stopped, or while its state is being replaced, the answers say that no
-// session exists, and no method but `list` throws. Without this law: a disk fails, a client that is still
-// connected opens a session, and the error of the disk is thrown in the handler of its connection.
+// session exists, and no method but `list` throws. Without this law: a disk fails, and a client that is still
+// connected opens a session. The handler of its connection throws the error of the disk.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
@@ -13,8 +13,8 @@ import type { State } from './state/state.js'
 import type { OpenSessions } from './kv-store.js'
 
 /**
- * A refusal is kept for this many ms. To find that no session can be ended for a new one,
- * the store must look at all sessions.
+ * In ms, how long a refusal is kept. To find that no session can be ended for a new one, the store must
+ * examine all sessions.
  */
 const REFUSAL_MS = 100
 /** The most identities for which a refusal is kept. */

@@ -8,8 +8,8 @@ import type { KvOptions } from './kv-store.js'
 
 const HASH_MILLIS = 30_000
 /**
- * If more rows than this are in memory, no hash is computed, because that would take too long. All members
- * have equally many rows, so all of them skip the same comparison.
+ * In rows. If more rows than this are in memory, no hash is computed, because the computation would take too
+ * long. All members have equally many rows, so all members skip the same comparison.
  */
 const MOST_HASHED_ROWS = 50_000
 
@@ -26,7 +26,7 @@ export class StateHashSchedule {
   }
 
   /**
-   * The state machine calls this after each entry. `before` is the cluster time before the entry. The next
+   * Called by the state machine after each entry. `before` is the cluster time before the entry. The next
    * entry waits for the returned promise.
    */
   passed(state: State, before: number): Promise<unknown> | undefined {
@@ -43,7 +43,7 @@ export class StateHashSchedule {
   }
 
   /**
-   * Computes the rest of the hash in further turns of the event loop. Hashing twenty thousand holds in
+   * Computes the other parts of the hash in further turns of the event loop. Hashing twenty thousand holds in
    * one turn would delay heartbeats.
    */
   async #goOn(steps: Steps, onStateHash: OnStateHash): Promise<unknown> {

@@ -1,10 +1,10 @@
 // Driver: reads the stored rows that a range command needs, before the command runs, and joins them with the
-// overlay. The overlay has the rows that are applied but not in the store yet, and those of the batch that is
-// being written. Rows are read page by page, so that the event loop can run in between.
+// overlay. The overlay has the rows that are applied but not in the store yet, and the rows of the batch that
+// is being written. Rows are read page by page, so that the event loop can run in between.
 //
 // Laws
-// - While the command waits, no other entry is applied, so the command sees exactly what was found.
-// - For the ranges of steps no more rows are read than the command's budget allows.
+// - While the command waits, no other entry is applied, so the command sees exactly the rows that were found.
+// - The ranges of steps are read only as far as the command's budget allows.
 
 import { elementAt, binary } from '@latchkey/base'
 import { type BudgetLimits, EVENT, type Step } from '@latchkey/protocol'
@@ -50,7 +50,7 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
   if ('lives' in needed) return { lives: await lookUpLives(state, needed.lives, turns) }
   const view = state.store.view()
   // The overlay must be taken in the same turn of the event loop as the view. Otherwise a row could move from
-  // the overlay to the store in between, and neither would show it.
+  // the overlay to the store in between, and would be missing in the overlay and in the view.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -83,13 +83,13 @@ const lookIn =
     overlay: state.data.overlay(span.start, span.end),
   })
 
-/** Returns false to end the reading. If only keys are read, a row of the store is empty. */
+/** Gets a row. Returns false to end the reading. If only keys are read, a row of the store is empty. */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
 /** Calls `each` for every live row of the range, in key order, until `each` returns false. */
 async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let next = 0
-  /** Calls `each` for the keys that only the overlay has, up to that key. */
+  /** Calls `each` for the keys before `key` that only the overlay has. */
   const passOverlay = (key: string | undefined): boolean => {
     for (; next < overlay.keys.length; next++) {
       const known = elementAt(overlay.keys, next)
@@ -191,9 +191,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * Finds what is live in a range at the time of the call, while other entries are applied. `changed`
- * receives the former row of each key that changes during the look-up. Without `changed` the look-up would
- * see the newer rows in the overlay.
+ * Finds the live rows of a range at the time of the call, while other entries are applied. `changed` receives
+ * the former row of each key that changes during the look-up. Without `changed` the look-up would see the
+ * newer rows in the overlay.
  */
 export async function surveyRange(
   state: State,

@@ -9,7 +9,10 @@ import type { KeyRange, WatchSink } from './kv-store.js'
 export interface Group extends Span {
   readonly range: KeyRange
   readonly cursors: Set<Cursor>
-  /** The events of the revisions that are being read whose keys are in the group's range. */
+  /**
+   * The events of the revisions that are being read. Only events whose keys are in the group's range are in
+   * the list.
+   */
   found: EventResult[]
 }
 
@@ -19,8 +22,8 @@ export interface Cursor {
   /** The client that opened the watch. */
   readonly by: string
   /**
-   * True if the watch is up to date. It is then served together with all others that are, and `next`
-   * has no meaning.
+   * True if the watch is up to date. It is then served together with all other watches that are up to date,
+   * and `next` has no meaning.
    */
   follows: boolean
   /** The next revision that the watch reads. */
@@ -56,8 +59,8 @@ export class Groups {
   }
 
   /**
-   * Adds the events of a revision to the groups that need them. Returns the bytes of
-   * the events that some group needs.
+   * Adds the events of a revision to the groups that need them. Returns the bytes of the events that at least
+   * one group needs.
    */
   add(events: readonly EventResult[]): number {
     this.#bytes = 0
@@ -88,8 +91,8 @@ export const bytesOf = (event: EventResult): number =>
   event[2].length + (event[3]?.length ?? 0) + (event[4]?.length ?? 0)
 
 /**
- * Returns how many of the events this credit allows. Events of one revision stay together, so the
- * last revision may exceed the credit.
+ * Returns how many of the events this credit allows. The events of one revision stay together, so the last
+ * revision may exceed the credit.
  */
 export function within(credit: number, events: readonly EventResult[]): number {
   if (credit >= events.length) return events.length

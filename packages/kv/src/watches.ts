@@ -1,7 +1,6 @@
-// Driver: owns the watches. Each watch is a cursor into the replicated events, with a credit: the number
-// of events that it may still send.
-// No events are queued for a slow watch. The watch falls behind, and when the history no longer has its next
-// revision, the watch ends with ERR_COMPACTED (C11).
+// Driver: owns the watches. Each watch is a cursor into the replicated events, with a credit: the number of
+// events that it may still send. No events are queued for a slow watch. The watch falls behind, and when the
+// history no longer has its next revision, the watch ends with ERR_COMPACTED (C11).
 //
 // Watches that are up to date are served together: an event is read once, and a search finds the watches
 // whose range contains its key. So a put costs nothing for the watches of other keys, and watches of the same
@@ -12,8 +11,9 @@
 // these watches take turns. Without this limit: one client opens a thousand watches from an old revision, and
 // the member reads the history a thousand times before its next heartbeat.
 //
-// Laws: every watch gets every revision from its first on, in order, whole and once, or ends with an error.
-// `upTo` never goes back. Without credit nothing is sent. A sink that throws ends its own watch and no other.
+// Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
+// error. `upTo` never goes back. Without credit nothing is sent. A sink that throws ends its own watch and no
+// other.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { elementAt, compareBytes } from '@latchkey/base'
@@ -24,27 +24,29 @@ import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups
 /** The most revisions that one watch reads in a turn of the event loop. */
 const REVISIONS_A_TURN = 512
 /**
- * The most revisions and events that are read for all watches together in one turn of the event loop. Reading
- * so many takes about ten milliseconds. A revision is never split.
+ * The most revisions and events together that are read for all watches in one turn of the event loop. So many
+ * reads take about ten milliseconds. A revision is never split.
  */
 const LOOKS_A_TURN = 4_000
 /** The most bytes of events that are sent in one turn to the watches that are behind. */
 const TOLD_A_TURN = 4 * 1024 * 1024
-/** The most bytes of one message. A single revision that is larger is sent whole. */
+/** The most bytes of one message. A larger single revision is sent whole. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
- * If no event matches a watch for this many revisions, the watch still gets a message with the revision
- * that it has reached, so that it can resume there. A watch that is up to date gets that message at
- * most half as many revisions later.
+ * In revisions. If no event matches a watch for this many revisions, the watch still gets a message with the
+ * revision that it has reached. So the client can resume the watch at that revision. A watch that is up to
+ * date gets the message at most half as many revisions later.
  */
 const SILENT_REVISIONS = 1024
 
 /**
- * The history of events that the watches read. Revisions are growing numbers. A revision has events, or none.
+ * The history of events that the watches read. Revisions are growing numbers. Some revisions have no events.
  */
 export interface WatchHistory {
   newest(): number
-  /** The oldest revision whose events are kept. If none are kept: one more than the newest revision. */
+  /**
+   * The oldest revision whose events are kept. If no events are kept, the number after the newest revision.
+   */
   floor(): number
   of(revision: number): readonly EventResult[]
 }
@@ -143,8 +145,8 @@ export class Watches {
   }
 
   /**
-   * Serves the watches that are behind. A watch with more to send goes to the end of the list. Returns
-   * whether any watch has more to send.
+   * Serves the watches that are behind. A watch with more to send goes to the end of the list. Returns true
+   * if any watch has more to send.
    */
   #serveBehind(): boolean {
     const again: Cursor[] = []
@@ -166,7 +168,7 @@ export class Watches {
 
   /**
    * Serves watches in a later turn of the event loop. A sink asks for more events by a call of `more`, and
-   * the sink must not be called back within that call.
+   * this call must not call the sink back.
    */
   #serveSoon(): void {
     this.#timer ??= this.#clock.after(
@@ -182,7 +184,7 @@ export class Watches {
   // ---- Watches that are up to date
 
   /**
-   * Sends the new events to all watches that are up to date. Returns whether there are more events to read.
+   * Sends the new events to all watches that are up to date. Returns true if there are more events to read.
    */
   #follow(): boolean {
     const [revision, floor] = [this.#history.newest(), this.#history.floor()]
@@ -195,7 +197,7 @@ export class Watches {
       if (this.#seen + 1 < floor) throw compacted(this.#seen + 1, floor)
       this.#look(revision)
     } catch {
-      // The history cannot be read. Each watch now reads it by itself and gets the error there.
+      // The history cannot be read. From now on each watch reads the history by itself and gets the error.
       this.#groups.taken()
       for (const cursor of this.#all) this.#fallBehind(cursor, this.#seen + 1)
       return false
@@ -257,7 +259,7 @@ export class Watches {
 
   // ---- Watches that are behind
 
-  /** Sends events to one watch that is behind. Returns whether the watch could send more at once. */
+  /** Sends events to one watch that is behind. Returns true if the watch could send more at once. */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#tell(cursor)
@@ -280,7 +282,7 @@ export class Watches {
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
-  /** Marks the watch as up to date if it has reached the revision that the others have. */
+  /** Marks the watch as up to date if it has reached the revision of the other watches. */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
       cursor.follows = true
@@ -289,7 +291,10 @@ export class Watches {
     return false
   }
 
-  /** Reads whole revisions until the credit, the size of a message or the limit of the turn is used up. */
+  /**
+   * Reads whole revisions until the credit, the size of a message or the limit of the turn of the event loop
+   * is used up.
+   */
   #gather(cursor: Cursor, last: number): EventResult[] {
     const found: EventResult[] = []
     const stop = Math.min(last, cursor.next + REVISIONS_A_TURN - 1)

@@ -1,6 +1,6 @@
-// Rule: answers to commands, as bytes. An answer is packed once, then kept and sent as these bytes.
-// A refusal has the same text on every member and in every version, because kept answers
-// are part of the replicated state.
+// Rule: answers to commands, as bytes. An answer is packed once, then kept and sent as the same bytes. A
+// refusal has the same text on every member and in every version, because kept answers are part of the
+// replicated state.
 
 import {
   type Answer,
@@ -18,7 +18,7 @@ import {
 export class Refused {
   readonly bytes: Uint8Array
 
-  /** `holder` is given for ERR_FENCED only: the present holder of the lock. */
+  /** `holder` is the present holder of the lock. It is given only for ERR_FENCED. */
   constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
     const places = [1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown']
@@ -28,7 +28,7 @@ export class Refused {
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** `outcome` is a result as in protocol's results.ts, or a refusal. */
+/** Returns the bytes of an answer. `outcome` is a result as in protocol's results.ts, or a refusal. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])
@@ -41,8 +41,8 @@ export interface GivenAnswer {
 }
 
 /**
- * An answer that is a whole number, most often a revision. Its bytes are packed only when they are asked for.
- * Only the member that answers the client needs them.
+ * An answer that is a whole number, most often a revision. Its bytes are packed only when a caller asks for
+ * them, because only the member that answers the client needs the bytes.
  */
 export class NumberAnswer implements GivenAnswer {
   readonly fromTable = false
@@ -71,7 +71,7 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
 
 /**
  * Returns the answer in the form in which it is sent to the client. A number is packed together with its
- * frame, so no bytes are made for it here.
+ * frame, so this function makes no bytes for a number.
  */
 export const toldAs = (answer: GivenAnswer): Answer | Uint8Array =>
   answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
@@ -96,7 +96,7 @@ export const TOO_MANY_OF_ONE = new Refused(
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
 /**
- * `holder` is the holder of the guard's lock at the entry of the write. The client puts it into the
+ * `holder` is the holder of the guard's lock at the entry of the write. The client puts the holder into the
  * error message.
  */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
@@ -139,8 +139,8 @@ export const SEQUENCE_USED_UP = new Refused(
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
 /**
- * An answer that no application sees: it tells the session engine of the client that the
- * session is over (protocol's results.ts).
+ * An answer that no application sees. It tells the client library that the session is over (protocol's
+ * results.ts).
  */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
@@ -150,8 +150,8 @@ export const SESSION_IS_OVER: Uint8Array = pack([
 ])
 
 /**
- * An answer that no application sees: it tells the session engine of the client that the session keeps too
- * many answers. This answer itself is never kept.
+ * An answer that no application sees. It tells the client library that the session keeps too many answers.
+ * This answer itself is never kept.
  */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 

@@ -13,8 +13,8 @@ export interface CommandRecord {
   /** The id of the session. 0 in the record that opens a session. */
   readonly session: number
   /**
-   * The number of the call in its session. 0 means no number, which only keepAlive,
-   * closeSession and cancelCall may have.
+   * The number of the call in its session. 0 means no number. Only keepAlive, closeSession and cancelCall may
+   * have no number.
    */
   readonly number: number
   /** The client has finished all calls of the session with numbers below this one. */
@@ -37,7 +37,7 @@ export function encodeRecord(record: CommandRecord): Uint8Array {
 const NOTHING: CommandRecord = { session: 0, number: 0, done: 0, body: new Uint8Array(0) }
 
 /**
- * Writes a record directly into the bytes of the entry, without a buffer of its own. One object serves
+ * Writes a record directly into the bytes of the entry, without a buffer for the record. One object writes
  * many commands, one after the other.
  */
 export class RecordSource {
@@ -52,7 +52,7 @@ export class RecordSource {
     return recordBytes(this.#record)
   }
 
-  /** May be called once for each record, because the call also forgets the record. */
+  /** Writes the record. May be called only once for each record, because the call also forgets the record. */
   copy(into: Buffer, at: number): void {
     writeRecord(into, at, this.#record)
     this.#record = NOTHING
@@ -70,8 +70,8 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
 }
 
 /**
- * Whether the numbers fit into a record. The member checks this when it receives the command, because only
- * then can it refuse the command: later no caller waits for the refusal.
+ * Whether the numbers fit into a record. The member checks this when it receives the command. Later it could
+ * not refuse the command, because no caller would wait for the refusal.
  */
 export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
   Math.max(session, number, done) <= CAPS.recordNumber
@@ -88,7 +88,8 @@ function writeRecord(into: Buffer, at: number, record: CommandRecord): number {
 }
 
 /**
- * Steps through the records of an entry without creating an object for each.
+ * Reads the records of an entry one after the other, without creating an object for each record.
+ *
  * Law: `next()` never throws and always ends. Bytes that are no whole record become one last record with
  * `bad` set. So hostile bytes cost one refused command and never stop a member.
  */
@@ -104,7 +105,7 @@ export class BatchReader {
   bad = false
   #at = 0
   /**
-   * The memory behind `data`. It is read once here, because each access of the property `buffer`
+   * The memory behind `data`. The constructor reads it once, because each access of the property `buffer`
    * calls native code.
    */
   readonly #memory: ArrayBufferLike
@@ -159,7 +160,7 @@ export class BatchReader {
   }
 }
 
-/** Counts the records of an entry. A rest that is no record counts as one. */
+/** Counts the records of an entry. Remaining bytes that are no record count as one record. */
 export function countRecords(data: Uint8Array): number {
   const reader = new BatchReader(data)
   let count = 0

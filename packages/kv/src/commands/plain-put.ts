@@ -1,10 +1,10 @@
-// Door: reads a plain put, which has no guard, without decoding it. Nearly all written bytes come
-// in such puts, so this saves time.
+// Door: reads a plain put, which has no guard, without decoding the command. Nearly all written bytes come in
+// plain puts, so this reading saves time.
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
 //
-// Law: `decodeCommand` accepts every command that is accepted here, with the same key and value. A command
-// that is not accepted here may still be valid: `decodeCommand` decides.
+// Law: `decodeCommand` accepts every command that this file accepts, with the same key and value. A command
+// that this file does not accept may still be valid: `decodeCommand` decides.
 
 import { CAPS, OP } from '@latchkey/protocol'
 
@@ -26,10 +26,10 @@ export function plainValueAt(data: Uint8Array, from: number, end: number): numbe
   return length <= CAPS.valueBytes && at + head + length === end ? at + head : 0
 }
 
-/** Whether the command is a correct plain put, so that it need not be decoded to be accepted. */
+/** Whether the command is a correct plain put. Such a command is accepted without being decoded. */
 export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body, 0, body.length) > 0
 
-/** How many bytes the tag and the length behind it take. */
+/** How many bytes the tag and the length after the tag take. 0 if the tag is not that of bytes. */
 const headOf = (tag: number): number => (tag === 0xc4 ? 2 : tag === 0xc5 ? 3 : tag === 0xc6 ? 5 : 0)
 
 export const plainKeyAt = (from: number): number => from + KEY

@@ -1,34 +1,38 @@
-// Rule: estimates how much work it will be to apply a command, in the units of apply-work-limit.ts, before
-// the command is in the log. The leader uses the estimate, so that it does not write more into its log at
-// once than it can apply in good time.
+// Rule: estimates the work of applying a command before the command is in the log. The units are those of
+// apply-work-limit.ts. With the estimate, the leader does not write more into its log at once than it can
+// apply in good time.
 //
-// Law: the estimate only decides when a command is written into the log. It has no influence on
-// what the command does.
+// Law: the estimate only decides when a command is written into the log. It has no influence on what the
+// command does.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
 import { BYTES, ROW } from './apply-work-limit.js'
 
 /**
- * If a command names at most this many keys, the sizes of their stored rows are looked up. Applying the
- * command reads these rows, and keeps them in events.
+ * In keys. If a command names at most this many keys, the sizes of their stored rows are looked up. The
+ * command reads these rows when it is applied, and keeps them in events.
  */
 const MOST_LOOKED_UP = 64
 /**
- * The least estimate for a command with more keys. Their stored values are not looked up, and may be large.
+ * The least estimate for a command with more keys. The sizes of their stored values are not looked up, and
+ * the values may be large.
  */
 const LEAST_OF_MANY = 5_000
-/** The estimate for a range. The number of its rows is not known before it is read. */
+/** The estimate for a range, because the number of its rows is not known before the range is read. */
 const OF_A_RANGE = 5_000
 /**
- * The estimate for openSession and endSession. Each has an entry of its own, which every member
- * must write and sync.
+ * The estimate for openSession and endSession. Each of these commands has an entry of its own, which every
+ * member must write and sync.
  */
 const OF_A_SESSION = 2_500
 /** The cost of a row, which is read and written. */
 const OF_A_ROW = 2 * ROW
 
-/** `stored` returns how many bytes the stored row of a key has. */
+/**
+ * Estimates the work of a command of `bytes` bytes. `stored` returns how many bytes the stored row of a key
+ * has.
+ */
 export function weightOf(command: Command, bytes: number, stored: (key: string) => number): number {
   const op = command[0]
   if (op === OP.openSession || op === OP.endSession) return OF_A_SESSION
@@ -39,8 +43,8 @@ export function weightOf(command: Command, bytes: number, stored: (key: string) 
   if (rows > MOST_LOOKED_UP) return Math.max(named, LEAST_OF_MANY)
   let found = 0
   for (const key of keysOf(command)) found += stored(binary(key))
-  // A stored value is read, copied into the new value, and kept in an event together with the new value.
-  // Both are written.
+  // Each byte of a stored value counts six times. The value is read, copied into the new value, and copied
+  // into an event beside the new value. The new row and the event are then written.
   return named + (6 * found) / BYTES
 }
 

@@ -1,16 +1,16 @@
-// Rule: applies one entry: first the effects of its cluster time, then its commands (CT3, CT4).
-// The entry is applied to its end unless a command needs stored rows of a range, or the work that is
-// allowed in one turn of the event loop is done. Then `proceed` returns what it waits for, and the next
-// call of `proceed` continues.
+// Rule: applies one entry: first the effects of its cluster time, then its commands (CT3, CT4). `proceed`
+// applies the entry to its end, with two exceptions. A command may need stored rows of a range, or the work
+// that is allowed in one turn of the event loop may be done. `proceed` then returns what the entry waits for,
+// and the next call of `proceed` continues.
 //
 // Laws
-// - A: before the commands, in this order: sessions end, waits for locks end, holds expire, old rows are
-//   reclaimed, waits at latches and barriers end, keys expire.
+// - A: before the commands, these steps are made in this order: sessions end, waits for locks end, holds
+//   expire, old rows are reclaimed, waits at latches and barriers end, keys expire.
 // - B: each command has an answer of its own. A refused command changes nothing.
 // - C: the call with a given number is executed at most once. A call with a kept reply gets that reply. A
 //   call with a number below `done`, or of a session that is over, is refused (docs/locks.md, section 6).
-// - D: a session that has as many kept replies as it may have executes only its lowest unfinished call. All
-//   its other calls wait for that one, so that one must not wait for them.
+// - D: a session whose kept replies have reached their limit executes only its lowest unfinished call. All
+//   its other calls wait for that call, so that call must not wait for them.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
@@ -63,8 +63,8 @@ interface Held {
 }
 
 /**
- * What the next call of `proceed` must pass. 'turn' means that it must pass nothing, but must be in another
- * turn of the event loop.
+ * The value that the caller must pass to the next call of `proceed`. 'turn' means that the caller passes
+ * nothing, but calls in another turn of the event loop.
  */
 export type Waiting = Needed | 'turn'
 
@@ -76,8 +76,8 @@ export class EntryRun {
   readonly #reader: BatchReader
   #held: Held | undefined
   /**
-   * The removal of expired keys, which comes before the commands: first the rows to read for
-   * it, then its work.
+   * The removal of expired keys, which comes before the commands. The first value names the rows to read for
+   * the removal, and the second value is its work.
    */
   #expiry: Needed | TurnWork | undefined
 
@@ -100,8 +100,8 @@ export class EntryRun {
   }
 
   /**
-   * Applies commands until one of them has to wait. Returns what the next call must pass, or undefined when
-   * the whole entry is applied.
+   * Applies commands until a command has to wait. Returns what the next call must pass, or undefined when the
+   * whole entry is applied.
    */
   proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
     const expiring = this.#expireKeys(found)
@@ -123,7 +123,7 @@ export class EntryRun {
     return undefined
   }
 
-  /** Returns what the removal of expired keys waits for, or undefined when they are removed. */
+  /** Returns what the removal of expired keys waits for, or undefined when these keys are removed. */
   #expireKeys({ lives }: Found): Waiting | undefined {
     const expiry = this.#expiry
     if (expiry === undefined) return undefined
@@ -183,7 +183,8 @@ export class EntryRun {
   }
 
   /**
-   * Every command of a session renews the session and confirms its grants, even a command that is refused.
+   * Renews the session and confirms its grants. Every command of a session has this effect, even a refused
+   * one.
    */
   #renew(session: Session): void {
     const { state, locks } = this.#context
@@ -193,8 +194,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a number. Only commands that do no harm when they are applied
-   * twice may have none.
+   * Executes a command without a number. Only a command that does no harm when it is applied twice may have
+   * no number.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()
@@ -226,7 +227,8 @@ export class EntryRun {
   }
 
   /**
-   * Computes one checksum of the value and uses it twice: for the row, and to recognize a repeated request.
+   * Executes a plain put. One checksum of the value is computed and used twice: for the row, and to recognize
+   * a repeated request.
    */
   #plainPut(session: Session, valueAt: number): undefined {
     const { number, data, bodyAt, bodyEnd } = this.#reader
@@ -257,7 +259,7 @@ export class EntryRun {
     return session.replies.size >= sessionNumbers || session.replyBytes >= sessionAnswerBytes
   }
 
-  /** Keeps the answer, unless the command has ended its own session. */
+  /** Keeps the answer in the session, unless the command has ended its own session. */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)
     const { sessions } = this.#context.state
@@ -267,8 +269,8 @@ export class EntryRun {
   }
 
   /**
-   * Returns undefined if the command is malformed. Throws if the command is of a later version: a member that
-   * skipped it would differ from members that know it (A6).
+   * Returns undefined if the command is malformed. Throws if the command is of a later version. If a member
+   * skipped such a command, its state would differ from that of members that know the command (A6).
    */
   #decoded(body = this.#reader.body): Command | undefined {
     const command = decodeCommand(body)

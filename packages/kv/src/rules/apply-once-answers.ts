@@ -1,15 +1,15 @@
-// Rule: the kept answer of a txn with a key that makes it apply only once.
+// Rule: keeps the answer of a txn that has a key. The key makes the txn apply only once.
 //
 // Law: the answer is written in the same entry and revision as the writes. A caller that repeats the txn with
 // the same key, even over another session and at another member, gets the kept answer, and nothing is written
-// (C73). Without this law: a script sends an increment, its member dies before it answers, the script asks
-// another member, and the counter has grown by two.
+// (C73). Without this law: a script sends an increment, and its member dies before the answer. The script
+// sends the increment to another member, and the counter has grown by two.
 //
 // Law: the kept answer comes before the guard. Without this law: a guarded write is applied, its answer is
-// lost, the lock is released, and the repeated call is told that nothing was changed.
+// lost, the lock is released, and the answer to the repeated call says that nothing was changed.
 //
 // Law: the kept answer contains a digest of its request. Without this law: two scripts use the same key for
-// different writes, both are told of success, and one of the writes has never happened.
+// different writes. Each script gets a success, but only one of the writes has happened.
 
 import { equalBytes } from '@latchkey/base'
 import { type OnceArg, pack, type StepResult, unpack } from '@latchkey/protocol'

@@ -1,19 +1,20 @@
-// Rule: limits how much is applied in one turn of the event loop.
-// While a turn runs, the member sends no heartbeat, answers no vote and renews no hold. So the work of
-// commands is counted, and after a certain amount the rest is applied in another turn.
-// Law: neither what is applied nor any answer depends on where a turn ends.
+// Rule: limits how much is applied in one turn of the event loop. While a turn runs, the member sends no
+// heartbeat, answers no vote and renews no hold. So the work of commands is counted. When the limit of a turn
+// is reached, the other commands are applied in another turn.
+//
+// Law: the point at which a turn ends has no influence on the state or on any answer.
 
 /** The cost of one record of the log. Reading a row costs twice as much, and so does changing one. */
 const RECORD = 1
 export const ROW = 2
 /** This many bytes cost as much as one record. */
 export const BYTES = 2 * 1024
-/** The cost that is allowed in one turn, which takes about ten milliseconds. */
+/** The cost that is allowed in one turn. This cost takes about ten milliseconds. */
 const WORK_A_TURN = 2_000
 
 /**
- * A command that can be interrupted at each yield and continued in another turn of the event loop. At the end
- * it returns the result of the command.
+ * A command that can be interrupted at each yield and continued in another turn of the event loop. When the
+ * generator ends, it returns the result of the command.
  */
 export type InTurns<T> = Generator<undefined, T, undefined>
 

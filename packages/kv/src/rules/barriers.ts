@@ -16,12 +16,12 @@
 //
 // Laws
 // - K72: every party that waits has a live session. When a session ends, its parties are taken out in the
-//   same entry, and the rest of their generation are told in the same entry. Without this law: one of three
-//   workers crashes, and the two others wait for it for ever.
+//   same entry, and the other parties of their generation are told in the same entry. Without this law: one
+//   of three workers crashes, and the two others wait for ever.
 // - K73: no party passes before its generation is complete. All parties of a generation pass in one entry,
 //   with the number of the generation and the indexes 0 to parties - 1. No number of a generation is used
-//   twice, not even that of a broken one. Without this law: a worker of a broken generation and a worker of
-//   the next one have the same number, and each does the other's work.
+//   twice, not even the number of a broken generation. Without this law: a worker of a broken generation and
+//   a worker of the next generation have the same number, and each does the other's work.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
@@ -58,7 +58,9 @@ export function* enterBarrier(
   return ['waiting', generation, 0, others + 1]
 }
 
-/** Returns the barrier as it is. If no party waits at it, a new generation begins first. */
+/**
+ * Returns the present row of the barrier. If no party waits at the barrier, a new generation begins first.
+ */
 function begun(tx: PartyTransaction, name: Uint8Array, parties: number): BarrierRow | Refused {
   const row = tx.barrier(name)
   if (row !== undefined && tx.waitingCount(BARRIER, name) > 0) return row
@@ -66,7 +68,10 @@ function begun(tx: PartyTransaction, name: Uint8Array, parties: number): Barrier
   return tx.putBarrier(next) ? next : BARRIERS_FULL
 }
 
-/** The last party has come. Its own command answers it, so it needs no row. */
+/**
+ * Called when the last party has come. The answer to its own command tells the last party, so this party
+ * needs no row.
+ */
 function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTurns<PartyResult> {
   const { name, over, parties } = barrier
   const generation = over + 1
@@ -75,7 +80,10 @@ function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTur
   return ['passed', generation, parties - 1, 0]
 }
 
-/** Ends the generation before it was complete (K72). The party that broke it has been taken out already. */
+/**
+ * Ends the generation before it is complete (K72). The party whose end has broken the generation was removed
+ * before.
+ */
 export function breakGeneration(tx: PartyTransaction, name: Uint8Array): void {
   const barrier = tx.barrier(name)
   if (barrier === undefined) return

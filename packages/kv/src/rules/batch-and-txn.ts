@@ -26,7 +26,7 @@ import type { InTurns } from './apply-work-limit.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
-/** What the steps need to know in addition to their write set. */
+/** The parts that the steps need in addition to their write set. */
 export interface StepContext {
   readonly locks: LockView
   readonly begin: Begin
@@ -82,7 +82,8 @@ function* runSteps(
     if (writeSet.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
-    // The answer is kept until its client has it, and it is sent as one message. So its size is limited.
+    // The answer is kept until its client has received it, and is sent as one message. So its size is
+    // limited.
     if (bytes > CAPS.sessionAnswerBytes) return RESULTS_TOO_LARGE
     results.push(result)
   }
@@ -132,8 +133,8 @@ function holds(
 }
 
 /**
- * Whether the value compares as asked. An absent value equals only an absent operand, and is neither less nor
- * greater than any value.
+ * Whether the value and the operand compare as asked. An absent value equals only an absent operand, and is
+ * neither less nor greater than any value.
  */
 function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array | null): boolean {
   if (is === IS['=']) return hasValue(row, operand)
@@ -141,7 +142,7 @@ function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array
   return row !== undefined && operand !== null && compares(compareBytes(valueOf(row), operand), is)
 }
 
-/** Returns the field. Both revisions and the version of an absent key are 0. */
+/** Returns the field of the row. For an absent key, the revisions and the version are 0. */
 function numberOf(row: Uint8Array | undefined, field: number): number {
   if (row === undefined) return 0
   if (field === FIELD.version) return versionOf(row)

@@ -2,21 +2,24 @@
 // command's bytes show.)
 //
 // Without a budget: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a
-// value of 0.9 MB two thousand times. The command is committed. Every member that applies it runs out of
-// memory or stops for a minute, and does so again at every start.
+// value of 0.9 MB two thousand times. The command is committed. Every member that applies the command runs
+// out of memory or stops for a minute, and does so again at every start.
 //
 // Laws
-// - What is counted depends on the command only: the rows that it touches and the bytes that it reads and
-//   writes. It never depends on what is in memory or on the disk. So every member refuses the same command,
-//   at the same place, with the same message.
-// - Work is counted before it is done, or at most one row later. A command over its budget
-//   changes nothing (command-write-set.ts).
+// - The counts depend only on the command: on the rows that it touches and the bytes that it reads and
+//   writes. The counts never depend on the rows that are in memory or on the disk. So every member refuses
+//   the same command, at the same step, with the same message.
+// - Work is counted before it is done, or at most one row later. A command over its budget changes nothing
+//   (command-write-set.ts).
 
 import type { BudgetLimits } from '@latchkey/protocol'
 import { Refused } from '../commands/answers.js'
 import type { Turn } from './apply-work-limit.js'
 
-/** Thrown while a command runs that is over its budget. `execute` catches it and returns the refusal. */
+/**
+ * Thrown while a command runs that has used up its budget. `execute` catches this error and returns the
+ * refusal.
+ */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget'
   readonly refused: Refused
@@ -44,7 +47,7 @@ export class Budget {
     this.#rows = rows
   }
 
-  /** Counts rows that the command has found in addition to those that it names. */
+  /** Counts rows that the command has found, in addition to the rows that the command names. */
   rows(count: number): void {
     this.#rows += count
     if (this.#rows > this.limits.rows) throw tooManyRows(this.limits)

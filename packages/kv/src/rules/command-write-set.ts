@@ -1,7 +1,9 @@
 // Rule: collects the changes of one command to keys and values until the command has succeeded.
+//
 // Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
-// something takes one revision for all its keys; any other command takes none. Everything that the command
-// reads or changes is first counted against its budget (command-budget.ts), which throws if it is used up.
+// something takes one revision for all its keys, and any other command takes no revision. Everything that the
+// command reads or changes is first counted against its budget (command-budget.ts). The budget throws when it
+// is used up.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
@@ -58,7 +60,7 @@ export class WriteSet {
     return slot
   }
 
-  /** Without `life` the key never expires, even if it had a lifetime before. */
+  /** Puts the value. Without `life` the key never expires, even if it had a lifetime before. */
   put(key: Uint8Array, value: Uint8Array, life?: Life): void {
     const name = binary(key)
     const slot = this.#look(name)
@@ -78,7 +80,7 @@ export class WriteSet {
     this.#changes.add(change)
   }
 
-  /** Removes the row. Returns false if there was none. */
+  /** Removes the row. Returns false if there was no row. */
   delete(key: string, type: EventType = EVENT.delete): boolean {
     const slot = this.#look(key)
     if (slot.now === undefined) return false
@@ -88,7 +90,8 @@ export class WriteSet {
   }
 
   /**
-   * Returns the keys in [start, end) that this command has read or written so far. Some of them may be new.
+   * Returns the keys in [start, end) that this command has read or written so far. Some of these keys may be
+   * new.
    */
   knownKeys(start: string, end: string): string[] {
     return [...this.#slots.keys()].filter((key) => key >= start && key < end)
@@ -110,8 +113,8 @@ export class WriteSet {
 }
 
 /**
- * Returns a copy of the value for an answer. The row may be a view of the entry's bytes, and an
- * answer is kept longer.
+ * Returns a copy of the value for an answer. The row may be a view of the entry's bytes, but an answer is
+ * kept for a longer time.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

@@ -1,5 +1,5 @@
-// Rule: ends the waits of many parties at a latch or barrier, a limited number in one turn of the event loop.
-// Also says how one party stands.
+// Rule: ends the waits of many parties at a latch or barrier, a limited number of them in one turn of the
+// event loop. It also tells the state of one party.
 
 import { PARTY_OF, type PartyOf, type PartyResult } from '@latchkey/protocol'
 import type { InTurns, Turn } from './apply-work-limit.js'
@@ -8,17 +8,19 @@ import type { PartyRow, PartyTransaction, PartyView } from './latch-and-barrier-
 export const LATCH = PARTY_OF.latch
 export const BARRIER = PARTY_OF.barrier
 
-/** Returns how a party stands. `count` is the count of the latch, or the number of parties at the barrier. */
+/**
+ * Returns the state of a party. `count` is the count of the latch, or the number of parties at the barrier.
+ */
 export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: string): PartyResult {
   const row = view.party(of, name, id)
   const count = of === LATCH ? (view.latch(name) ?? 0) : view.waitingCount(of, name)
   return row === undefined ? ['unknown', 0, 0, count] : [row.state, row.generation, row.index, count]
 }
 
-/** About how many bytes the row of a party has besides its name. */
+/** In bytes, about how long the row of a party is without its name. */
 const ROW_BYTES = 64
 
-/** `to` returns the row of the party with the end of its wait. */
+/** Ends the waits of all parties. `to` returns the row of a party after the end of its wait. */
 export function* endAll(
   turn: Turn,
   tx: PartyTransaction,

@@ -1,4 +1,4 @@
-// Rule: executes one well-formed command of a session. Each case is one call.
+// Rule: executes one well-formed command of a session. Each operation has one case, which makes one call.
 
 import { binary, unreachable } from '@latchkey/base'
 import {
@@ -50,7 +50,7 @@ import { enterBarrier } from './barriers.js'
 import { countDown, createLatch, removeLatch, waitLatch } from './latches.js'
 import { leaveParties, moveParty } from './latch-and-barrier-waits.js'
 
-/** What the commands of one entry read and change. */
+/** The tables and services that the commands of one entry read and change. */
 export interface ApplyContext {
   readonly state: State
   readonly locks: StateLockTransaction
@@ -61,9 +61,9 @@ export interface ApplyContext {
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /**
- * Returns a result, or a Refused that changed nothing, or a TurnWork that returns one of these at its end.
- * This function and the work throw OverBudget if the command asks for too much. Nothing is changed then,
- * because the changes are still in the write set.
+ * Executes a command. Returns a result, or a Refused that has changed nothing, or a TurnWork that ends with
+ * one of these. This function and the TurnWork throw OverBudget if the command asks for too much. Nothing is
+ * changed in that case, because the changes are still in the write set.
  */
 export function execute(context: ApplyContext, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {

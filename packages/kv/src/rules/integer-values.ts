@@ -22,7 +22,7 @@ export function numberIn(row: Uint8Array | undefined): number | Refused {
   return Number.isSafeInteger(number) ? number : NOT_A_NUMBER
 }
 
-/** Adds `by` to the number, stores the sum and returns it. */
+/** Adds `by` to the number of the key, stores the sum and returns the sum. */
 export function add(writeSet: WriteSet, key: Uint8Array, by: number): number | Refused {
   const before = numberIn(writeSet.row(binary(key)))
   if (before instanceof Refused) return before

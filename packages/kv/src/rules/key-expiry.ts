@@ -1,14 +1,14 @@
 // Rule: removes keys whose lifetime is over, a limited number in each entry.
 //
 // Laws
-// - A key is removed at an entry whose time is above the key's due time, or after its session has ended. It
-//   is never removed earlier. A read never removes or hides a key.
+// - A key is removed at an entry whose time is above the key's due time, or after its session has ended. A
+//   key is never removed earlier. A read never removes or hides a key.
 // - Which entries remove keys, and which keys, follows only from the state and from the entry's time. An
 //   entry removes keys if it is the first of its tenth of a second, if the entry before could not remove all
-//   of them, or if a session that has keys has ended.
-// - What one entry removes is limited in rows and bytes. Without this limit: a million keys are put with the
-//   same ttl. An hour later every member stops for a minute, and none of them leads.
-// - All keys that one entry removes take one revision. An entry that removes none takes no revision.
+//   due keys, or if a session that has keys has ended.
+// - The rows and bytes that one entry removes are limited. Without this limit: a million keys are put with
+//   the same ttl. An hour later every member stops for a minute, and none of them leads.
+// - All keys that one entry removes take one revision. An entry that removes no key takes no revision.
 // - The index is only a hint: a key is removed only if its own row has the lifetime that the index says.
 
 import { EVENT } from '@latchkey/protocol'
@@ -19,7 +19,10 @@ import type { InTurns } from './apply-work-limit.js'
 import type { WriteSet } from './command-write-set.js'
 import type { FoundLives, NeededLives } from './needed-ranges.js'
 
-/** One entry removes at most this many keys. It also stops after BYTES_AN_ENTRY bytes of keys and values. */
+/**
+ * In keys, the most that one entry removes. The entry also stops after BYTES_AN_ENTRY bytes of keys and
+ * values.
+ */
 export const EXPIRED_AN_ENTRY = 500
 const BYTES_AN_ENTRY = 512 * 1024
 
@@ -54,8 +57,8 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives)
   const next = found.places[removed]
   const rest = next === undefined ? undefined : indexedAt(next).life
   for (const session of found.wholeSessions) {
-    // The keys of sessions come first in the list, in the order of the sessions. So all keys of the sessions
-    // before this one are removed.
+    // The keys of sessions come first in the list, in the order of the sessions. So all keys of the earlier
+    // sessions are removed by now.
     if (rest?.kind === 'session' && rest.number <= session) break
     state.lives.forget(session)
   }
@@ -65,7 +68,7 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives)
   return undefined
 }
 
-/** Removes one key. Returns how many bytes its value had. */
+/** Removes one key. Returns the number of bytes of its value. */
 function removeKey({ lives }: State, writeSet: WriteSet, { place, life, key }: Indexed): number {
   const row = writeSet.row(key)
   if (row === undefined || !isSame(lifeOf(row), life)) {

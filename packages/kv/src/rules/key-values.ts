@@ -14,8 +14,8 @@ import type { InTurns } from './apply-work-limit.js'
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
 /**
- * Does what a write set with one put would do, without building the write set, because nearly
- * all writes are puts.
+ * Executes a put. A write set with one put would do the same, but nearly all writes are puts, so this
+ * function builds no write set.
  */
 export function put(
   { meta, data, events, lives }: State,
@@ -55,7 +55,10 @@ export function touch({ data, lives }: State, [, , key, ttl]: Of<'touch'>, begin
   return true
 }
 
-/** If a key occurs several times, only its last value is written, so that each key has one change. */
+/**
+ * Executes a putAll. If a key occurs several times, only its last value is written, so that each key has one
+ * change.
+ */
 export function* putAll(writeSet: WriteSet, [, , pairs]: Of<'putAll'>, begin: Begin): InTurns<number> {
   for (const [key, value, life] of lastOfEach(pairs)) {
     writeSet.put(key, value, begin(life))
@@ -133,7 +136,8 @@ export function* deleteAll(writeSet: WriteSet, [, , keys]: Of<'deleteAll'>): InT
 }
 
 /**
- * Removes any number of keys at once. It reads no row, because the rows were found while the entry waited.
+ * Removes any number of keys at once. This function reads no row, because the rows were found while the entry
+ * waited.
  */
 export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, { whole }: Found): number {
   if (whole === undefined || whole.count === 0) return 0
@@ -144,8 +148,8 @@ export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, {
 }
 
 /**
- * Executes a deleteRange that is a step of a batch. The keys are removed in their order, and their events
- * have the same order. `live` has the keys that the command's ranges had when the command began, in order.
+ * Executes a deleteRange that is a step of a batch. The keys and their events are in the order of the keys.
+ * `live` has the keys that existed in the command's ranges when the command began, in order.
  */
 export function* deleteKeysIn(
   writeSet: WriteSet,

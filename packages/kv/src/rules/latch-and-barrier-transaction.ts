@@ -1,5 +1,5 @@
-// Types: what the rules of latches and barriers read and write. The state implements these types on its rows,
-// and tests implement them on maps.
+// Types: the tables that the rules of latches and barriers read and write. The state implements these types
+// on its rows, and tests implement them on maps.
 
 import type { PartyOf, PartyState } from '@latchkey/protocol'
 
@@ -7,21 +7,24 @@ export interface BarrierRow {
   readonly name: Uint8Array
   /** How many generations are over. The present generation has the next number. */
   readonly over: number
-  /** How many parties the present generation needs. It has a meaning only while a party waits. */
+  /** How many parties the present generation needs. This number has a meaning only while a party waits. */
   readonly parties: number
-  /** The number, from the store's counter of arrivals, at which the last generation began. */
+  /**
+   * The arrival number at which the last generation began. Arrival numbers come from one counter of the
+   * store.
+   */
   readonly used: number
 }
 
 /**
- * A party that waits at a latch or a barrier, or whose wait has ended and whose client has not
- * confirmed that yet.
+ * A party at a latch or a barrier. The party waits, or its wait has ended and its client has not confirmed
+ * the end yet.
  */
 export interface PartyRow {
   readonly of: PartyOf
   readonly name: Uint8Array
   readonly id: string
-  /** The order of arrival: a number from one counter of the store. No number is used twice. */
+  /** A number from one counter of the store, in the order of arrival. No number is used twice. */
   readonly arrival: number
   readonly session: number
   /**
@@ -30,9 +33,9 @@ export interface PartyRow {
    */
   readonly deadline: number
   readonly state: Extract<PartyState, 'waiting' | 'passed' | 'broken' | 'removed'>
-  /** The generation in which the party waits or waited, if it is at a barrier, else 0. */
+  /** For a party at a barrier, the generation in which the party waits or has waited. 0 at a latch. */
   readonly generation: number
-  /** The place in the order of arrival, from 0, of a party that has passed a barrier, else 0. */
+  /** For a party that has passed a barrier, its place in the order of arrival, from 0 on. Otherwise 0. */
   readonly index: number
 }
 
@@ -49,11 +52,11 @@ export interface PartyTransaction extends PartyView {
   /** Returns false if there is no room for another latch. */
   putLatch(name: Uint8Array, count: number): boolean
   deleteLatch(name: Uint8Array): void
-  /** Returns false if there is no room for another barrier and no unused one can be forgotten. */
+  /** Returns false if there is no room for another barrier and no unused barrier can be forgotten. */
   putBarrier(row: BarrierRow): boolean
   /**
-   * The parties that wait there, in the order of arrival. The list does not change while the
-   * rules change rows.
+   * The parties that wait at this latch or barrier, in the order of arrival. The list does not change while
+   * the rules change rows.
    */
   waiting(of: PartyOf, name: Uint8Array): readonly PartyRow[]
   /** Whether there is room for one more party. */
@@ -62,14 +65,15 @@ export interface PartyTransaction extends PartyView {
   deleteParty(row: PartyRow): void
   nextArrival(): number
   /**
-   * The wait of this party has ended in an entry in which the party did not ask. So its member
-   * tells the client.
+   * Called when the wait of this party has ended although its client has sent no command in this entry. The
+   * member of the party then tells the client.
    */
   ended(row: PartyRow): void
-  /** All parties of the session, in the order of arrival. Parties whose wait has ended are among them. */
+  /** All parties of the session, in the order of arrival, including the parties whose wait has ended. */
   partiesOf(session: number): readonly PartyRow[]
   /**
-   * The parties whose wait is over at `now`, ordered by deadline, then by arrival (CT3). Each is listed once.
+   * The parties whose wait is over at `now`, ordered by deadline, then by arrival (CT3). Each party is in the
+   * list once.
    */
   dueParties(now: number): readonly PartyRow[]
 }

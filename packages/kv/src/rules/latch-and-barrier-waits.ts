@@ -23,7 +23,7 @@ import { breakGeneration } from './barriers.js'
 import { BARRIER, partyOf } from './end-many-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-transaction.js'
 
-/** Takes out each party, in the order of the list. The answer says how each party stood before. */
+/** Removes each party, in the order of the list. The answer tells the former state of each party. */
 export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[]): PartyResult[] {
   return list.map(([of, name, id]) => {
     const result = partyOf(tx, of, name, id)
@@ -34,9 +34,9 @@ export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[])
 }
 
 /**
- * The client of the party has opened another session, and the party moves to it. Without this: the members
- * have no leader for a minute, the client gives up its session and opens another one, and the end of the wait
- * is told to the old session.
+ * Moves the party to another session, because its client has opened one. Without this call: the members have
+ * no leader for a minute, and the client gives up its session and opens another one. The end of the wait is
+ * then told to the old session.
  */
 export function moveParty(tx: PartyTransaction, session: number, [of, name, id]: PartyTicket): PartyResult {
   const row = tx.party(of, name, id)
@@ -45,18 +45,19 @@ export function moveParty(tx: PartyTransaction, session: number, [of, name, id]:
 }
 
 /**
- * A session has ended: its parties are taken out, and all others at their barriers are
- * told (K72, barriers.ts).
+ * Called when a session has ended. Its parties are removed, and all other parties at their barriers are told
+ * (K72, barriers.ts).
  */
 export function endParties(tx: PartyTransaction, session: number): void {
   for (const row of tx.partiesOf(session)) {
-    // Another party of this session may have broken the generation just before. The generation is over
-    // for this party too.
+    // Another party of this session may have broken the generation just before. This generation is then over
+    // for the present party too.
     const now = tx.party(row.of, row.name, row.id)
     if (now === undefined) continue
     tx.deleteParty(now)
     if (now.state !== 'waiting' || now.of !== BARRIER) continue
-    // The client may still exist, because an administrator can end a session. So its party is told.
+    // The client may still exist, because an administrator can end a session. So the client is told the end
+    // of its wait.
     tx.ended({ ...now, state: 'broken' })
     breakGeneration(tx, now.name)
   }

@@ -1,4 +1,5 @@
-// Rule: latches. A latch counts down once, and opens at zero for all parties that wait (docs/latches.md).
+// Rule: latches. A latch counts down once. When its count is zero, the latch opens for all waiting parties
+// (docs/latches.md).
 //
 //   call        the latch    its count          then
 //   create      is absent                       it is created with its count; the answer is true

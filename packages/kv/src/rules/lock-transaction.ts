@@ -12,8 +12,8 @@ import type { LockEvents } from '../state/lock-events.js'
 import type { State } from '../state/state.js'
 
 /**
- * Shows the locks as a read at cluster time `now` sees them. The transaction of an entry, below,
- * extends this class.
+ * Shows the locks at the cluster time `now` to a read. StateLockTransaction extends this class for the commands
+ * of an entry.
  */
 export class StateLockView implements LockView {
   readonly now: number

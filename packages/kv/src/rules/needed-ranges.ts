@@ -1,6 +1,6 @@
-// Rule: which ranges of stored rows a command needs before it can run.
-// LevelDB has no synchronous iterator, so these rows are read before the command runs. Everything else in
-// apply is synchronous.
+// Rule: finds the ranges of stored rows that a command needs before it can run. LevelDB has no synchronous
+// iterator, so these rows are read before the command runs. All other steps of applying a command are
+// synchronous.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
@@ -8,15 +8,15 @@ import type { Changes } from '../state/command-event-rows.js'
 import type { RangeRows } from '../state/row-table-with-overlay.js'
 import type { OverBudget } from './command-budget.js'
 
-/** A range of keys, which have one character for each byte. `start` is in the range, `end` is not. */
+/** A range of keys. A key has one character for each byte. `start` is in the range, and `end` is not. */
 export interface KeySpan {
   readonly start: string
   readonly end: string
 }
 
 /**
- * The deleteRange steps of a batch, or of one branch of a txn. If their ranges overlap,
- * each row is read once.
+ * The deleteRange steps of a batch, or of one branch of a txn. If the ranges of the steps overlap, each row
+ * is read only once.
  */
 export interface NeededSteps {
   readonly steps: readonly Step[]
@@ -39,29 +39,35 @@ export interface FoundLives {
   readonly places: readonly string[]
   /** The sessions whose keys were all found. */
   readonly wholeSessions: readonly number[]
-  /** True if more keys must be removed than were read. */
+  /** True if more keys must be removed than the look-up has read. */
   readonly isCut: boolean
   /**
-   * The due time of the first key that was not taken. null: there is no such key. undefined: nothing
-   * was searched for.
+   * The due time of the first key that was not taken. null means that there is no such key. undefined means
+   * that the look-up did not search for due keys.
    */
   readonly next: number | null | undefined
 }
 
-/** `whole` is the range of a deleteRange that is a command of its own. It may remove any number of rows. */
+/**
+ * `whole` is the range of a deleteRange that is a command of its own. Such a command may remove any number of
+ * rows.
+ */
 export type Needed =
   | { readonly whole: KeySpan }
   | { readonly branches: readonly NeededSteps[] }
   | { readonly lives: NeededLives }
 
-/** Everything that is live in a range, so that no row of the range has to be read again. */
+/** All live rows of a range, so that no row of the range has to be read again. */
 export interface WholeRange extends RangeRows {
   readonly count: number
-  /** The events of the removal. Undefined if they are more than the history can hold. */
+  /** The events of the removal. Undefined if the history cannot hold so many events. */
   readonly changes: Changes | undefined
 }
 
-/** The live keys of some ranges, in order. If there are too many, the look-up ended early with an error. */
+/**
+ * The live keys of some ranges, in order. If there are too many keys, the look-up has ended early with an
+ * error.
+ */
 export type LiveKeys = readonly string[] | OverBudget
 
 /** The rows as they are when the command begins. Nothing else is applied while the command's entry waits. */

@@ -7,13 +7,13 @@ import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
 import { SEAL, sealBody } from '../storage/row-checksum.js'
 import type { RowTable } from '../state/row-table-with-overlay.js'
 
-/** Returns the start of the next block. It is 0 if the sequence was never used, or was reset. */
+/** Returns the start of the next block. The start is 0 if the sequence was never used, or was reset. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
   return row === undefined ? 0 : asBuffer(row).readDoubleLE(SEAL)
 }
 
-/** Returns the next block [start, end). `end` itself belongs to the block after it. */
+/** Takes and returns the next block [start, end). The number `end` belongs to the block after this one. */
 export function nextBlock(
   sequences: RowTable,
   key: Uint8Array,

@@ -3,12 +3,12 @@
 // Laws
 // - 1: one identity may open only a share of all sessions, so that one client cannot keep all others out.
 // - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force,
-//   no waiter, no party at a latch or barrier and no ephemeral key, and it has sent no command for longer
-//   than the client of an open store is ever silent. Of several idle sessions, the one whose last renewal is
-//   oldest is ended, so that every member ends the same one. If its client returns, the client opens another
-//   session, as after any end of a session.
-// - 3: if the share of an identity is used up, only an idle session of the same identity is ended
-//   for the new one.
+//   no waiter, no party at a latch or barrier and no ephemeral key, and it has sent no command for a long
+//   time. The client of an open store is never silent for so long. If several sessions are idle, the session
+//   with the oldest renewal is ended, so that every member ends the same session. If its client returns, the
+//   client opens another session.
+// - 3: if the share of an identity is used up, only an idle session of the same identity is ended for the new
+//   one.
 
 import { endSession, type LockTransaction, removeWaiters } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
@@ -45,8 +45,8 @@ export function openSession(
 }
 
 /**
- * Returns the session to end so that this identity can open one, or the refusal, or
- * undefined if there is room.
+ * Returns the session that must end before this identity can open a session. Returns the refusal if there is
+ * no such session, or undefined if there is room.
  */
 function whoGivesWay(
   state: State,
@@ -61,7 +61,7 @@ function whoGivesWay(
   return undefined
 }
 
-/** Returns the refusal that `openSession` would get now, or undefined if it would succeed. */
+/** Returns the refusal that `openSession` would get now, or undefined if the call would succeed. */
 export function refusalOfSession(state: State, limits: SessionLimits, by: string): Refused | undefined {
   const gives = whoGivesWay(state, state.meta.position.time, limits, by)
   return gives instanceof Refused ? gives : undefined
@@ -97,8 +97,8 @@ const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
 /**
- * Returns why no client can open a session now. (A client whose own share is used up learns
- * that by its call.)
+ * Returns why no client can open a session now. A client that has used up its own share learns the reason by
+ * its call.
  */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state
@@ -142,9 +142,10 @@ export function endSessionOf(state: State, locks: LockTransaction, id: number): 
 }
 
 /**
- * Ends the sessions that are due, in the order of deadline, then id (CT3). All of them end before any waiter
- * leaves. Otherwise the first session's waiter would leave and a waiter of the second, ending session would
- * be granted the lock. Returns the keys of the queues that lost their first waiter.
+ * Ends the sessions that are due, in the order of their deadlines, then of their ids (CT3). All of these
+ * sessions end before any waiter leaves. Otherwise a waiter of the first session would leave, and the lock
+ * would be granted to a waiter of the second session, which ends too. Returns the keys of the queues that
+ * lost their first waiter.
  */
 export function endDueSessions(state: State, locks: LockTransaction): Uint8Array[] {
   const over = state.sessions.takeDue(locks.now)

@@ -10,7 +10,10 @@ import { damagedRow, isSealed } from '../storage/row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'
 
-/** The reader closes the view at its end. A damaged row is not sent: it ends the stream with ERR_CORRUPT. */
+/**
+ * Returns a reader of the view. The reader closes the view at its end. A damaged row is not sent, and ends
+ * the stream with ERR_CORRUPT.
+ */
 export async function readView(view: RowView): Promise<SnapshotReader> {
   try {
     const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)

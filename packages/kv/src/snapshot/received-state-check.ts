@@ -1,7 +1,6 @@
-// Door: checks that a state that was received from another member, or from a backup, is
-// complete and consistent.
-// Each row is checked by its checksum, all rows by their number, and four key spaces by the sums in the meta
-// row. So a changed row is noticed, and also a row that is missing or came twice.
+// Door: checks that a state that was received from another member, or from a backup, is complete and
+// consistent. Each row is checked by its checksum, all rows by their number, and four key spaces by the sums
+// in the meta row. So the check finds a row that has changed, is missing, or came twice.
 
 import type { Row } from '../storage/row-store.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
@@ -21,8 +20,8 @@ export class StateStream {
   #metaRow: Uint8Array | undefined
   #count = 0
   /**
-   * How many rows of large revisions must still come: the number that the groups announce,
-   * less those that came.
+   * How many rows of large revisions must still come. This is the number that the groups announce, less the
+   * number of rows that have come.
    */
   #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)
@@ -37,7 +36,7 @@ export class StateStream {
     return this.#metaRow
   }
 
-  /** Takes a piece of the stream. Returns the rows in it, checked, as views. */
+  /** Takes a piece of the stream. Returns the checked rows in this piece, as views. */
   push(piece: Uint8Array): Row[] {
     return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))
   }
@@ -77,7 +76,10 @@ export class StateStream {
     this.#piecesDue += pieces
   }
 
-  /** Called at the end of the stream. Compares what came with the meta row, and returns the meta row. */
+  /**
+   * Called at the end of the stream. Compares the received rows with the sums in the meta row, and returns
+   * the meta row.
+   */
   finish(): Meta {
     if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
     if (this.#frames.left > 0) throw damagedStream(`${this.#frames.left} bytes behind its end`)

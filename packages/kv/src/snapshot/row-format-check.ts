@@ -2,9 +2,8 @@
 // backup is checked.
 //
 // Law: a row that passes this check can be read later without a check of its format, while the log is
-// applied. Without this law: a backup is restored in which each checksum is right, but the row of a
-// session is one byte long. Every member that starts from the backup stops at its first command, and does
-// so at every start.
+// applied. Without this law: a backup has right checksums, but the row of a session is one byte long. Every
+// member that starts from this backup stops at its first command, at every start.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS, wrongLockKey } from '@latchkey/protocol'
@@ -20,12 +19,12 @@ import { decodeBarrier, decodeLatch, decodeParty } from '../state/latch-and-barr
 
 type Shape = (row: Row, body: Buffer) => boolean
 
-/** The bytes of a session's row before the name of the client. */
+/** In bytes, how long a session's row is before the name of the client. */
 const SESSION_BYTES = 24
 const MOST_NAME_BYTES = 4 * CAPS.identityLength
 const REPLY_HEAD = 5
 
-/** Whether the rest of the row's key, after the byte of its space, is a valid key. */
+/** Whether the key of the row, after the byte of its space, is a valid key of a lock. */
 const hasLockKey = ({ key }: Row): boolean => wrongLockKey(key.subarray(1)) === null
 const hasKey = ({ key }: Row): boolean => key.length > 1 && key.length <= 1 + CAPS.keyBytes
 const hasNumbers =

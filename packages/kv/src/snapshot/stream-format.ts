@@ -18,7 +18,9 @@ export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8
 
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
-/** Enough for a page of rows and the largest row that can follow the page. */
+/**
+ * In bytes, the longest frame. It is enough for a page of rows and the largest row that can follow the page.
+ */
 const MOST_FRAME_BYTES = 80 * 1024 * 1024
 
 export class FrameWriter {
@@ -62,8 +64,8 @@ export interface Frame {
 }
 
 /**
- * Takes pieces of any size and returns whole frames with right checksums. Throws ERR_CORRUPT if
- * anything is wrong.
+ * Takes pieces of any size and returns whole frames with right checksums. Throws ERR_CORRUPT if a frame is
+ * not valid.
  */
 export class FrameReader {
   #crc = checksum(PREAMBLE)
@@ -77,7 +79,7 @@ export class FrameReader {
     return this.#ended
   }
 
-  /** The bytes that are not part of a complete frame yet. */
+  /** How many bytes are not part of a complete frame yet. */
   get left(): number {
     return this.#held
   }

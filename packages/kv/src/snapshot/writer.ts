@@ -1,5 +1,5 @@
-// Driver: owns a state that is being received from another member. Its rows are written into a separate
-// store, which is not read before `install`.
+// Driver: owns a state that is being received from another member. The rows of this state are written into a
+// separate store, which is not read before `install`.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotWriter } from '@latchkey/raft/node'
@@ -51,7 +51,7 @@ export class StreamedState implements SnapshotWriter {
     if (this.#over !== undefined) throw this.#over
   }
 
-  /** Runs the step. If the step fails, removes everything that was built. */
+  /** Runs the step. If the step fails, the new store is removed. */
   async #orAbort(step: () => Promise<void>): Promise<void> {
     try {
       await step()

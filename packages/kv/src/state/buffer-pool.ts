@@ -1,11 +1,12 @@
-// Driver: owns buffers that are used again, so that each batch does not allocate new ones.
-// A buffer's memory is outside of V8's heap. When much such memory is allocated and freed, V8 collects
-// garbage in the whole heap again and again.
-// Law: a buffer that is given back to the pool has no view that is still in use.
+// Driver: owns buffers that are used again, so that a batch need not allocate new buffers. A buffer's memory
+// is outside of V8's heap. When much such memory is allocated and freed, V8 collects garbage in the whole
+// heap again and again.
+//
+// Law: when a buffer is given back to the pool, no view of it is in use.
 
 /**
- * If a pooled buffer is more than this many times larger than the buffer that is asked for, it is dropped.
- * Sizes have changed then, and the large buffer would waste memory.
+ * A pooled buffer that is more than this many times larger than the requested length is dropped. The sizes
+ * have changed then, and the large buffer would waste memory.
  */
 const TOO_LARGE = 4
 

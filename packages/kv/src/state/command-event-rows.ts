@@ -1,7 +1,6 @@
-// Rule: collects the changes of one command while it runs, and encodes them as rows of events.
-// A command may make many changes. They are encoded one after the other while they come. Encoding all of
-// them at the end would take one long turn of the event loop. Not more of them stay in memory than the
-// history of events may hold.
+// Rule: collects the changes of one command while it runs, and encodes them as rows of events. A command may
+// make many changes. Each change is encoded when it comes, because encoding all changes at the end would take
+// one long turn of the event loop. Memory keeps no more changes than the history of events may hold.
 
 import { eventKey } from '../keyspaces.js'
 import { sealParts } from '../storage/row-checksum.js'
@@ -37,13 +36,13 @@ export class Changes {
     this.bytes += bytes
     if (!this.kept) return this.#drop()
     this.mark = marked(this.mark, change)
-    // The piece is closed before it would grow beyond its limit. An event is never split over two pieces.
+    // The piece is closed before it would exceed its limit. An event is never split over two pieces.
     if (this.list.length > 0 && this.#listBytes + bytes > PIECE_BYTES) this.closePiece()
     this.list.push(change)
     this.#listBytes += bytes
   }
 
-  /** Encodes the changes that are left as the last piece. */
+  /** Encodes the remaining changes as the last piece. */
   closePiece(): void {
     if (this.list.length === 0) return
     const row = encodePiece(this.list)
@@ -58,7 +57,7 @@ export class Changes {
     this.pieces.length = 0
   }
 
-  /** Whether the history keeps these events. False if they are more than the whole history may hold. */
+  /** Whether the history keeps these events. False if the whole history may not hold so many events. */
   get kept(): boolean {
     return this.count <= this.#caps.events && this.bytes <= this.#caps.eventBytes
   }

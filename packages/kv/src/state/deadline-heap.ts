@@ -1,21 +1,21 @@
-// Rule: a heap of items with deadlines, the earliest first.
-// When a deadline moves to a later time, nothing is done until the item reaches the top of the heap. That
-// saves work, because most sessions and holds are renewed many times and never end by their deadline.
+// Rule: a heap of items with deadlines, the earliest first. When a deadline moves to a later time, the heap
+// changes nothing until the item reaches the top. Most sessions and holds are renewed many times and never
+// end by their deadline, so this saves work.
 
 export interface Due {
   /** The present deadline of the item. */
   readonly due: number
   /**
-   * For the heap only: the index of the item (-1 if it is not in the heap), and the deadline by which it
-   * was placed there.
+   * Only for the heap: the index of the item in the heap, or -1 if the item is not in the heap. The second
+   * field is the deadline by which the heap has placed the item.
    */
   place: number
   placed: number
 }
 
 /**
- * Law: the deadline by which an item was placed is never later than its present deadline. So the deadline at
- * the top is never later than the earliest of all deadlines.
+ * Law: the heap places an item by a deadline that is never later than the item's present deadline. So the
+ * deadline at the top is never later than the earliest of all deadlines.
  */
 export class DueHeap<T extends Due> {
   readonly #items: T[] = []
@@ -65,8 +65,8 @@ export class DueHeap<T extends Due> {
   }
 
   /**
-   * Moves items whose deadline has become later down, until the item at the top is placed by
-   * its present deadline.
+   * Returns the item at the top, after moving items with a later deadline down. The top item is then placed
+   * by its present deadline.
    */
   #settledTop(): T | undefined {
     for (;;) {

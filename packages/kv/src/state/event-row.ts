@@ -1,17 +1,18 @@
-// Rule: the byte format of events. Most revisions are small, so sixteen neighbours share a row. A large
-// revision has rows of its own, called pieces.
+// Rule: the byte format of events. Most revisions are small, so sixteen revisions with consecutive numbers
+// share a row. A large revision has rows of its own, called pieces.
 //
 //   group row   key     u48 first revision | u16 0
 //               value   seal | 16 heads, of revisions first .. first + 15 | their events, in order
 //   head        u32le events (0: none is kept) | u32le bytes counted | u32le mark | u16le pieces
-//               pieces 0: the events are in this row, in as many bytes as are counted
-//               else they are in that many rows with the key u48 revision | u16 piece from 1 on
+//               pieces 0: the events are in this row, in as many bytes as are counted otherwise the events
+//               are in that many rows with the key u48 revision | u16 piece from 1 on
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
-// The mark of a revision is its part of the state hash. The mark is computed from the checksums of the rows
-// before and after each change, and these checksums cover key, revision and value. So the bytes of an event
-// need no second checksum for the hash. On the disk the checksum of their own row covers them.
+// The mark of a revision is a hash of its changes, and is a part of the state hash. It is computed from the
+// checksums of the rows before and after each change. These checksums cover key, revision and value, so the
+// bytes of an event need no second checksum for the hash. On the disk the checksum of their own row covers
+// the events.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
@@ -20,9 +21,9 @@ import { SEAL, sealOf } from '../storage/row-checksum.js'
 import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
 
 export const GROUP = 16
-/** A revision with more bytes of events than this has rows of its own. */
+/** In bytes. A revision with more bytes of events than this has rows of its own. */
 export const INLINE_BYTES: number = 4 * 1024
-/** The most bytes of such a row. A single event that is larger is still stored in one row. */
+/** The most bytes of such a row. A larger single event is also stored in one row. */
 export const PIECE_BYTES: number = 256 * 1024
 
 const EVENT_HEAD = 11
@@ -50,7 +51,10 @@ const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLe
 
 export const firstMark = (revision: number): number => revision >>> 0
 
-/** Adds one more change to the mark of a revision. The order of the changes matters. */
+/**
+ * Adds one change to the mark of a revision (the hash of its changes, see above). The order of the changes
+ * matters.
+ */
 export const marked = (mark: number, { type, row, before }: Omit<Change, 'key'>): number =>
   stirred(stirred(mark, row === null ? type : sealOf(row)), before === null ? 2 : sealOf(before))
 
@@ -75,13 +79,16 @@ const bytesApart = (row: Uint8Array | null): number => {
   return bytes >= APART_BYTES ? bytes : 0
 }
 
-/** With `apart`, large values are added there and not written. */
+/** Writes the events of the changes. With `apart`, large values are added to `apart` and not written. */
 export function writeEvents(into: Buffer, start: number, changes: readonly Change[], apart?: Apart[]): void {
   let at = start
   for (const change of changes) at = writeEvent(into, at, change, apart)
 }
 
-/** How much free space must follow the last event, because a row is copied with the bytes after its value. */
+/**
+ * In bytes, how much free space must follow the last event, because a row is copied with the bytes after its
+ * value.
+ */
 export const SCRATCH: number = ROW_TAIL
 
 /** Writes an event. Whole rows are copied, and the bytes around their values are then overwritten. */
@@ -115,7 +122,7 @@ function writeText(into: Buffer, at: number, text: string): void {
   else for (let i = 0; i < text.length; i++) into[at + i] = text.charCodeAt(i)
 }
 
-/** Whether these bytes are whole events, and exactly `count` of them if `count` is given. */
+/** Whether these bytes are whole events. If `count` is given, there must be exactly `count` events. */
 export function areEvents(bytes: Uint8Array, count?: number): boolean {
   const row = asBuffer(bytes)
   let at = 0

@@ -1,7 +1,7 @@
 // Rule: builds the row of sixteen revisions (event-row.ts) in the bytes that are stored, so that each event
 // is written only once.
-// Laws: revisions are added in order. Bytes that were written never change, except the checksum. A closed row
-// is complete. An open row is stored as a copy, because more will be written to it.
+// Laws: revisions are added in order. Written bytes never change, except the checksum. A closed row is
+// complete. An open row is stored as a copy, because more events will be written to the open row.
 
 import { asBuffer } from '@latchkey/base'
 import { SEAL, seal } from '../storage/row-checksum.js'
@@ -55,7 +55,7 @@ export class EventGroup {
   mark(revision: number): number {
     return this.bytes.readUInt32LE(this.#head(revision) + 8)
   }
-  /** How many rows of its own the revision has. 0 means that its events are in this row. */
+  /** How many rows of its own the revision has. 0 means that the events of the revision are in this row. */
   pieces(revision: number): number {
     return this.bytes.readUInt16LE(this.#head(revision) + 12)
   }
@@ -64,7 +64,7 @@ export class EventGroup {
     return SEAL + (revision - this.first) * HEAD
   }
 
-  /** Returns the events of a revision that has its events in this row, as a view. */
+  /** Returns the events of a revision, as a view. The events of this revision must be in this row. */
   events(revision: number): Uint8Array {
     let at = TABLE
     for (let before = this.first; before < revision; before++) {
@@ -73,7 +73,10 @@ export class EventGroup {
     return this.bytes.subarray(at, at + this.size(revision))
   }
 
-  /** Adds a revision. If its events belong into this row, the caller writes them at the returned offset. */
+  /**
+   * Adds a revision. If the events of the revision must be in this row, the caller writes the events at the
+   * returned offset.
+   */
   add(revision: number, count: number, size: number, mark: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
     const room = this.end + inline + SCRATCH
@@ -96,8 +99,8 @@ export class EventGroup {
   }
 
   /**
-   * Returns the buffer for use by another group, or undefined if the buffer belongs to the store. This group
-   * must not be used after the call.
+   * Returns the buffer for use by another group, or undefined if the buffer belongs to the store. After the
+   * call this group must not be used.
    */
   spare(): Buffer | undefined {
     return this.#own ? this.bytes : undefined
@@ -133,8 +136,8 @@ export function isGroup(first: number, row: Uint8Array): boolean {
 }
 
 /**
- * Returns the checksums of the group's revisions from `floor` on. `pieces` counts the rows of
- * their large revisions.
+ * Returns the checksums of the group's revisions from `floor` on. `pieces` counts the rows of large
+ * revisions.
  */
 export function groupSums(
   first: number,

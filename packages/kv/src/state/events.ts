@@ -1,8 +1,10 @@
 // Driver: the recent events, in rows that are the same on every member. So a watch can continue at any
 // member, and after a restart.
-// Laws: every revision from meta.events.floor to meta.revision is complete. The oldest revisions are dropped
-// first, while entries are applied, by the number of events and by bytes. A revision that is too large for
-// the history drops all revisions before it, and their watches end with ERR_COMPACTED.
+//
+// Laws: every revision from meta.events.floor to meta.revision is complete. When the limits for events and
+// bytes are exceeded, the oldest revisions are dropped while entries are applied. A revision that is too
+// large for the history drops all revisions before it, and the watches of those revisions end with
+// ERR_COMPACTED.
 
 import { assert } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -30,13 +32,13 @@ import type { Sum } from './set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'
 
 /**
- * How many groups stay in memory although they are in the store: the newest groups, and those
- * that watches read.
+ * How many groups stay in memory although their rows are in the store: the newest groups, and the groups that
+ * watches read.
  */
 const RESIDENT = 32
 /**
- * For how many revisions the decoded events are kept for the watches that are up to date, and how many bytes
- * of events such a revision may have.
+ * RECENT: for how many revisions the decoded events are kept, for the watches that are up to date.
+ * RECENT_BYTES: how many bytes of events such a revision may have.
  */
 const RECENT = 64
 const RECENT_BYTES = 16 * 1024
@@ -54,10 +56,10 @@ export class Events {
   #usualBytes = LEAST
   readonly #spare = new BufferPool()
   readonly #large: LargeEvents
-  /** The index is made of the lowest bits of the revision, so a later revision replaces an earlier one. */
+  /** The index is the revision modulo RECENT, so a later revision replaces an earlier one. */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
-  /** The groups whose rows are being written. They count as stored only after `settle`. */
+  /** The groups whose rows are being written. The rows count as stored only after `settle`. */
   #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
@@ -88,7 +90,7 @@ export class Events {
     this.#added(group, revision, count, bytes, mark, pieces.length)
   }
 
-  /** Adds the event of a command with a single change, which most commands are. */
+  /** Adds the event of a command with a single change. Most commands have a single change. */
   appendOne(change: Change): void {
     const { revision } = this.#meta
     const { key, row, before } = change
@@ -117,8 +119,8 @@ export class Events {
     this.#mark(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
-      // The row gets its checksum now. If all rows got theirs when the batch is collected, that
-      // turn would be long.
+      // The row gets its checksum now. If all rows got their checksums when the batch is collected, that turn
+      // of the event loop would be long.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, mark, pieces)
@@ -165,8 +167,8 @@ export class Events {
   }
 
   /**
-   * The row of a group is removed when all its revisions are below the floor. Until then the row keeps events
-   * that are not read any more.
+   * Drops the oldest revisions. The row of a group is removed when all its revisions are below the floor.
+   * Until then the row keeps events that no watch reads any more.
    */
   #raiseFloor(): void {
     const { events } = this.#meta
@@ -176,8 +178,8 @@ export class Events {
   }
 
   /**
-   * A group that is not in memory was made before the last start: its row is in the store, or the row
-   * was never written.
+   * Removes the row of a group. A group that is not in memory was made before the last start: its row is in
+   * the store, or was never written.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)
@@ -223,7 +225,7 @@ export class Events {
     return this.#dirty.size + this.#inFlight.size
   }
 
-  /** Forgets groups whose rows are in the store, because they can be read again. */
+  /** Forgets groups whose rows are in the store, because these rows can be read again. */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
       if (this.#groups.size <= RESIDENT / 2 + this.#busy) return
@@ -235,7 +237,8 @@ export class Events {
   }
 
   /**
-   * Returns all events of a revision of the history. Many watches share the list, so it must not be changed.
+   * Returns all events of a revision of the history. Many watches share the list, so no caller may change the
+   * list.
    */
   of(revision: number): readonly EventResult[] {
     const { events, revision: newest } = this.#meta

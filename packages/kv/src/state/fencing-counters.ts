@@ -1,5 +1,7 @@
-// Driver: the counters from which fencing tokens are taken. Law: a token is never given twice, tokens only
-// grow, and no counter is ever removed (docs/locks.md, section 4).
+// Driver: the counters from which fencing tokens are taken.
+//
+// Law: a token is never given twice, tokens only grow, and no counter is ever removed (docs/locks.md, section
+// 4).
 
 import { assert, binary, copyBytes } from '@latchkey/base'
 import { SPACE } from '../keyspaces.js'

@@ -1,8 +1,9 @@
-// Driver: the holds in memory, ordered by their deadlines. The stored rows always have the same contents.
+// Driver: keeps all holds in memory, ordered by their deadlines. The stored rows always have the same
+// contents.
 //
-// `takeDue` returns an expired hold only once. The expired hold stays as a row without waiters, which changes
-// nothing until another caller acquires the lock, the owner releases it, or the row is reclaimed. After a
-// restart `takeDue` may return an expired hold once more.
+// `takeDue` returns an expired hold only once. If no caller waits, the row of the expired hold stays. The row
+// has no effect until another caller acquires the lock, the owner releases it, or the row is reclaimed. After
+// a restart `takeDue` may return an expired hold once more.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
@@ -59,7 +60,8 @@ export class Holds {
   /** The arrival numbers of the shared holds that were removed. */
   #removedShared: number[] = []
   /**
-   * The hold of the last look-up. A caller that reads a row and then replaces it thus needs only one look-up.
+   * The hold that was looked up last. A caller that reads a row and then replaces the row needs only one
+   * look-up.
    */
   #last: Hold | undefined
   readonly #counts: LockCounts
@@ -141,7 +143,7 @@ export class Holds {
     this.#sharedCount++
   }
 
-  /** Counts the hold, which is in force from now on. The method below ends that. */
+  /** Counts the hold, which is in force from now on. The method below is called when the hold ends. */
   #begins({ row }: Hold): void {
     this.#count(row.session, 1)
     this.#counts.held(row, 1)
@@ -232,7 +234,10 @@ export class Holds {
     return rows
   }
 
-  /** Returns the holds that ended so long ago that their rows may go. The caller deletes each. */
+  /**
+   * Returns the holds that ended so long ago that their rows may be removed. The caller deletes each of these
+   * holds.
+   */
   takeReclaimable(now: number): HoldRow[] {
     return this.#over
       .takeDue(now)
@@ -240,7 +245,7 @@ export class Holds {
       .map((hold) => hold.row)
   }
 
-  /** Whether the session has a grant that it has not confirmed yet. This runs for every command. */
+  /** Whether the session has a grant that it has not confirmed yet. This method runs for every command. */
   hasUntouched(session: number): boolean {
     return this.#untouched.size > 0 && this.#untouched.has(session)
   }
@@ -251,8 +256,8 @@ export class Holds {
   }
 
   /**
-   * Returns the holds whose keys begin with `prefix`, in the order of their keys. Shared holds of one key are
-   * in the order of arrival.
+   * Returns the holds whose keys begin with `prefix`, in the order of their keys. The shared holds of one key
+   * are in the order of arrival.
    */
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#all()].filter(({ key }) => key.startsWith(prefix))
@@ -272,8 +277,8 @@ export class Holds {
   }
 
   /**
-   * Adds the changes to the batch, removals first. A hold may be removed and acquired again within one batch,
-   * and then its row must come after its removal.
+   * Adds the changes to the batch, the removals first. A hold may be removed and acquired again within one
+   * batch. The new row must then come after the removal.
    */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })

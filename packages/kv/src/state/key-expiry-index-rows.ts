@@ -1,5 +1,5 @@
-// Rule: the rows of the index that says when each key expires. keyspaces.ts describes them. A `place` is the
-// key of such a row without its space.
+// Rule: the rows of the index that says when each key expires. keyspaces.ts describes these rows. A `place`
+// is the key of such a row without the byte of its space.
 
 import { fromBinary } from '@latchkey/base'
 import { numberIn } from '../keyspaces.js'
@@ -7,7 +7,8 @@ import type { Life } from './key-value-row.js'
 
 export const KIND = { due: 0, session: 1, holder: 2 } as const
 /**
- * Keys with a ttl are searched for once in each period of this many ms of cluster time (rules/key-expiry.ts).
+ * In ms of cluster time. Keys with a ttl are searched for once in each period of this length
+ * (rules/key-expiry.ts).
  */
 export const PERIOD = 100
 export const periodOf = (time: number): number => Math.floor(time / PERIOD)

@@ -1,5 +1,5 @@
 // Driver: owns the index that says when each key expires. The index is kept in stored rows, so a million keys
-// with a ttl take no memory here. docs/keys.md says what users are promised.
+// with a ttl take no memory. docs/keys.md has the promises to users.
 //
 // Laws
 // - The row of a key decides about its lifetime. The index only says where to look. The index may have rows
@@ -7,7 +7,8 @@
 // - `earliest` is never later than the earliest due time in the index. Otherwise one member would skip a
 //   removal at an entry at which another member removes a key.
 // - A session that has put an ephemeral key stays in the index until it has ended and its keys are removed.
-//   It is there also after a restart, a snapshot or a restore, when the session itself may no longer exist.
+//   The session is in the index even after a restart, a snapshot or a restore, when the session itself may no
+//   longer exist.
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
@@ -21,16 +22,16 @@ import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
 import type { Sum } from './set-hash.js'
 
-/** For how many ended sessions one entry removes keys. */
+/** In sessions: one entry removes the keys of at most this many ended sessions. */
 const SESSIONS_AT_ONCE = 16
 
 export class KeyExpiryIndex {
   readonly rows: RowTable
-  /** Never later than the earliest due time in the index. Undefined if no key has a ttl. */
+  /** A time that is never later than the earliest due time in the index. Undefined if no key has a ttl. */
   #earliest: number | undefined
   /** The sessions that have put ephemeral keys. */
   readonly #holders = new Set<number>()
-  /** Of these sessions, the ones that have ended. */
+  /** The sessions that have ended and whose ephemeral keys are not removed yet. */
   readonly #over = new Set<number>()
 
   constructor(store: RowStore, sum: Sum) {
@@ -45,8 +46,8 @@ export class KeyExpiryIndex {
   }
 
   /**
-   * The cluster time of the first entry that may find a key to remove (CT4). The leader uses it to make
-   * an entry in time.
+   * The cluster time of the first entry that may find a key to remove (CT4). The leader uses this time to
+   * make an entry in time.
    */
   nextExpiry({ position, expiring }: Meta): number | undefined {
     const earliest = this.earliest()
@@ -96,7 +97,7 @@ export class KeyExpiryIndex {
     if (this.#holders.has(session)) this.#over.add(session)
   }
 
-  /** Returns the ended sessions with the lowest ids, so that every member takes the same ones. */
+  /** Returns the ended sessions with the lowest ids, so that every member takes the same sessions. */
   sessionsOver(): number[] {
     return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
   }
@@ -113,8 +114,8 @@ export class KeyExpiryIndex {
   }
 
   /**
-   * Begins at the earliest due time. Beginning at 0 would step over many removed rows, which
-   * is slow in LevelDB.
+   * Returns the range of keys that are due. The range begins at the earliest due time. If the range began at
+   * 0, LevelDB would step over many removed rows, which is slow.
    */
   spanOfDue(): KeySpan {
     return { start: placeOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: placeOf(KIND.session, 0) }

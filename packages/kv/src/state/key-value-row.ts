@@ -12,10 +12,10 @@ import { u48, writeU48 } from '../little-endian.js'
 import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/checksum-of-short-keys.js'
 
-/** The bytes after the value in a row without a lifetime. */
+/** How many bytes follow the value in a row without a lifetime. */
 const TAIL = 18
 const LIFE = 6
-/** The most bytes that a row has after its value. */
+/** How many bytes follow the value at most. */
 export const ROW_TAIL: number = TAIL + LIFE
 const CREATED = 18
 const MODIFIED = 12
@@ -23,7 +23,7 @@ const VERSION = 6
 
 /**
  * Two flags in the last byte of a row, which is the highest byte of the version. A version stays below 2^46,
- * so its two highest bits are free.
+ * so its two highest bits are free for the flags.
  */
 const HAS_LIFE = 0x80
 const OF_SESSION = 0x40
@@ -39,8 +39,8 @@ const lastByte = (row: Uint8Array): number => row[row.length - 1] as number
 const tailOf = (row: Uint8Array): number => (lastByte(row) >= HAS_LIFE ? TAIL + LIFE : TAIL)
 
 /**
- * Returns the row that the key gets by the command of `revision`. `key` has one character for each byte.
- * `valueSum` is the `bodyChecksum` of the value. The value is copied.
+ * Returns the new row of the key after the command with the revision `revision`. `key` has one character for
+ * each byte. `valueSum` is the `bodyChecksum` of the value. The value is copied.
  */
 export function nextRow(
   key: string,
@@ -98,7 +98,8 @@ export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(SEAL, row.l
 export const valueLength = (row: Uint8Array): number => row.length - SEAL - tailOf(row)
 
 /**
- * Returns what answers and reads show of the row at the cluster time `now`. The value is a view of the row.
+ * Returns the fields of the row for answers and reads, at the cluster time `now`. The value is a view of the
+ * row.
  */
 export function entryOf(row: Uint8Array, now: number): EntryResult {
   const life = lifeOf(row)

@@ -1,5 +1,5 @@
-// Rule: latches, barriers and the parties that wait at them as stored rows. Their bodies are packed lists, so
-// that equal states have equal bytes.
+// Rule: latches, barriers and their waiting parties as stored rows. The bodies of the rows are packed lists,
+// so that equal states have equal bytes.
 
 import { binary } from '@latchkey/base'
 import { CAPS, check, pack } from '@latchkey/protocol'

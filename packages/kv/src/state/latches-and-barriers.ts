@@ -1,5 +1,5 @@
-// Driver: latches, barriers, and the parties that wait at them, in memory. The stored rows always have
-// the same contents.
+// Driver: keeps all latches, barriers and their waiting parties in memory. The stored rows always have the
+// same contents.
 
 import { assert, compareBytes, copyBytes, startsWith } from '@latchkey/base'
 import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from '@latchkey/protocol'
@@ -34,7 +34,7 @@ class Party implements Due {
   }
 }
 
-/** The parties of one latch or barrier. Both lists are in the order of arrival. */
+/** The parties of one latch or barrier. The two lists are in the order of arrival. */
 class Meeting {
   readonly name: Uint8Array
   readonly byId = new Map<string, Party>()
@@ -123,7 +123,10 @@ export class Parties implements PartyTransaction {
     return true
   }
 
-  /** Forgets the barrier that was used longest ago among those at which no party waits. */
+  /**
+   * Forgets the barrier that was not used for the longest time. Only barriers without waiting parties are
+   * forgotten.
+   */
   #forgetBarrier(): boolean {
     for (const { name } of this.#barriers.inOrder()) {
       if (this.waitingCount(BARRIER, name) > 0) continue
@@ -135,8 +138,8 @@ export class Parties implements PartyTransaction {
 
   /**
    * Lists the latches whose names begin with `prefix`, or the barriers with such names at which a party
-   * waits, by name. A barrier at which no party waits is not listed: only the number of its next
-   * generation is kept.
+   * waits, by name. A barrier without waiting parties is not listed, because the store keeps only the number
+   * of its next generation.
    */
   listed(of: PartyOf, prefix: Uint8Array): (LatchInfoResult | BarrierInfoResult)[] {
     const isBelow = ({ name }: { readonly name: Uint8Array }) => startsWith(name, prefix)
@@ -197,8 +200,8 @@ export class Parties implements PartyTransaction {
   }
 
   /**
-   * Lists the party under its latch or barrier. A party that waits keeps its place in the order
-   * when its row changes.
+   * Adds the party to the lists of its latch or barrier. A party that waits keeps its place in the order when
+   * its row changes.
    */
   #list(party: Party): void {
     const { of, name, session, deadline, state } = party.row
@@ -241,7 +244,7 @@ export class Parties implements PartyTransaction {
     this.#ended.push(row)
   }
 
-  /** Returns the parties that must be told that their wait has ended. Each is returned only once. */
+  /** Returns the parties that must be told that their wait has ended. Each party is returned only once. */
   takeEnded(): readonly PartyRow[] {
     const ended = this.#ended
     if (ended.length > 0) this.#ended = []

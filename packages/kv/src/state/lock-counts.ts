@@ -1,10 +1,10 @@
 // Driver: counts the holds and waiters of each kind of lock, in memory, for metrics.
 //
-// Law: `held` counts holds in force. A hold is counted from the entry that grants it to the entry that ends
-// it, even if its row is kept after the end of its lease. Without this law: an operator who looks for a stuck
-// semaphore reads a number of permits that are in truth free.
-// Law: a metric has one value for each kind of lock, and none for each name. So a million locks make no
-// more metrics than one.
+// Law: `held` counts holds in force. A hold is counted from the entry that grants the hold to the entry that
+// ends the hold, even if its row is kept for longer. Without this law: an operator searches for a stuck
+// semaphore, and the metric counts permits that are free.
+// Law: a metric has one value for each kind of lock, and no value for a single name. So a million locks make
+// no more metrics than one lock.
 
 import { KIND, kindOfLockKey } from '@latchkey/protocol'
 
@@ -14,7 +14,7 @@ interface Counted {
   readonly permits: number
 }
 
-/** The kinds, in the order of the lists below: those of KIND, then shared holds of locks. */
+/** The kinds, in the order of the lists below: the kinds of KIND, then shared holds of locks. */
 export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shared_lock'] as const
 export type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
@@ -35,8 +35,8 @@ export interface LockFigures {
   readonly held: CountsByKind
   readonly waiting: CountsByKind
   /**
-   * Counted since this state was opened: since the start of the member, or since it last
-   * installed a snapshot.
+   * The grants and expiries since this state was opened: since the start of the member, or since its last
+   * snapshot was installed.
    */
   readonly granted: CountsByKind
   readonly expired: CountsByKind

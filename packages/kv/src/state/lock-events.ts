@@ -7,22 +7,22 @@
 //   of a lock is in some entry.
 // - 2: `of` returns all events of an entry, never a part of them. Entries below `floor` were dropped.
 // - 3: renewals are recorded only while a client of this member watches them.
-// - 4: the number of events and their bytes are limited. An entry with more events than that is
-//   not kept at all.
-// - 5: every change of a lock after `since` is kept, renewals excepted (K67). Without this law: an operator
-//   takes a history that was cut for a complete one.
+// - 4: the number of events and their bytes are limited. An entry with more events than the limit is not kept
+//   at all.
+// - 5: every change of a lock after `since` is kept, except renewals (K67). Without this law: a history was
+//   cut, and an operator believes that it is complete.
 
 import { assert, equalBytes } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, type LockHistoryResult, pack } from '@latchkey/protocol'
 
 /**
- * The limit is low because each event keeps a row in memory. With 16,384 events a pair of acquire and
- * release took 3 µs longer.
+ * In events. The limit is low because each event keeps a row in memory. With 16,384 events a pair of acquire
+ * and release took 3 µs longer.
  */
 const MOST_EVENTS = 1_024
 const MOST_BYTES = 8 * 1024 * 1024
-/** The bytes of an event besides its texts. */
+/** In bytes, how much an event counts besides its texts. */
 const EVENT_BYTES = 64
 
 type Row = HoldRow | WaiterRow
@@ -31,8 +31,8 @@ const bytesOf = ({ key, id, context }: Row): number =>
   EVENT_BYTES + key.length + id.length + (context?.length ?? 0)
 
 /**
- * The events are in a ring of arrays with a fixed size, because every acquire and every release records one
- * event, and that must not allocate memory.
+ * The events are in a ring of arrays with a fixed size. Every acquire and every release records one event,
+ * and a ring allocates no memory for an event.
  */
 export class LockEvents {
   /** How many watches ask for renewals. */
@@ -46,7 +46,7 @@ export class LockEvents {
   readonly #revisions = new Float64Array(MOST_EVENTS)
   /** Cluster times. */
   readonly #times = new Float64Array(MOST_EVENTS)
-  /** The event may refer to the row itself, because a row in memory is never changed, only replaced. */
+  /** The rows of the events. A row is not copied, because a row in memory is never changed, only replaced. */
   readonly #rows: (Row | undefined)[] = []
   /**
    * How many events were dropped and recorded since the start. The number of an event, modulo the size of the
@@ -70,7 +70,9 @@ export class LockEvents {
     return this.#floor
   }
 
-  /** Records an event of the entry that is being applied, which is the entry after the newest. */
+  /**
+   * Records an event of the entry that is being applied. This is the entry after the newest recorded entry.
+   */
   record(what: LockHappening, row: Row, revision: number, time: number): void {
     if (this.#recorded - this.#dropped === MOST_EVENTS) this.#dropOldest()
     const place = this.#recorded++ % MOST_EVENTS
@@ -84,8 +86,8 @@ export class LockEvents {
   }
 
   /**
-   * Drops the oldest event. All events of its entry are then no longer returned: `floor` becomes the entry
-   * after it (law 2).
+   * Drops the oldest event. `floor` becomes the entry after the entry of this event, so no event of that
+   * entry is returned any more (law 2).
    */
   #dropOldest(): void {
     const place = this.#dropped++ % MOST_EVENTS

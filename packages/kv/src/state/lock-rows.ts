@@ -1,4 +1,4 @@
-// Rule: holds, waiters and counters as stored rows. Their bodies are packed lists, so that equal
+// Rule: holds, waiters and counters as stored rows. The bodies of the rows are packed lists, so that equal
 // states have equal bytes.
 
 import type { ContextArg } from '@latchkey/protocol'
@@ -26,7 +26,7 @@ const HOLD_NAMES = namesOf(HOLD_FIELDS)
 const WAITER_NAMES = namesOf(WAITER_FIELDS)
 
 const listed = <Row extends object>(row: Row, names: readonly (keyof Row)[]) => names.map((name) => row[name])
-/** Returns `row` with the fields of its body. The body was checked against the fields with these names. */
+/** Returns `row` with the fields of its body. The format of the body was checked before. */
 function withBody<Row>(row: Partial<Row>, names: readonly (keyof Row)[], body: readonly unknown[]): Row {
   for (const [at, name] of names.entries()) row[name] = body[at] as Row[typeof name]
   return row as Row
@@ -79,10 +79,11 @@ const kept = <T extends ContextArg>(value: T): T =>
   (value instanceof Uint8Array ? copyBytes(value) : value) as T
 
 /**
- * Copies a row so that it can be kept, because the row of a command has views of the bytes of its entry.
- * `before` is the row that the copy replaces.
- * A new object is built in any case, so that all kept rows have one hidden class in V8. With that, the first
- * ten thousand renewals in one command take half the time.
+ * Copies a row that is kept. The row of a command has views of the bytes of its entry. `before` is the row
+ * that the copy replaces.
+ *
+ * A new object is built in any case, so that all kept rows have one hidden class in V8. With one hidden
+ * class, the first ten thousand renewals in one command take half the time.
  */
 export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
   return {

@@ -1,5 +1,5 @@
-// Rule: the meta row. It says up to which entry the log is applied, and keeps the numbers that belong to the
-// state as a whole. Every batch writes it (A2).
+// Rule: the meta row. It names the last entry of the log that is applied, and keeps the numbers that belong
+// to the state as a whole. Every batch writes the meta row (A2).
 
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
@@ -18,7 +18,10 @@ export interface Meta {
   revision: number
   /** The arrival number that the next waiter gets. */
   arrival: number
-  /** Every new fencing token is higher than this. A restore raises it (docs/locks.md, section 4). */
+  /**
+   * Every new fencing token is higher than this number. A restore raises the number (docs/locks.md, section
+   * 4).
+   */
   tokenBase: number
   /** A watch can read the revisions from `floor` to `revision`. */
   events: { floor: number; count: number; bytes: number }
@@ -65,7 +68,7 @@ type Packed = readonly [
   expiring: boolean,
 ]
 
-/** Writes sorted lists instead of maps, so that equal states have equal bytes. */
+/** Encodes the meta row. Sorted lists are written instead of maps, so that equal states have equal bytes. */
 export function encodeMeta(meta: Meta): Uint8Array {
   const { position, membership, events, sums } = meta
   const { voters, outgoing, learners, learnersNext, cluster } = membership
@@ -89,11 +92,11 @@ export function encodeMeta(meta: Meta): Uint8Array {
   )
 }
 
-/** If the row has another format number, only that number is checked. */
+/** Checks the format of the row. If the row has another format number, only this number is checked. */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
 
-/** Throws ERR_CORRUPT if the row is not as it was written. */
+/** Throws ERR_CORRUPT if the row has changed since it was written. */
 export function decodeMeta(value: Uint8Array): Meta {
   const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])

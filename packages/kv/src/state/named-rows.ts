@@ -1,5 +1,5 @@
-// Driver: keeps rows by their names, in memory and in the store. The rows have an order: a row can be moved
-// to the end, for example when it was used.
+// Driver: keeps rows by their names, in memory and in the store. The rows have an order. A row that was used
+// can be moved to the end.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -80,7 +80,7 @@ export class NamedRows<T extends Named> {
     for (const row of this.inOrder()) yield this.#options.encode(row)
   }
 
-  /** Reads all rows from the store. `by` gives their order. */
+  /** Reads all rows from the store. `by` compares two rows and so gives their order. */
   async load(store: RowStore, by: (a: T, b: T) => number = () => 0): Promise<void> {
     const options = this.#options
     const rows: T[] = []

@@ -1,13 +1,14 @@
-// Door: decodes the packed body of a row from a disk, a snapshot or a backup, and checks its format.
-// A right checksum proves only that the bytes were not changed by accident. Anybody can make a backup file
-// with right checksums, so the format is checked too.
+// Door: decodes the packed body of a row from a disk, a snapshot or a backup, and checks its format. A right
+// checksum proves only that the bytes were not changed by accident. An attacker can make a backup file with
+// right checksums, so the format is checked too.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
 import { damagedRow, unseal } from '../storage/row-checksum.js'
 
 /**
- * Decodes the body and checks that it has the form `shape`. Throws ERR_CORRUPT if not. Byte values are views.
+ * Decodes the body and checks that it has the form `shape`. Throws ERR_CORRUPT if it has another form. Byte
+ * values are views.
  */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
   const body = unpackBody(key, unseal(key, value))
@@ -34,8 +35,8 @@ const lockKey = wrongLockKey
 const atLeastOne = check.whole(1, CAPS.permits, 'permits')
 
 /**
- * The fields in the body of a hold, in this order. Its key is the key of the row. In a shared hold the number
- * of permits comes first.
+ * The fields in the body of a hold, in this order. The key of the hold is the key of the row. In a shared
+ * hold the number of permits comes first.
  */
 export const HOLD_FIELDS = {
   id: name,
@@ -57,7 +58,9 @@ export const HOLD_SHAPE = places('a hold', ...Object.values(HOLD_FIELDS))
 export const SHARED_HOLD_SHAPE = places('a shared hold', lockKey, atLeastOne, HOLD_SHAPE)
 export const SIZE_SHAPE = places("a semaphore's size", atLeastOne, finite('a time'))
 
-/** The fields in the body of a waiter, in this order. Its arrival number is the key of the row. */
+/**
+ * The fields in the body of a waiter, in this order. The arrival number of the waiter is the key of the row.
+ */
 export const WAITER_FIELDS = {
   key: lockKey,
   id: name,
@@ -80,7 +83,7 @@ export const COUNTER_SHAPE = count('a token')
 
 const sum = places('a sum', count('rows'), count('a half'), count('a half'))
 
-/** The form of the meta row. Its format number is checked before. */
+/** The form of the meta row. The format number of the row is checked before. */
 export const META_SHAPE = places(
   'the state',
   count('a format'),

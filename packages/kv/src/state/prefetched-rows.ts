@@ -1,18 +1,18 @@
-// Driver: owns rows that were read from the store before they are needed.
-// A linearizable read waits until the leader has confirmed its leadership, and a put waits until the log is
-// synced. LevelDB is searched during these waits. Otherwise many reads would be answered at once and search
-// LevelDB one after the other in a single turn.
+// Driver: owns rows that were read from the store before they are needed. A linearizable read waits until the
+// leader has confirmed its leadership, and a put waits until the log is synced. LevelDB is searched during
+// these waits. Otherwise many reads would be answered at once and search LevelDB one after the other in a
+// single turn.
 //
 // Laws
-// - A row here is equal to the row in the store: a caller that changes the store calls `clear`.
-// - There are two generations of rows at most, and each is dropped as a whole. If rows were deleted from
-//   one map instead, V8 would keep old tables of that map in its heap, with everything they refer to: 40
-//   MiB were measured.
+// - A prefetched row is equal to the row in the store: a caller that changes the store calls `clear`.
+// - There are two generations of rows at most, and each is dropped as a whole. If rows were deleted from one
+//   map instead, V8 would keep old tables of that map, with their rows, in its heap. 40 MiB of such tables
+//   were measured.
 // - While all rows are found in memory, nothing is read ahead.
 
-/** The most bytes of one generation, and of the rows that are read ahead at once. */
+/** In bytes, the size of one generation, and the most that is read ahead at once. */
 const BYTES = 128 * 1024
-/** About how many bytes a map entry takes besides its key and its value. */
+/** In bytes, about how much a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
 
 export class PrefetchedRows {
@@ -33,7 +33,7 @@ export class PrefetchedRows {
     return this.#missed
   }
 
-  /** Begins to read rows ahead. Returns false if that would save nothing. */
+  /** Begins to read rows ahead. Returns false if reading ahead would save nothing. */
   begin(): boolean {
     const worth = this.#missed
     this.#missed = false
@@ -48,15 +48,15 @@ export class PrefetchedRows {
   }
 
   /**
-   * Returns the prefetched row, or null if the store has no such row, or undefined if the row
-   * was not read ahead.
+   * Returns the prefetched row. Returns null if the store has no such row, or undefined if the row was not
+   * read ahead.
    */
   get(key: string): Uint8Array | null | undefined {
     const young = this.#young.get(key)
     return young === undefined ? this.#old.get(key) : young
   }
 
-  /** Keeps what the store returned for the key. */
+  /** Keeps the row that the store has returned for the key. */
   put(key: string, row: Uint8Array | undefined): void {
     const bytes = key.length + (row?.length ?? 0) + ENTRY_BYTES
     if (this.#youngBytes > BYTES) this.#age()

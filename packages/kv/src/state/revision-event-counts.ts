@@ -1,9 +1,8 @@
 // Driver: keeps in memory how many events each recent revision has, with their bytes and checksums. So the
 // oldest revision can be dropped without reading its row.
-// Law: what it returns for a revision is what the row of the revision says. If it does not know the
-// revision, it says so.
+// Law: the counts of a revision are those in the row of the revision, or 0 if they are not known.
 
-/** For how many revisions there is room at first. The room is doubled when it is used up. */
+/** In revisions, the capacity at first. The capacity is doubled when it is used up. */
 const LEAST = 1024
 const MOST_COUNT = 255
 
@@ -16,7 +15,7 @@ export class RevisionCounts {
   /** The number of events of each revision. 0 means that the row of the revision must be read. */
   #counts = new Uint8Array(LEAST)
 
-  /** Adds the next revision. `pieces` is the number of rows that the revision has of its own. */
+  /** Adds the next revision. `pieces` is the number of rows that belong to this revision alone. */
   note(revision: number, count: number, size: number, mark: number, pieces: number): void {
     if (revision !== this.#next) this.#from = revision
     this.#next = revision + 1
@@ -41,7 +40,7 @@ export class RevisionCounts {
     }
   }
 
-  /** Returns how many events the revision has, or 0 if that is not known. */
+  /** Returns how many events the revision has, or 0 if the number is not known. */
   count(revision: number): number {
     return revision < this.#from || revision >= this.#next
       ? 0

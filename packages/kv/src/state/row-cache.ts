@@ -1,12 +1,12 @@
 // Driver: owns copies of rows that were written recently or are read repeatedly, so that LevelDB is not
-// searched for them. A put needs the previous value of its key, and without the cache that search is a fifth
-// of a member's work.
+// searched for them. A put needs the previous value of its key. Without the cache, the search for that value
+// is a fifth of a member's work.
 //
 // Laws
-// - A row here is equal to the row in the store: a caller that changes the store calls `keep`,
-//   `forget` or `clear`.
+// - A cached row is equal to the row in the store: a caller that changes the store calls `keep`, `forget` or
+//   `clear`.
 // - A row that is only read is kept from its second read on. Otherwise single reads all over a large store
-//   would fill the cache with rows that nobody needs again.
+//   would fill the cache with rows that no read needs again.
 // - There are two generations of rows at most. A row that is asked for moves to the young generation. The
 //   other rows are dropped together with the old generation.
 // - Small rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
@@ -17,9 +17,9 @@ const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
 /** A larger row is not copied. */
 const COPIED_BYTES = SLAB_BYTES / 4
-/** About how many bytes a map entry takes besides its key and its value. */
+/** In bytes, about how much a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
-/** In how many slots the hashes of keys that were read are kept. Each slot has one hash. */
+/** In slots. Each slot keeps the hash of one key that was read. */
 const READ_PLACES = 8 * 1024
 
 export class RowCache {
@@ -35,13 +35,13 @@ export class RowCache {
     this.#bytes = bytes
   }
 
-  /** Returns the row. The caller must not change it. */
+  /** Returns the row. The caller must not change the row. */
   get(key: string): Uint8Array | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    // While the young generation is less than half full, the row is not moved. Most rows that are asked for
-    // belong to a put, which replaces them at once, so the copy would be wasted.
+    // While the young generation is less than half full, the row is not moved. Most of these rows belong to a
+    // put, which replaces the row at once, so a copy would be wasted.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }
@@ -82,7 +82,7 @@ export class RowCache {
     this.#old = this.#young
     this.#young = new Map()
     this.#youngBytes = 0
-    // A slab has rows of one generation only. Otherwise a few young rows would keep an old slab in memory.
+    // A slab has rows of only one generation. Otherwise a few young rows would keep an old slab in memory.
     this.#slab = new Uint8Array(0)
     this.#used = 0
   }
@@ -102,7 +102,9 @@ export class RowCache {
 /** Whether the value fills nearly all of its buffer. */
 const isAlone = (value: Uint8Array): boolean => value.buffer.byteLength <= value.length * 1.1
 
-/** Two keys may have the same hash. Then one of them is kept after its first read, which does no harm. */
+/**
+ * Two keys may have the same hash. One of the two rows is then kept after its first read, which does no harm.
+ */
 function hashOf(key: string): number {
   let hash = key.length
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x9e3779b1)

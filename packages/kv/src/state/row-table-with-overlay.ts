@@ -1,9 +1,9 @@
-// Driver: one key space of a row store, with an overlay: the changes that are applied but not written yet, or
-// are being written.
+// Driver: one key space of a row store, with an overlay. The overlay has the changes that are applied but not
+// written yet, or that are being written.
 //
 //   read   active layer -> layer in flight -> cached or prefetched rows -> row store
 //          (the first that knows the key answers)
-//   write  active layer only; `seal` moves it into the next batch, `settle` drops it once that is synced
+//   write  active layer only; `seal` moves the layer into the next batch, `settle` drops it after the sync
 //
 // Laws: a read sees every write before it, also those of the same entry (A12). Only net effects reach the
 // store: a row that was added and removed between two batches is not written at all. A row of the store is
@@ -22,7 +22,7 @@ import { RowCache } from './row-cache.js'
 import { PrefetchedRows } from './prefetched-rows.js'
 import type { Sum } from './set-hash.js'
 
-/** About how many bytes a map entry takes besides its key and its value. */
+/** In bytes, about how much a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 100
 
 interface Layer {
@@ -36,8 +36,8 @@ interface LayerRow {
   /** The row with its checksum. null means that the row is removed. */
   row: Uint8Array | null
   /**
-   * True if no layer below and not the store has this row. If the row is then removed, nothing
-   * has to be written.
+   * True if neither the store nor a layer below has this row. If such a row is removed, nothing has to be
+   * written.
    */
   readonly fresh: boolean
 }
@@ -55,11 +55,11 @@ export interface RangeRows {
   /** The sum of the checksums of the rows. */
   readonly sum: Sum
 }
-/** Up to this many rows are removed one by one, without a range tombstone. */
+/** In rows. Up to this number, rows are removed one by one, without a range tombstone. */
 const RANGE_TOMBSTONE_KEYS = 500
 
 /**
- * Returns what the layer says about a key: its row, null if it is removed, or undefined if the layer
+ * Returns the entry of the layer for a key: the row, null if the row is removed, or undefined if the layer
  * does not know the key.
  */
 function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null | undefined {
@@ -68,16 +68,16 @@ function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null
   return rangeTombstones.some(({ start, end }) => key >= start && key < end) ? null : undefined
 }
 
-/** A range of the overlay at one moment. It stays the same when the layers change. */
+/** A range of the overlay at one moment. This object does not change when the layers change. */
 export interface Overlay {
-  /** The keys that the overlay knows, live or removed, sorted. */
+  /** The sorted keys that the overlay knows, including removed keys. */
   readonly keys: readonly string[]
   /** True if the overlay knows no key of the range. */
   readonly isEmpty: boolean
   row(key: string): Uint8Array | null | undefined
 }
 
-/** Is told about each key of its range before the key changes. */
+/** Gets a call before each change of a key in its range. */
 export interface RangeObserver {
   readonly start: string
   readonly end: string
@@ -103,14 +103,14 @@ export class RowTable {
     this.#sum = sum
   }
 
-  /** About how many bytes the active layer takes. */
+  /** About how many bytes the active layer has. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
-   * Returns the row with its checksum. The caller must not change it. `key` is the key of the row without its
-   * space, with one character for each byte.
+   * Returns the row with its checksum. The caller must not change the row. `key` is the key of the row
+   * without the byte of its space, with one character for each byte.
    */
   get(key: string): Uint8Array | undefined {
     const known = this.#known(key)
@@ -118,8 +118,8 @@ export class RowTable {
   }
 
   /**
-   * Returns what is known without the store: the row, null if there is no such row, or undefined if the store
-   * must be searched.
+   * Returns the row if it is known without the store. Returns null if there is no such row, or undefined if
+   * the store must be searched.
    */
   #known(key: string): Uint8Array | null | undefined {
     const pending = rowIn(this.#active, key)
@@ -133,7 +133,7 @@ export class RowTable {
     return this.#ahead.worth
   }
 
-  /** Reads the rows of keys that are about to be needed, unless they are in memory. */
+  /** Reads the rows of keys that will soon be needed, unless the rows are in memory. */
   lookAhead(keys: readonly Uint8Array[]): void {
     if (!this.#ahead.begin()) return
     for (const bytes of keys) {
@@ -144,8 +144,8 @@ export class RowTable {
   }
 
   /**
-   * Returns the size of the row. A row that must be read from the store for this is kept for the caller
-   * that needs it next.
+   * Returns the size of the row in bytes. If the row must be read from the store, it is kept for its next
+   * reader.
    */
   sizeOf(key: string): number {
     const known = this.#known(key)
@@ -198,7 +198,7 @@ export class RowTable {
       if (key >= observer.start && key < observer.end) observer.change(key, previous)
   }
 
-  /** Removes all rows of [start, end). The caller passes which rows these are. */
+  /** Removes all rows of [start, end). The caller passes the keys of these rows. */
   clear(start: string, end: string, { keys, sum }: RangeRows): void {
     if (keys.size <= RANGE_TOMBSTONE_KEYS) return this.#removeEach(keys)
     this.#sum.subtract(sum)
@@ -234,8 +234,8 @@ export class RowTable {
   }
 
   /**
-   * Returns the keys in [start, end) that the overlay knows, live or removed, sorted. If `end` is undefined,
-   * the range goes to the end of the space.
+   * Returns the sorted keys in [start, end) that the overlay knows, including removed keys. If `end` is
+   * undefined, the range goes to the end of the space.
    */
   overlayKeys(start: string, end: string | undefined): string[] {
     const active = this.#active.keys.range(start, end)

@@ -1,7 +1,6 @@
-// Driver: keeps how many permits each semaphore has, in memory. The stored rows always have
-// the same contents.
-// A semaphore that nobody has used for an hour is forgotten. The next caller then says again how
-// many permits it has.
+// Driver: keeps in memory how many permits each semaphore has. The stored rows always have the same contents.
+// A semaphore without use for an hour is forgotten. The next caller then says again how many permits the
+// semaphore has.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
@@ -54,8 +53,8 @@ export class SemaphoreSizes {
   }
 
   /**
-   * Forgets semaphores that were not used for an hour. If `isUsed` says that a semaphore has holders or
-   * waiters, it is kept for another hour.
+   * Forgets semaphores that were not used for an hour. A semaphore that has holders or waiters according to
+   * `isUsed` is kept for another hour.
    */
   forget(now: number, isUsed: (key: Uint8Array) => boolean): void {
     for (const size of this.#heap.takeDue(now)) {

@@ -1,4 +1,4 @@
-// Rule: a session and a kept reply, in memory and as rows.
+// Rule: the form of a session and of a kept reply, in memory and as rows.
 //
 //   session   f64le life | f64le deadline | f64le done | identity of the client that opened it, in UTF-8
 //   reply     u8 1: cancelled before the call arrived | u32le checksum of the request | answer
@@ -14,7 +14,8 @@ export class Reply {
   readonly session: Session
   readonly number: number
   /**
-   * The checksum of the request (rules/apply-entry.ts). ANY_BODY if the call was cancelled before it arrived.
+   * The checksum of the request (rules/apply-entry.ts), or ANY_BODY if the call was cancelled before it
+   * arrived.
    */
   readonly crc: number
   readonly size: number
@@ -36,13 +37,13 @@ export class Reply {
   }
 }
 
-/** Differs from every checksum, because no crc32 is negative. */
+/** The value of a request with any body. It differs from every checksum, because no crc32 is negative. */
 export const ANY_BODY = -1
 
 export class Session implements Due {
   readonly id: number
   readonly life: number
-  /** The client that opened the session, by the name that its member has authenticated. */
+  /** The name of the client that opened the session. The member of the client has authenticated this name. */
   readonly by: string
   due = 0
   place = -1

@@ -1,6 +1,7 @@
-// Driver: the sessions and their kept replies (docs/locks.md, section 6), in memory, ordered by deadline. The
-// stored rows always have the same contents.
-// Law: `collect` writes what is in memory at that moment. A reply that was added and removed between two
+// Driver: keeps the sessions and their kept replies (docs/locks.md, section 6) in memory, ordered by
+// deadline. The stored rows always have the same contents.
+//
+// Law: `collect` writes the present contents of memory. A reply that was added and removed between two
 // batches is never written.
 
 import { assert } from '@latchkey/base'
@@ -13,11 +14,11 @@ import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
 /**
- * An answer with more bytes than this is not kept in memory once it is in its row. It is read
- * again if it is needed.
+ * In bytes. A longer answer is not kept in memory when its row is in the store. Such an answer is read again
+ * if it is needed.
  */
 const RESIDENT_BYTES = 512
-/** About how many bytes a kept reply takes besides its answer. */
+/** In bytes, about how much a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
 /** Copies the answer, because a view would keep the whole buffer in which the answer was built. */
@@ -42,7 +43,7 @@ export class Sessions {
     this.#store = store
   }
 
-  /** About how many bytes the replies take that are in no batch yet. */
+  /** About how many bytes the replies have that are in no batch yet. */
   get pendingBytes(): number {
     return this.#pendingBytes
   }
@@ -88,8 +89,8 @@ export class Sessions {
   }
 
   /**
-   * Moves the deadline of the session. All commands of one entry give the same deadline, so only the
-   * first has an effect.
+   * Moves the deadline of the session. All commands of one entry give the same deadline, so only the first
+   * command has an effect.
    */
   renew(session: Session, now: number): void {
     const due = now + session.life
@@ -100,7 +101,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the sessions with now > deadline, in the order of deadline, then id (CT3). The caller ends them.
+   * Returns the sessions whose deadline is over, in the order of their deadlines, then of their ids (CT3).
+   * The caller ends these sessions.
    */
   takeDue(now: number): Session[] {
     return this.#heap.takeDue(now).sort((a, b) => a.due - b.due || a.id - b.id)
@@ -131,8 +133,8 @@ export class Sessions {
   }
 
   /**
-   * The client has finished all calls with numbers below `done`, so their replies are removed. `done`
-   * never gets smaller.
+   * Called when the client has finished all calls with numbers below `done`. The replies of these calls are
+   * removed. `done` never gets smaller.
    */
   finish(session: Session, done: number): void {
     if (done <= session.done) return
@@ -204,7 +206,7 @@ export class Sessions {
   }
 
   /**
-   * Returns every row as memory has it, for state hashes and for the test that compares
+   * Returns every row as it must be according to memory, for state hashes and for the test that compares
    * memory with the store.
    */
   *rows(): Iterable<Row> {

@@ -1,5 +1,5 @@
-// Driver: the shared holds of one lock or semaphore, in the order of their grants, with the
-// sum of their permits.
+// Driver: keeps the shared holds of one lock or semaphore, in the order of their grants, with the sum of
+// their permits.
 
 import type { HoldRow, SharedHolds } from '@latchkey/lock'
 import { assert } from '@latchkey/base'
@@ -9,10 +9,9 @@ interface WithRow {
 }
 
 /**
- * Every operation takes the same time however many holds there are: no operation loops over the holds.
- * Two holds have the same token only if callers use several fencing keys for one lock, which
- * docs/locks.md forbids. In that case a look-up by token finds only one of them, and guarded writes of
- * the other are refused.
+ * No operation loops over the holds, so its time does not depend on their number. Two holds have the same
+ * token only if callers use several fencing keys for one lock, which docs/locks.md forbids. In that case a
+ * look-up by token finds only one of the two holds, and guarded writes of the other hold are refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0

@@ -1,7 +1,8 @@
-// Driver: the whole state of a store: tables in memory, tables with overlays over the row
-// store, and the meta row.
-// Law: `collect` returns the net effect of whole entries, together with the meta row, which says up to which
-// entry (A2). `collect` is never called in the middle of an entry.
+// Driver: the whole state of a store: tables in memory, tables with overlays over the row store, and the meta
+// row.
+//
+// Law: `collect` returns the net effect of whole entries, together with the meta row, which names the last of
+// these entries (A2). `collect` is never called in the middle of an entry.
 
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
@@ -62,7 +63,7 @@ export class State {
     return state
   }
 
-  /** About how many bytes wait for the next batch, events not counted. */
+  /** About how many bytes wait for the next batch, without the events. */
   get pendingBytes(): number {
     return this.data.bytes + this.sequences.bytes + this.lives.rows.bytes + this.sessions.pendingBytes
   }
@@ -99,7 +100,7 @@ export class State {
     return batch
   }
 
-  /** Called when the batch that was collected last is in the store. */
+  /** Called when the last collected batch is in the store. */
   settle(): void {
     this.data.settle()
     this.sequences.settle()
@@ -109,8 +110,8 @@ export class State {
   }
 
   /**
-   * The earliest cluster time at which a session, a wait or a hold ends (CT4). The leader uses it to make
-   * an entry in time.
+   * The earliest cluster time at which a session, a wait or a hold ends (CT4). The leader uses this time to
+   * make an entry in time.
    */
   nextDeadline(): number | undefined {
     const locks = [
@@ -170,7 +171,7 @@ export class State {
   }
 }
 
-/** How many rows are hashed in one turn, which takes about ten milliseconds. */
+/** In rows, how many are hashed in one turn of the event loop. So many rows take about ten milliseconds. */
 const HASHED_A_TURN = 2_000
 type InTurns<T> = Generator<undefined, T, undefined>
 

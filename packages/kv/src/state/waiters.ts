@@ -1,4 +1,4 @@
-// Driver: the queues of waiters for locks, in memory, ordered by deadline. The stored rows always have
+// Driver: keeps the queues of waiters for locks in memory, ordered by deadline. The stored rows always have
 // the same contents.
 
 import { assert, binary } from '@latchkey/base'
@@ -27,7 +27,7 @@ class Waiter implements Due {
 }
 
 /**
- * The queue of one lock, in the order of arrival. It is a linked list, so that any waiter can be
+ * The queue of one lock, in the order of arrival. The queue is a linked list, so that any waiter can be
  * removed in constant time.
  */
 class Queue {
@@ -88,7 +88,7 @@ export class Waiters {
     return size
   }
 
-  /** How long the first waiter of each kind has waited, in ms; 0: nobody waits. */
+  /** How long the first waiter of each kind has waited, in ms. 0 means that no caller waits. */
   longest(now: number): CountsByKind {
     const sinceFirst = ([first]: Iterable<Waiter>) => (first === undefined ? 0 : now - first.row.since)
     return byKind(this.#ofKind.map(sinceFirst))
@@ -190,8 +190,8 @@ export class Waiters {
   }
 
   /**
-   * Removes the waiters that are due from the heap. Returns them in the order of deadline, then arrival
-   * (CT3). The caller deletes each.
+   * Removes the due waiters from the heap. Returns them in the order of their deadlines, then of their
+   * arrival (CT3). The caller deletes each of these waiters.
    */
   takeDue(now: number): WaiterRow[] {
     return this.#heap
@@ -210,8 +210,8 @@ export class Waiters {
   }
 
   /**
-   * Returns the waiters of the flow with that name, or those that wait within the hold with that id, in the
-   * order of arrival.
+   * Returns waiters in the order of arrival: those of the flow with that name, or those within the hold with
+   * that id.
    */
   ofFlow(name: string): WaiterRow[] {
     return byArrival(this.#ofFlow.get(name))
@@ -237,8 +237,8 @@ export class Waiters {
   }
 
   /**
-   * Reads the rows from the store. Their keys begin with the arrival number, so they come in the
-   * order of arrival.
+   * Reads the rows from the store. The keys of the rows begin with the arrival number, so the rows come in
+   * the order of arrival.
    */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.waiters)) this.#add(decodeWaiter(row)).stored = true

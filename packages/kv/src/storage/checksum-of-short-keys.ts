@@ -1,9 +1,9 @@
-// Rule: computes the checksum of short byte strings in JavaScript. For a key, a call of zlib takes
-// ten times as long.
+// Rule: computes the checksum of short byte strings in JavaScript. A call of zlib for a key takes ten times
+// as long.
 
 import { checksum, checksumTable, fromBinary } from '@latchkey/base'
 
-/** For more bytes than this, the call of zlib is faster. */
+/** In bytes. For longer strings than this, the call of zlib is faster. */
 const SHORT = 64
 const TABLE = checksumTable(0xedb88320)
 

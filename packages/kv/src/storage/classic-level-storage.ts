@@ -1,13 +1,13 @@
-// Driver: keeps the rows of a member on a disk: LevelDB (classic-level) and the event log, in
-// a numbered folder.
+// Driver: keeps the rows of a member on a disk: LevelDB (classic-level) and the event log, in a numbered
+// folder.
 //
 //   <dir>/rows-1            the live store: the highest number without a suffix
 //   <dir>/rows-2.building   a store that is being built; found at a start, it was left by a crash
 //
 // A new store is built beside the live one, closed and synced. Then one rename gives it its name. A start
-// before the rename finds the old store. A start after the rename finds the new one, and removes the old one
-// (S4). LevelDB is never asked to create a store when one is opened: if the file CURRENT were lost, LevelDB
-// would create an empty store there.
+// before the rename finds the old store. A start after the rename finds the new store, and removes the old
+// store (S4). When a store is opened, LevelDB may not create one. Otherwise LevelDB would create an empty
+// store if the file CURRENT were lost.
 
 import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -38,13 +38,14 @@ const BUILDING = '.building'
 
 /**
  * The options keep two costs low: the memory of the whole member, and the time of random reads and writes,
- * which with a million rows should be about the same as with a thousand.
- * Both costs depend on how many bytes the tables have, so rows are compressed:
+ * which with a million rows should be about the same as with a thousand. Both costs depend on how many bytes
+ * the tables have, so rows are compressed:
  * - LevelDB maps a table into memory while the table is open, and a mapped page that was read counts as
  *   memory of the process until the table is closed. Opening a table costs ten reads, so up to 144 tables of
  *   1 MiB stay open.
  * - Each read that has to search more than one table makes LevelDB merge tables sooner. Under random reads
- *   and writes all tables are merged with each memtable that is written, so half the bytes are half the work.
+ *   and writes all tables are merged with each written memtable, so half the bytes make half the work.
+ *
  * LevelDB decompresses a whole block to read one row, so blocks are small. A random read seldom needs a block
  * twice, and rows that are read again are in the row cache. So there is no cache of blocks.
  */
@@ -56,20 +57,19 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // Of the 154 files ten are no tables. LevelDB's table cache distributes the other 144 over sixteen parts of
-  // nine tables each, by a hash of their numbers.
-  // Of 60 tables, eight sometimes fall into one part. With room for seven tables in a part, a get then took
-  // half as long again.
+  // In files. Of these 154 files, ten are no tables. LevelDB's table cache distributes the other 144 over
+  // sixteen parts of nine tables each, by a hash of their numbers. With room for only seven tables in a part,
+  // some parts were too small for 60 tables. A get then took half as long again.
   maxOpenFiles: 154,
 } as const
 
 /**
- * The key spaces whose rows are removed about in the order in which they were added: kept replies, and the
- * index of expiring keys. Such a row has about a hundred bytes.
+ * The key spaces whose rows are removed about in the order of their insertion: kept replies, and the index of
+ * expiring keys. The number after each space is in removed rows. Such a row has about a hundred bytes.
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.lives]: 65_536 }, others: [SPACE.data] }
 
-/** `dir` is a folder for this store alone. It is created if it does not exist. */
+/** `dir` is a folder that only this store uses. The folder is created if it does not exist. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
   return new ClassicHome(dir, files)
 }
@@ -135,8 +135,8 @@ class ClassicHome implements RowHome {
   }
 
   async discard(): Promise<void> {
-    // The highest number is removed last. After a crash in between, the next start still finds the
-    // state that was live.
+    // The store with the highest number is removed last. After a crash in between, the next start still finds
+    // the live state.
     for (const number of (await this.#numbers()).sort((a, b) => a - b))
       await this.#files.remove(this.#path(number))
     await this.#removeBuilding()
@@ -160,9 +160,7 @@ class ClassicBuilder implements RowBuilder {
     this.#files = files
   }
 
-  /**
-   * The batches are not synced one by one, because `commit` syncs every file before the store gets its name.
-   */
+  /** Writes a batch without a sync, because `commit` syncs every file before the store gets its name. */
   async write(batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = split(batch)
     const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
@@ -203,7 +201,9 @@ class ClassicBuilder implements RowBuilder {
   }
 }
 
-/** The module is loaded only here, because a store in memory and a client need no native module. */
+/**
+ * The module is loaded only when it is needed, because a store in memory and a client need no native module.
+ */
 async function openLevel(path: string, create: boolean): Promise<Level> {
   const { ClassicLevel } = await import('classic-level')
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { ...OPTIONS, createIfMissing: create })
@@ -216,8 +216,8 @@ async function openLevel(path: string, create: boolean): Promise<Level> {
 }
 
 /**
- * LevelDB reports what is damaged, but seldom in which file. This checks the two files that list the parts of
- * the store. Returns undefined if neither is damaged.
+ * Finds the damaged file. LevelDB reports what is damaged, but seldom in which file. This function checks the
+ * two files that list the parts of the store. Returns undefined if these two files are not damaged.
  */
 async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
   const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
@@ -257,8 +257,7 @@ async function openStore(path: string): Promise<RowStore> {
 }
 
 /**
- * Opens the event log. Every store has a record of the log's valid end, called reach, from the
- * moment it was built.
+ * Opens the event log. Every store has a record of the log's valid end, called reach, from its beginning on.
  */
 function openEventLog(path: string, level: Level): Promise<EventLog> {
   const reach = level.getSync(REACH_KEY)
@@ -267,8 +266,8 @@ function openEventLog(path: string, level: Level): Promise<EventLog> {
 }
 
 /**
- * Runs before LevelDB opens the store, because LevelDB may begin at once to merge damaged
- * tables with good ones.
+ * Refuses a damaged store. This check runs before LevelDB opens the store, because LevelDB may begin at once
+ * to merge damaged tables with good tables.
  */
 async function refuseDamaged(path: string): Promise<void> {
   const live = await tablesInUse(path)
@@ -285,8 +284,8 @@ async function refuseDamaged(path: string): Promise<void> {
 }
 
 /**
- * Returns undefined if the manifest cannot be read. All tables are checked then, and LevelDB itself reports
- * the damaged manifest.
+ * Returns the numbers of the tables in use, or undefined if the manifest cannot be read. All tables are
+ * checked in the second case, and LevelDB itself reports the damaged manifest.
  */
 async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {
   try {

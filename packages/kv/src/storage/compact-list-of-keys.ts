@@ -1,8 +1,8 @@
 // Rule: a list of very many row keys in a few large buffers. A string or a buffer for each key would take ten
-// times the memory, and much time of the garbage collector.
+// times the memory, and would cost much garbage collection.
 
 const PIECE_BYTES = 256 * 1024
-/** Each key is stored after its length, a u16le. */
+/** In bytes, the size of the length (a u16le) before each key. */
 const HEAD = 2
 
 export class RowKeys implements Iterable<Uint8Array> {

@@ -1,5 +1,5 @@
-// Driver: the operations on files that the event log needs. The simulator passes an implementation that loses
-// and damages writes.
+// Driver: the file operations of the event log. The simulator passes an implementation that loses and damages
+// writes.
 
 import { readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -7,8 +7,8 @@ import { type Files, nodeFiles } from './file-operations.js'
 
 export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
   /**
-   * When a file has this many bytes, the event log begins a new file. Undefined means the
-   * event log's own limit.
+   * In bytes. When a file has this many bytes, the event log begins a new file. Undefined means the event
+   * log's own limit.
    */
   readonly fileBytes?: number
   /** 'create' makes a new, empty file, and fails if the name exists. */
@@ -22,15 +22,15 @@ export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
 export interface EventLogHandle {
   size(): Promise<number>
   /**
-   * Writes the parts one after the other. Resolves to the number of bytes written, which may be
-   * smaller than asked.
+   * Writes the parts one after the other. Resolves to the number of written bytes, which may be smaller than
+   * the sum of the parts.
    */
   write(parts: readonly Uint8Array[], at: number): Promise<number>
   truncate(length: number): Promise<void>
   sync(): Promise<void>
   /**
-   * Reads bytes of the file into `into`, from index `from` on. Resolves to the number of bytes read, which
-   * may be smaller than asked. It is 0 at the end of the file.
+   * Reads bytes of the file into `into`, from index `from` on. Resolves to the number of read bytes, which
+   * may be smaller than the free part of `into`. The number is 0 at the end of the file.
    */
   read(into: Uint8Array, from: number, at: number): Promise<number>
   readNow(into: Uint8Array, from: number, at: number): number

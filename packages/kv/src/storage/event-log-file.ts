@@ -17,7 +17,7 @@ export class EventLogFile {
   end = 0
   /** The checksum of all frames so far. */
   checksum = 0
-  /** How many rows that are still in use are in this file. */
+  /** How many rows of this file are still in use. */
   live = 0
   readonly #disk: EventLogDisk
   readonly #path: string
@@ -47,7 +47,10 @@ export class EventLogFile {
     return this.#handle.size()
   }
 
-  /** The file system may write only a part of the bytes. The rest is then written by another call. */
+  /**
+   * Writes the parts. The file system may write only a part of the bytes in one call. A further call then
+   * writes the other bytes.
+   */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {
@@ -103,9 +106,7 @@ export class EventLogFile {
     if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
   }
 
-  /**
-   * Removes the file's name at once. The handle is closed when the last view that reads the file is closed.
-   */
+  /** Removes the file's name at once. The handle is closed when the last view of the file is closed. */
   async remove(): Promise<void> {
     this.#removed = true
     await this.#disk.remove(this.#path)

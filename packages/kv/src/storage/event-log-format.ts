@@ -11,7 +11,7 @@
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
 // checksum of the frame before. The first frame continues the checksum of the header. Values are rows with
 // their own checksums, called seals (row-checksum.ts): the seals cover the bytes of the values, and the
-// frame's checksum covers the seals. So every byte is covered, and no byte is summed twice.
+// frame's checksum covers the seals. So a checksum covers every byte, and no byte is summed twice.
 //
 // A frame is the event log's part of one batch. A frame is valid only if LevelDB has the reach that the same
 // batch wrote there. The reach says up to which byte the event log is valid:
@@ -19,8 +19,8 @@
 //   reach   key 0x00 'j' | value: the row's seal | u32le first number | u32le last number | f64le end
 //           | u32le checksum
 //
-// All bytes up to the reach must be as they were written, which the checksums prove. Bytes after the
-// reach are ignored.
+// The checksums prove that all bytes up to the reach are as they were written. Bytes after the reach are
+// ignored.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -147,10 +147,7 @@ function writeTable(into: Buffer, at: number, row: RowChange): number {
  */
 export type RowSeen = (key: Uint8Array, at: number, length: number) => void
 
-/**
- * Reads all frames of a file. Returns the checksum of the last frame, or undefined if a frame is not
- * as it was written.
- */
+/** Reads all frames of a file. Returns the checksum of the last frame, or undefined if a frame is damaged. */
 export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
   let previous = headerChecksum(file)
   for (let at = HEADER_BYTES; at < file.length; ) {
@@ -167,8 +164,8 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
 }
 
 /**
- * Reads the table of a frame, whose checksum is right, so that the lengths in it can be trusted. The file may
- * still end within the values. Returns the offset at which the values end.
+ * Reads the table of a frame. The checksum of the frame is right, so the lengths in the table can be trusted.
+ * The file may still end within the values. Returns the offset at which the values end.
  */
 function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
   let valueAt = end

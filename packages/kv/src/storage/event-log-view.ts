@@ -1,4 +1,4 @@
-// Driver: a view of the event log: its rows at the moment when the view was taken.
+// Driver: a view of the event log. It shows the rows that were in use when the view was taken.
 
 import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -24,8 +24,8 @@ export interface Pending {
 export class EventLogView {
   readonly #index: ReadonlyMap<string, Place>
   /**
-   * The batch that was being written when the view was taken. The view shows the batch only if LevelDB's view
-   * has it too, because a view shows whole batches (RW4).
+   * The batch that was being written when the view was taken. The view shows this batch only if LevelDB's
+   * view has the batch too, because a view shows whole batches (RW4).
    */
   readonly #pending: Pending | undefined
   readonly #release: () => void
@@ -39,8 +39,8 @@ export class EventLogView {
   }
 
   /**
-   * `reach` reads the reach from LevelDB's part of the view. The reach tells how far the event log is
-   * valid for this view.
+   * `reach` reads the reach from LevelDB's part of the view. The reach tells up to which byte the event log
+   * is valid for this view.
    */
   async page(range: RowRange, rows: number, bytes: number, reach: () => Promise<Reach>): Promise<RowPage> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
@@ -87,7 +87,9 @@ async function valueOf(key: string, { file, at, length }: Place): Promise<Uint8A
   return value
 }
 
-/** Returns the range as indexes of the list: the first row, and the row after the last. */
+/**
+ * Returns the range as two indexes of the list: the index of the first row, and the index after the last row.
+ */
 function bounds(rows: readonly (readonly [string, Place])[], { start, end }: RowRange): [number, number] {
   const from = start === undefined ? 0 : firstFrom(rows, binary(start))
   const to = end === undefined ? rows.length : firstFrom(rows, binary(end))

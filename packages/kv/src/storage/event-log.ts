@@ -1,8 +1,7 @@
-// Driver: owns the events: rows that are removed in the order in which they were added. They are appended to
-// files beside LevelDB.
-// LevelDB wrote each such row four times, to its log, to a table and by merges, and the space of removed rows
-// was freed late. That was half of the cost of a put. In the event log a row is written once, and a file is
-// removed when none of its rows is in use.
+// Driver: owns the rows of events. Events are removed in the order in which they were added. Their rows are
+// appended to files beside LevelDB. LevelDB would write each such row four times, to its log, to a table and
+// by merges, and would free the space of removed rows late. This work was half of the cost of a put. In the
+// event log a row is written once, and a file is removed when none of its rows is in use.
 //
 // Laws
 // - J1: a frame is on the disk before LevelDB gets the reach that covers it. (The reach says how far the
@@ -10,7 +9,7 @@
 // - J2: bytes that an interrupted batch left after the reach are never read, and are overwritten.
 // - J3: a file is removed only after LevelDB durably holds a reach that begins after it, and the oldest file
 //   is removed first. If a newer file were removed first, a row in an older file could come back, because the
-//   record of its removal is gone.
+//   record of its removal would be gone.
 // - J4: rows are where the index says. The index changes when a batch is durable, and a view keeps the index
 //   with which it was taken.
 
@@ -34,7 +33,7 @@ import type { RowChange } from './row-store.js'
 import { valueBytes } from './row-value.js'
 import { damagedRow } from './row-checksum.js'
 
-/** A file that has this many bytes is closed, and a new file is begun. */
+/** In bytes. A file with this many bytes is closed, and a new file is begun. */
 const FILE_BYTES = 8 * 1024 * 1024
 
 export class EventLog {
@@ -59,7 +58,10 @@ export class EventLog {
     return new EventLog(disk, folder, [file], new Map())
   }
 
-  /** `reach` is the one that LevelDB holds. Throws ERR_CORRUPT if the files do not match it. */
+  /**
+   * Opens the event log. `reach` is the reach that LevelDB has stored. Throws ERR_CORRUPT if the files do not
+   * match the reach.
+   */
   static async open(folder: string, reach: Reach, disk: EventLogDisk = nodeEventLogDisk): Promise<EventLog> {
     await removeOthers(disk, folder, reach)
     const eventLog = new EventLog(disk, folder, [], new Map())
@@ -95,8 +97,8 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // Bytes after the reach are cut off (J2). They would count as valid as soon as another file
-    // follows this one.
+    // Bytes after the reach are cut off (J2). Without the cut, these bytes would count as valid when another
+    // file follows this file.
     if (last) await file.cut(reach.end)
   }
 
@@ -104,7 +106,7 @@ export class EventLog {
     return lastOf(this.#files)
   }
 
-  /** The reach that LevelDB has to store together with the batch that was appended last. */
+  /** The reach that LevelDB has to store together with the last appended batch. */
   get reach(): Reach {
     if (this.#pending !== undefined) return this.#pending.reach
     const { number, end, checksum } = this.#tail
@@ -113,8 +115,8 @@ export class EventLog {
   }
 
   /**
-   * Appends the rows, which have their checksums and must not be changed by the caller meanwhile. With `sync`
-   * the rows are on the disk when the promise resolves (J1). They are in use after `settle`.
+   * Appends the rows. The rows have their checksums, and the caller must not change them meanwhile. With
+   * `sync` the rows are on the disk when the promise resolves (J1). The rows are in use after `settle`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
@@ -139,7 +141,7 @@ export class EventLog {
     )
   }
 
-  /** Called when the batch is durable in LevelDB too. From now on its rows are in use. */
+  /** Called when the batch is also durable in LevelDB. From now on the rows of the batch are in use. */
   async settle(): Promise<void> {
     if (this.#pending === undefined) return
     const { changes, reach } = this.#pending
@@ -202,8 +204,8 @@ async function begin(disk: EventLogDisk, folder: string, header: Header): Promis
 }
 
 /**
- * Removes files that a crash has left behind: old files that were about to be removed, and a new file that
- * no batch has used.
+ * Removes the files that a crash has left behind. These are old files that the event log was about to remove,
+ * and a new file that no batch has used.
  */
 async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: Reach): Promise<void> {
   for (const name of await disk.list(folder)) {

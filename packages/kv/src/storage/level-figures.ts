@@ -1,14 +1,14 @@
-// Rule: what LevelDB tells of its tables, as numbers.
+// Rule: turns LevelDB's report about its tables into numbers.
 //
-// LevelDB lets each write wait for a millisecond once level 0 has eight tables, and lets writes wait for a
-// merge once it has twelve.
+// When level 0 has eight tables, LevelDB delays each write by a millisecond. When level 0 has twelve tables,
+// writes wait for a merge.
 
 export interface LevelFigures {
   /** How many tables each level has, from level 0 on. */
   readonly tables: readonly number[]
-  /** How long tables were merged since the store was opened. */
+  /** How many seconds merges of tables have taken since the store was opened. */
   readonly mergeSeconds: number
-  /** How many bytes merges have read and written, in steps of a mebibyte. */
+  /** How many bytes merges have read and written since the store was opened, in steps of a mebibyte. */
   readonly mergeRead: number
   readonly mergeWritten: number
 }
@@ -16,7 +16,7 @@ export interface LevelFigures {
 const LEVELS = 7
 const MIB = 1024 * 1024
 
-/** `text`: LevelDB's property 'leveldb.stats'. Levels without tables are not in it. */
+/** Reads LevelDB's property 'leveldb.stats'. The property does not list levels without tables. */
 export function levelFigures(text: string): LevelFigures {
   const tables = Array.from({ length: LEVELS }, () => 0)
   let [mergeSeconds, mergeRead, mergeWritten] = [0, 0, 0]

@@ -12,14 +12,14 @@ import { type LevelFigures, levelFigures } from './level-figures.js'
 import { behind } from './page-scan.js'
 import { damagedRow } from './row-checksum.js'
 
-/** The part of abstract-level that is used here, with the encoding 'view'. */
+/** The part of abstract-level that this file uses, with the encoding 'view'. */
 export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * Begins a chained batch. A chained batch passes each operation on at once and keeps no objects: a
-   * put costs 5 µs of CPU. In a batch that is given as a list a put costs 13 µs, because each
-   * operation is copied first.
+   * Begins a chained batch. A chained batch passes each operation on at once and keeps no objects: a put
+   * costs 5 µs of CPU. In a batch that is given as a list, a put costs 13 µs, because each operation is
+   * copied first.
    */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
@@ -55,10 +55,10 @@ export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { 
 /** Keys below this key are reserved for this class. */
 export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 
-/** A key above all keys of rows, which begin with the code of their space, a letter. */
+/** A key above all keys of rows. The keys of rows begin with the code of their space, a letter. */
 const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
 
-/** The tables of a level on a disk, as the space reclaimer needs them. */
+/** The operations on the tables of a LevelDB database that the space reclaimer needs. */
 export const tablesOfLevel = (level: Level): Tables => ({
   compact: async (start, end) => level.compactRange?.(start, end),
   size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
@@ -121,9 +121,7 @@ export class LevelRows implements RowStore {
     this.#reclaimer.written()
   }
 
-  /**
-   * Writes all changes in one batch. The event loop runs from time to time while the batch is being filled.
-   */
+  /** Writes all changes in one batch. The event loop runs now and then while the batch is being filled. */
   async #writeBatch(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
     let [bytes, count] = [0, 0]
@@ -179,7 +177,9 @@ const SYNC = { sync: true }
 /** How many rows are added to a batch in one turn of the event loop. */
 const SLICE = 5_000
 
-/** Adds a change to the batch, without the keys in `others`. Returns how many bytes the batch has grown. */
+/**
+ * Adds a change to the batch, without the keys in `others`. Returns by how many bytes the batch has grown.
+ */
 function add(filled: LevelBatch, change: RowChange): number {
   const value = wholeValue(change)
   if (value === undefined) filled.del(change.key)
@@ -203,8 +203,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the last page. If the next page follows that page, it takes the iterator, and need not
-   * search through the tables again.
+   * The iterator of the last page. If the next page follows that page, the next page uses the same iterator
+   * and need not search through the tables again.
    */
   #kept: OpenIterator | undefined
   #closed = false
@@ -267,8 +267,8 @@ class LevelView implements RowView {
 }
 
 /**
- * Whether `next` is the rest of the range after the last page. Forwards, the rest starts with the first key
- * after the last row. Backwards, the rest ends before the last row's key.
+ * Whether `next` is the part of the range after the last page. Forwards, this part starts with the first key
+ * after the last row. Backwards, this part ends before the last row's key.
  */
 function follows({ range, last }: OpenIterator, next: RowRange): boolean {
   const [from, to] = [range.reverse === true, next.reverse === true]

@@ -1,7 +1,6 @@
 // Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and
-// the record of how far the event log is valid (its reach).
-// A batch counts as written when LevelDB has it. Its events are durable before that (J1), so a batch is there
-// whole or not at all (RW1).
+// the record of how far the event log is valid (its reach). A batch counts as written when LevelDB has its
+// part. The events of the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -30,7 +29,7 @@ export class RowsWithEventLog implements RowStore {
   readonly #level: RowStore
   readonly #eventLog: EventLog
   #closed = false
-  /** The error of the first failed write. The store refuses all writes after it (RW6). */
+  /** The error of the first failed write. After this error the store refuses all writes (RW6). */
   #failed: LatchkeyError | undefined
 
   constructor(level: RowStore, eventLog: EventLog) {
@@ -134,8 +133,8 @@ async function reachIn(level: RowView): Promise<Reach> {
 }
 
 /**
- * The parts of the range before, in and after the key space of the event log, in the order in
- * which they are read.
+ * Splits the range into the parts before, in and after the key space of the event log, in the order in which
+ * they are read.
  */
 function partsOf({ start, end, ...rest }: RowRange): RowRange[] {
   const parts = [

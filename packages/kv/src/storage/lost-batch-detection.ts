@@ -1,9 +1,9 @@
-// Rule: numbers every batch by a mark in it, so that a batch that LevelDB has lost is noticed.
+// Rule: adds a numbered row, called mark, to every batch. So the store notices a batch that LevelDB has lost.
 //
 // When LevelDB opens, it skips a damaged part of its log without an error. The batches in that part are gone,
-// and later batches are still there. Therefore each batch also writes a numbered mark, and removes marks
-// whose batches LevelDB has long moved from its log to its tables. When the store opens, the numbers of the
-// marks must have no gap.
+// and later batches are still there. Therefore each batch writes a mark with the next number, and removes old
+// marks. LevelDB has long moved the batches of the removed marks from its log to its tables. When the store
+// opens, the numbers of the marks must have no gap.
 //
 //   key    0x00 'b' u48be number
 //   value  the row's seal | f64le bytes written so far | f64le the oldest mark still kept
@@ -20,12 +20,12 @@ import { SEAL, seal, unseal } from './row-checksum.js'
 export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
 
 /**
- * LevelDB begins a new log after this many bytes and keeps at most two logs. The marks of the last four times
- * as many bytes are kept, which is certainly more than both logs hold.
+ * LOG_BYTES: LevelDB begins a new log after this many bytes, and keeps at most two logs. KEEP_BYTES: the
+ * marks of this many bytes are kept, which is certainly more than the two logs have.
  */
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
-/** The bytes of a mark, and the bytes that a row takes besides its key and its value. */
+/** MARK_BYTES: the bytes of a mark. ROW_BYTES: the bytes that a row takes besides its key and its value. */
 const MARK_BYTES = 64
 const ROW_BYTES = 16
 
@@ -34,7 +34,7 @@ interface Mark {
   readonly written: number
 }
 
-/** How many bytes a row adds to a batch. */
+/** Returns how many bytes a row adds to a batch. */
 export const bytesOf = (change: RowChange): number => change.key.length + valueBytes(change) + ROW_BYTES
 
 export class BatchMarks {
@@ -42,7 +42,7 @@ export class BatchMarks {
   #number = 0
   #written = 0
 
-  /** Reads the marks of a store, which come in key order. Throws ERR_CORRUPT if a mark is missing. */
+  /** Reads the marks of a store, in the order of their keys. Throws ERR_CORRUPT if a mark is missing. */
   static from(rows: readonly Row[]): BatchMarks {
     const chain = new BatchMarks()
     const marks = rows.map(decodeMark)

@@ -1,5 +1,5 @@
-// Driver: keeps the rows of a store with the option { memory: true } in memory-level. The rows exist as
-// long as this object.
+// Driver: keeps the rows of a store with the option { memory: true } in memory-level. The rows are lost
+// together with this object.
 
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
@@ -24,8 +24,8 @@ const newLevel = async (): Promise<Memory> => {
 }
 
 /**
- * memory-level keeps the very bytes that it is given. But a caller may reuse its bytes after the write (RW7),
- * so the bytes are copied first.
+ * Copies the bytes of each batch. memory-level keeps the very bytes that it gets, but a caller may reuse its
+ * bytes after the write (RW7).
  */
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {

@@ -35,7 +35,8 @@ export async function* pagesOf(
       if (rows.length > 0) yield rows
     }
   } finally {
-    // If the caller stops early, a page may still be being read. The read must end before the view is closed.
+    // If the caller stops early, the read of a page may be under way. This read must end before the view is
+    // closed.
     await next?.catch(() => {})
   }
 }

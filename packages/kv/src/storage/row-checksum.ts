@@ -7,8 +7,8 @@
 // wrong seal is refused with ERR_CORRUPT.
 //
 // The sum begins with a zero in the place of the seal, so that neither the writer nor the reader needs a
-// separate view of the body. The reader starts the sum with the stored seal instead of 0. That gives the same
-// result, because the crc32 of four bytes depends only on these bytes xor the starting value. The key comes
+// separate view of the body. The reader starts the sum with the stored seal instead of 0. The result is the
+// same, because the crc32 of four bytes depends only on these bytes xor the starting value. The key comes
 // last, so that the sum of one body can be used for rows with several keys.
 
 import { checksum, elementAt } from '@latchkey/base'
@@ -22,7 +22,7 @@ export const SEAL = 4
 /** Computes the seal and writes it into the value. The body of the value begins at index SEAL. */
 export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
 
-/** Computes and writes the seal, given the checksum of the key. */
+/** Computes the seal from the checksum of the key, and writes the seal into the value. */
 export function sealWith(keyChecksum: number, value: Uint8Array): number {
   writeSeal(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -30,7 +30,7 @@ export function sealWith(keyChecksum: number, value: Uint8Array): number {
   return crc
 }
 
-/** Like `seal`, for a value in parts. The first part begins with the place of the seal. */
+/** Does the same as `seal` for a value in parts. The first part begins with the bytes for the seal. */
 export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   const first = elementAt(parts, 0)
   writeSeal(first, 0)
@@ -39,7 +39,7 @@ export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   writeSeal(first, withWord(crc, shortChecksum(key)))
 }
 
-/** The first part of a seal: the checksum of four zero bytes followed by `bytes`. */
+/** Returns the first part of a seal: the checksum of four zero bytes followed by `bytes`. */
 export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
 const OF_ZERO = checksum(new Uint8Array(SEAL))
 

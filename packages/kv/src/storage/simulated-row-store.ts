@@ -1,8 +1,7 @@
-// Driver: rows in memory that survive a simulated crash as if they were on a disk. The simulator
-// and tests use them.
-// A write that was synced survives. A write that was under way at the crash may survive, but only whole.
-// Every step is deterministic, and every wait is one microtask. (The rows of a store with { memory: true }
-// are in memory-level-storage.ts.)
+// Driver: rows in memory that survive a simulated crash as if the rows were on a disk. The simulator and
+// tests use them. A synced write survives. A write that was under way at the crash may survive, but only
+// whole. Every step is deterministic, and every wait is one microtask. (The rows of a store with { memory:
+// true } are in memory-level-storage.ts.)
 
 import { wholeValue } from './row-value.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
@@ -19,12 +18,15 @@ import type {
 } from './row-store.js'
 import { lowerBound } from './sorted-keys.js'
 
-/** Called before each step at which a test may let the disk crash or fail. If it throws, the step fails. */
+/**
+ * Called before each step at which a test may let the disk crash or fail. If this function throws, the step
+ * fails.
+ */
 export type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
 /**
- * The rows by key, with one character for each byte of the key. They are sorted when a range is first read.
- * An image that is shared with a view is never changed.
+ * The rows by their keys, with one character for each byte of the key. The rows are sorted when a range is
+ * first read. A view may share an image. Such an image is never changed.
  */
 class Image {
   readonly rows: Map<string, Uint8Array>
@@ -58,7 +60,7 @@ class Image {
 /** The part that survives a crash. */
 export class SimulatedRowDisk {
   live: Image | undefined
-  /** How many stores exist that are being built or are older than the live store. */
+  /** How many stores exist besides the live store, because they are being built or are older. */
   leftovers = 0
   fault: DiskFault
 
@@ -80,9 +82,9 @@ export class SimulatedRowDisk {
 
 export class SimulatedRowHome implements RowHome {
   readonly disk: SimulatedRowDisk
-  /** Counts the crashes. An operation that began before a crash has no effect after it. */
+  /** How many crashes there were. An operation that began before a crash has no effect after the crash. */
   #boot = 0
-  /** Makes the image that the disk would have if the write that is under way reached it. */
+  /** Makes the image of the disk after the write that is under way. */
   #underWay: (() => Image) | undefined
 
   constructor(disk: SimulatedRowDisk = new SimulatedRowDisk()) {
@@ -90,8 +92,8 @@ export class SimulatedRowHome implements RowHome {
   }
 
   /**
-   * Simulates the end of the process: everything that was open is gone. With 'kept' the write that is under
-   * way still reaches the disk.
+   * Simulates the end of the process: all open objects are gone. With 'kept' the write that is under way
+   * still reaches the disk.
    */
   crash(kept: 'lost' | 'kept' = 'lost'): void {
     this.#boot++

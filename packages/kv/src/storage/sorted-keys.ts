@@ -1,5 +1,5 @@
-// Rule: a set of keys that is sorted only when a range is read. Puts are many and reads of ranges are few, so
-// this saves sorting.
+// Rule: a set of keys that is sorted only when a range is read. Puts are frequent and reads of ranges are
+// rare, so most sorting is saved.
 
 export class SortedKeys {
   #sorted: string[] = []

@@ -1,17 +1,19 @@
-// Driver: starts the compactions that free disk space. LevelDB by itself does not free the
-// space of these rows.
+// Driver: starts the compactions that free disk space. LevelDB by itself does not free the space of these
+// rows.
+//
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
-// unchanged, and never merges them with the records that remove their rows. A store of ten megabytes grew
-// to gigabytes, and every start has to check all of them. When 32 MB of rows were deleted, their tables
+// unchanged. It never merges these tables with the records that remove their rows. A store of ten megabytes
+// grew to gigabytes, and every start had to check all of them. When 32 MB of rows were deleted, their tables
 // stayed as they were.
 //
 // Laws
-// - One compaction runs at a time, beside the writes, and no caller waits for it.
+// - Only one compaction runs at a time, beside the writes, and no caller waits for it.
 // - A compaction changes no row. A crash during a compaction leaves tables that no manifest names.
-// - If a compaction fails, LevelDB itself refuses further writes, and the error is reported there.
+// - If a compaction fails, LevelDB itself refuses further writes, and the write reports the error.
 // - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
 //   number of removed rows. For other rows, it runs if less than half of the bytes between the first and the
-//   last removed key are live, or if so many rows were removed that much of the space must be garbage.
+//   last removed key are live. It also runs if so many rows were removed that much of the space must be
+//   garbage.
 
 import { copyBytes } from '@latchkey/base'
 
@@ -20,8 +22,8 @@ export interface Tables {
   /** About how many bytes the tables have for the keys of [start, end]. */
   size(start: Uint8Array, end: Uint8Array): Promise<number>
   /**
-   * Whether the live rows of [start, end] have fewer bytes than `bytes`. It reads no more
-   * than that many bytes.
+   * Whether the live rows of [start, end] have fewer bytes than `bytes`. This method reads no more than that
+   * many bytes.
    */
   isBelow(bytes: number, start: Uint8Array, end: Uint8Array): Promise<boolean>
 }
@@ -29,8 +31,8 @@ export interface Tables {
 /** The key spaces whose disk space is freed. A space is named by the first byte of its keys. */
 export interface ReclaimedSpaces {
   /**
-   * Spaces whose rows are removed in the order in which they were added. For each: after how many removed
-   * rows a compaction is worth its work.
+   * The spaces whose rows are removed in the order in which they were added. The value of a space is the
+   * number of removed rows after which a compaction runs.
    */
   readonly queues: Readonly<Record<number, number>>
   /** Spaces whose rows are removed in any order. */
@@ -38,15 +40,17 @@ export interface ReclaimedSpaces {
 }
 
 /**
- * The first check comes after this many removed rows. Then the number doubles from one check to the next, so
- * that checks cost little compared with the removals.
+ * In removed rows, when the first check comes. The number doubles from one check to the next, so that checks
+ * cost little compared with the removals.
  */
 const FIRST_LOOK = 16
-/** Less garbage than this is left to LevelDB. */
+/** In bytes. If there is less garbage than this, no compaction runs. */
 const LEAST_BYTES = 2 * 1024 * 1024
 /** One check reads no more than this. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
-/** After this many removed rows, the whole range between them is compacted without a check. */
+/**
+ * In removed rows. After this number, the whole range between the removed rows is compacted without a check.
+ */
 const MANY_ROWS = 65_536
 
 class Removed {
@@ -61,7 +65,7 @@ class Removed {
     if (this.last === undefined || Buffer.compare(key, this.last) > 0) this.last = key
   }
 
-  /** Copies the keys, because their bytes belong to the batch and may be reused now. */
+  /** Copies the keys, because the caller may reuse the bytes of the batch from now on. */
   keep(): void {
     this.first = this.first && copyBytes(this.first)
     this.last = this.last && copyBytes(this.last)
@@ -94,7 +98,7 @@ export class SpaceReclaimer {
     for (const [space, removed] of this.#removed) {
       const worth = this.#spaces.queues[space]
       if (removed.rows < (worth ?? removed.lookAt)) continue
-      // If rows are removed in order, every row before the last removed one is removed too.
+      // If rows are removed in order, every row before the last removed row is removed too.
       const work =
         worth === undefined ? this.#look(space, removed) : this.#compact(space, Uint8Array.of(space))
       return this.#alone(work)
@@ -108,8 +112,8 @@ export class SpaceReclaimer {
     }
     const again = () => {
       done()
-      // More rows may have been removed meanwhile. No later write may come that would check them, so
-      // they are checked now.
+      // More rows may have been removed meanwhile. Perhaps no later write comes, so these rows are checked
+      // now.
       this.written()
     }
     work.then(again, done)

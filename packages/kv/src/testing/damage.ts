@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Random } from '@latchkey/base'
 
-/** Changes one to four bytes somewhere in the files of the state, in larger files more often. */
+/** Changes one to four bytes somewhere in the files of the state. Larger files are changed more often. */
 export function damage(folder: string, random: Random): string {
   const names = readdirSync(folder).filter((name) =>
     /\.(ldb|log)$|^MANIFEST|^CURRENT$|^rows-journal-/.test(name),

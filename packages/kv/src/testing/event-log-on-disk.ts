@@ -1,5 +1,5 @@
-// Driver: the event log's files on the simulated disk of Raft's log, with all its faults.
-// Writes that were not synced are lost or torn, operations fail, and the power may fail at any of them.
+// Driver: the event log's files on the simulated disk of Raft's log, with all its faults. Writes that were
+// not synced are lost or torn, operations fail, and the power may fail at any operation.
 
 import type { Done, File } from '@latchkey/raft/wal'
 import type { MemoryDisk } from '@latchkey/raft/memory'
@@ -9,7 +9,7 @@ const wait = (call: (done: Done) => void): Promise<void> =>
   new Promise((done, fail) => call((error) => (error === undefined ? done() : fail(error))))
 
 export function eventLogOnDisk(disk: MemoryDisk, fileBytes: number): EventLogDisk {
-  /** The open files by path. After a file was removed, its readers keep the bytes that it had. */
+  /** The open files by path. When a file is removed, its readers keep the bytes of the file. */
   const opened = new Map<string, Reader[]>()
   return {
     fileBytes,
@@ -44,7 +44,7 @@ function handleOf(file: File, reader: Reader): EventLogHandle {
   }
   return {
     size: async () => reader.bytes().length,
-    // The simulated disk writes everything or fails; a short write is one of its failures.
+    // The simulated disk writes all bytes or fails. A short write is one of its failures.
     write: async (parts, at) => {
       const bytes = Buffer.concat(parts)
       await wait((done) => file.write(at, bytes, done))

@@ -1,4 +1,4 @@
-// Driver: machines that apply random entries, shared by the tests of crashes, snapshots and replicas.
+// Driver: state machines that apply random entries. The tests of crashes, snapshots and replicas share them.
 
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../key-value-state-machine.js'
@@ -22,7 +22,7 @@ export async function applyAll(machine: KvMachine, entries: readonly Entry[]): P
   return applied.map(({ answers }) => (answers ?? []).map(({ bytes }) => Buffer.from(bytes)))
 }
 
-/** The state hash after each entry, by index, of a machine without faults. */
+/** The state hash after each entry of a machine without faults, by the index of the entry. */
 export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promise<StateHash[]> {
   const machine = newMachine(home)
   await machine.open()
@@ -35,7 +35,7 @@ export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promis
   return hashes
 }
 
-/** The hash of the stored rows by key space, computed without any table in memory. */
+/** The hash of the stored rows of each key space, computed without any table in memory. */
 export async function hashOfRows(store: RowStore): Promise<Record<string, string>> {
   const names = new Map<number, string>(Object.entries(SPACE).map(([name, space]) => [space, name]))
   const sums = new Map([...names.values()].map((name) => [name, new Sum()]))

@@ -1,5 +1,5 @@
-// Rule: latches and barriers as plain arrays and loops, to compare the rules with; and the rules' transaction
-// on maps.
+// Rule: a model of latches and barriers with plain arrays and loops, to compare the rules with the model. It
+// also has the rules' transaction on maps.
 
 import { binary } from '@latchkey/base'
 import { type PartyOf, type PartyResult, PARTY_OF } from '@latchkey/protocol'
@@ -84,7 +84,7 @@ interface Someone {
   readonly generation: number
 }
 
-/** What each call must answer, by the words of docs/latches.md. */
+/** Tells the answer that each call must get according to docs/latches.md. */
 export class PartyModel {
   readonly latches = new Map<string, number>()
   readonly generations = new Map<string, { over: number; parties: number }>()

@@ -152,13 +152,13 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   },
 }
 
-/** Each page of a range begins after the last row of its previous page; the ranges are read in turns. */
+/** Each page of a range begins after the last row of the page before. The ranges are read in turns. */
 async function followingPages(home: RowHome): Promise<void> {
   const store = await opened(home)
   const names = Array.from({ length: 60 }, (_, i) => `k${String(i).padStart(3, '0')}`)
   await store.write(names.map((key) => put(key, key.repeat(30))))
   const view = store.view()
-  // Written after the view was taken, so the view does not show it.
+  // These rows are written after the view was taken, so the view does not show them.
   await store.write([del('k003'), put('k0035', 'late')])
   const walk = async function* (reverse: boolean, keysOnly: boolean, rows: number, bytes: number) {
     let range: RowRange = { start: b('k'), end: b('l'), reverse, keysOnly }

@@ -1,4 +1,5 @@
-// Rule: shows results as tests compare them: bytes as text, an error answer as its code.
+// Rule: shows results in the form in which tests compare them: bytes as text, and an error answer as its
+// code.
 
 import { ERROR_CODES, SESSION_FULL, SESSION_OVER } from '@latchkey/protocol'
 
@@ -8,7 +9,7 @@ export function show(value: unknown): unknown {
   return value
 }
 
-/** The code of an error answer; undefined for any other answer. */
+/** Returns the code of an error answer, or undefined for any other answer. */
 export function codeOf(answer: unknown): string | undefined {
   if (!Array.isArray(answer) || answer.length < 4 || typeof answer[1] !== 'string') return undefined
   if (answer[0] === SESSION_OVER) return 'SESSION_OVER'

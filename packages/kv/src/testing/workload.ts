@@ -1,4 +1,4 @@
-// Rule: a random workload with every kind of command; the same seed always gives the same entries.
+// Rule: a random workload with every kind of command. The same seed always gives the same entries.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { type Command, type FlowArg, KIND, OP, type Step, encodeCommand, lockKeyOf } from '@latchkey/protocol'
@@ -12,8 +12,8 @@ export interface Workload {
 }
 
 /**
- * The first entries open sessions; then come `length` entries of a few commands each, with retries and
- * pauses.
+ * Returns a random workload. The first entries open sessions. Then come `length` entries of a few commands
+ * each, with retries and pauses.
  */
 export function drawWorkload(seed: number | string, length: number): Entry[] {
   const random = seededRandom(seed)
@@ -52,8 +52,8 @@ function drawRecords(random: Random, numbers: number[], sent: CommandRecord[]): 
 }
 
 function drawBody(random: Random, number: number): Uint8Array {
-  // No MessagePack value begins with 0xc1, so this is malformed; an array with an unknown operation would
-  // rightly stop the member.
+  // No MessagePack value begins with 0xc1, so this command is malformed. An array with an unknown operation
+  // would rightly stop the member.
   if (random.chance(0.03)) return Uint8Array.of(0xc1, random.between(0, 256))
   return encodeCommand(drawCommand(random, number))
 }

@@ -1,4 +1,4 @@
-// Rule: the machine of one member with a log of its own, to which tests give one command after the other.
+// Rule: the state machine of one member with a log of its own. Tests give it one command after the other.
 
 import { type Clock, type Timer, text, utf8 } from '@latchkey/base'
 import { type Answer, type Command, encodeCommand, unpack } from '@latchkey/protocol'
@@ -51,7 +51,7 @@ export const record = (session: number, number: number, command: Command, done =
   body: encodeCommand(command),
 })
 
-/** One member: its machine, the entries it was given, and a session for its commands. */
+/** One member: its state machine, its entries, and a session for its commands. */
 export class World {
   readonly clock = new HandClock()
   readonly home: RowHome
@@ -119,12 +119,15 @@ export class World {
     return (await this.raw(list)).map(({ bytes }) => unpack(bytes) as Answer)
   }
 
-  /** `done` says that all earlier calls are finished, as for a client that awaits each call. */
+  /**
+   * Makes the next record. `done` says that all earlier calls are finished, as for a client that awaits each
+   * call.
+   */
   next(command: Command, done = this.#number + 1): CommandRecord {
     return record(this.session, ++this.#number, command, done)
   }
 
-  /** Applies commands of the world's session in one entry; returns their results or error answers. */
+  /** Applies commands of the world's session in one entry. Returns their results or error answers. */
   async run(...commands: Command[]): Promise<unknown[]> {
     const done = this.#number + 1
     const answers = await this.answers(commands.map((command) => this.next(command, done)))
@@ -135,13 +138,13 @@ export class World {
     return (await this.run(command))[0]
   }
 
-  /** Closes the machine in order, and starts it again. */
+  /** Closes the state machine in an orderly way, and starts it again. */
   async restart(): Promise<void> {
     await this.machine.close()
     await this.reopen()
   }
 
-  /** Starts from what the disk has, then applies the rest of the log. */
+  /** Starts from the state on the disk, then applies the later entries of the log. */
   async reopen(): Promise<number> {
     this.machine = this.#machine()
     const state = await this.machine.open()

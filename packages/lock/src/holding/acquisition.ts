@@ -358,13 +358,12 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * After a reconnect a pushed grant may have been missed, so the state of this id in the store is read until
-   * a member answers. Law: after a new session each attempt asks for the lock again. The request keeps the
-   * place in the queue and moves the place to the new session. Without this law: the members have no leader
-   * for longer than a session lives, and the client opens a new session. But cluster time stood still without
-   * a leader, so the old session still lives, and the store says that the id waits. Then the old session
-   * ends, its waiters leave the queue, and no client is told. The lock is free, and the caller waits for
-   * ever.
+   * After a reconnect a pushed grant may have been missed, so the state of this id is read from the store.
+   * Law: after a new session each attempt asks for the lock again, which moves its place in the queue to the
+   * new session. Without this law: there is no leader for longer than a session lives, and the client opens a
+   * new session. But cluster time stood still, so the old session still lives, and the store says that the id
+   * waits. Then the old session ends, its waiters leave the queue, and no client is told. The lock is free,
+   * and the caller waits for ever.
    */
   async #askForTicket(isNewSession: boolean): Promise<void> {
     const round = ++this.#ticketRound

@@ -1,5 +1,5 @@
-// Rule: crc32c (Castagnoli), the checksum of LevelDB's files. It is used only to check them, because
-// Latchkey's own files have another checksum. Eight tables are used, to sum eight bytes at a time.
+// Rule: crc32c (Castagnoli), the checksum of LevelDB's files. This function only checks those files, because
+// Latchkey's own files have another checksum. Eight tables make it possible to sum eight bytes at a time.
 
 import { checksumTable } from '@latchkey/base'
 

@@ -1,8 +1,8 @@
-// Door: reads from a LevelDB manifest which tables the store uses.
-// A table that an interrupted compaction left half written is in no manifest. When LevelDB opens, it removes
-// that table or writes another one with its number.
+// Door: reads from a LevelDB manifest which tables the store uses. An interrupted compaction may leave a half
+// written table, which is in no manifest. When LevelDB opens, it removes that table or writes another table
+// with the same number.
 //
-//   file    blocks of 32 KiB: records one after the other, none begins in the last 6 bytes of a block
+//   file    blocks of 32 KiB: records one after the other; no record begins in the last 6 bytes
 //   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind | bytes
 //   kind    1 whole, 2 first, 3 middle, 4 last
 //   edit    a tag and its fields, repeated; tag 7 adds a table, tag 6 removes one
@@ -17,7 +17,7 @@ const [WHOLE, FIRST, MIDDLE, LAST] = [1, 2, 3, 4]
 
 /**
  * Returns the numbers of the tables, or undefined if the manifest cannot be read. If the machine died while
- * it wrote the last record, that record is cut short. It is ignored.
+ * it wrote the last record, that record is cut short. Such a record is ignored.
  */
 export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   const edits = editsOf(manifest)
@@ -29,7 +29,7 @@ export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
 
 /**
  * Returns the offset of the first record with a wrong checksum, or undefined if all checksums are right. The
- * contents may still make no sense.
+ * contents of the records may still be meaningless.
  */
 export function damageIn(manifest: Buffer): number | undefined {
   let damage: number | undefined

@@ -1,5 +1,5 @@
-// Door: decompresses a block that LevelDB has compressed with Snappy.
-// Only the indexes of tables are read with it. They are small, and their checksums were checked before.
+// Door: decompresses a block that LevelDB has compressed with Snappy. This function reads only the indexes of
+// tables. The indexes are small, and their checksums were checked before.
 //
 //   varint length of the whole | pieces, by the low two bits of their first byte:
 //     00  literal: u6 length - 1 | bytes; 60 to 63: the length is in the 1 to 4 bytes that follow
@@ -7,12 +7,12 @@
 //     10  copy of 1 to 64 bytes: u6 length - 1 | u16le distance
 //     11  the same | u32le distance
 //
-// Law: for any input, nothing is read before the start of the output, and nothing is written beyond
-// its stated length.
+// Law: for any input, nothing is read before the start of the output, and nothing is written beyond its
+// stated length.
 
 import { Varints } from './varints.js'
 
-/** No index of a table is larger than this. */
+/** In bytes, the most that an index of a table may have. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Returns the decompressed block, or undefined if the block is not valid Snappy. */
@@ -38,7 +38,10 @@ const varintBytes = (value: number): number => (value < 128 ? 1 : 1 + varintByte
 
 interface Piece {
   readonly length: number
-  /** How far back the bytes to repeat begin. 0 means a literal, whose bytes are in the block up to `end`. */
+  /**
+   * The distance in bytes from the end of the output back to the bytes that are repeated. 0 means a literal,
+   * whose bytes are in the block up to `end`.
+   */
   readonly distance: number
   readonly end: number
 }
@@ -62,7 +65,10 @@ function copy(block: Buffer, at: number, tag: number): Piece | undefined {
   return distance === 0 ? undefined : { length, distance, end }
 }
 
-/** The distance may be shorter than the length. The copy then repeats bytes that it has just written. */
+/**
+ * Repeats bytes of the output. The distance may be shorter than the length. The copy then also repeats bytes
+ * that it has just written.
+ */
 function repeat(out: Buffer, made: number, { length, distance }: Piece): boolean {
   if (distance > made) return false
   for (let i = made; i < made + length; i++) out[i] = out[i - distance] as number
