@@ -86,7 +86,7 @@ export const SECTIONS = [
     [objects('locks'), 'Locks', 'AcquireOptions', 'LockOfSet', 'SetOptions'],
     [objects('lock-watch-event'), 'LockWatchEvent', 'LockWatchOptions'],
     [objects('hold'), 'Hold'],
-    [objects('hold-set'), 'HoldSet'],
+    [objects('held-lock-set'), 'HoldSet'],
     [locks, 'LockInfo'],
   ],
   [

@@ -4,7 +4,7 @@
 import { type Random, seededRandom } from '@latchkey/base'
 import { type Command, OP, STEP, encodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { GatedHome } from './testing/gated-home.js'
+import { GatedHome } from './testing/gated-row-store.js'
 import { hashOfRows } from './testing/members.js'
 import { World, k } from './testing/world.js'
 

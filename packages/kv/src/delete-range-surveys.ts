@@ -22,7 +22,7 @@ import { type KeySpan, type Needed, type WholeRange, rangesOf } from './rules/ne
 import type { EventCaps } from './state/command-event-rows.js'
 import { eventBytes } from './state/event-row.js'
 import type { RangeObserver } from './state/row-table-with-overlay.js'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**

@@ -6,7 +6,7 @@
 import type { Clock, Histogram, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 import type { KvLimits } from './kv-store.js'
 
 interface Waiter {

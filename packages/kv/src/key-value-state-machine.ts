@@ -35,7 +35,7 @@ import { weightOf } from './rules/apply-cost-estimate.js'
 import { readView } from './snapshot/reader.js'
 import { StreamedState } from './snapshot/writer.js'
 import { emptyMeta, encodeMeta } from './state/meta-row.js'
-import { State } from './state/state.js'
+import { State } from './state/store-state.js'
 import type {
   KeyRange,
   KvLimits,

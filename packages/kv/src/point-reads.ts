@@ -19,7 +19,7 @@ import { StateLockView } from './rules/lock-transaction.js'
 import { partyOf } from './rules/end-many-waits.js'
 import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/key-value-row.js'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 
 /** The reads that need only the state: they read no view and no history of events. */
 export type PointRead = Exclude<

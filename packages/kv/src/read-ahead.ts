@@ -4,7 +4,7 @@
 
 import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 
 export class ReadAhead {
   readonly #later: ((run: () => void) => void) | undefined

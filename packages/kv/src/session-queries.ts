@@ -9,7 +9,7 @@ import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
 import { listSessions, refusalOfSession, type SessionLimits, whyNoSession } from './rules/sessions.js'
 import type { LockFigures } from './state/lock-counts.js'
 import type { PartyCounts } from './state/latches-and-barriers.js'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 import type { OpenSessions } from './kv-store.js'
 
 /**

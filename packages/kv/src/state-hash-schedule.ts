@@ -3,7 +3,7 @@
 // until the hash is computed and the promise of `onStateHash` (kv-store.ts) has settled.
 
 import type { Turns } from './stored-key-lookups.js'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 import type { KvOptions } from './kv-store.js'
 
 const HASH_MILLIS = 30_000

@@ -11,7 +11,7 @@ import { type BudgetLimits, EVENT, type Step } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { Row, RowView } from './storage/row-store.js'
 import { RowKeys } from './storage/compact-list-of-keys.js'
-import { pagesOf } from './storage/page-scan.js'
+import { pagesOf } from './storage/scan-rows.js'
 import { damagedRow, isSealed, sealOf } from './storage/row-checksum.js'
 import { overFound } from './rules/command-budget.js'
 import type {
@@ -27,7 +27,7 @@ import { Changes, type EventCaps } from './state/command-event-rows.js'
 import { eventBytesOf } from './state/event-row.js'
 import { indexedAt } from './state/key-expiry-index-rows.js'
 import type { Overlay } from './state/row-table-with-overlay.js'
-import type { State } from './state/state.js'
+import type { State } from './state/store-state.js'
 import { Sum } from './state/set-hash.js'
 
 /** What a survey found in a range. */

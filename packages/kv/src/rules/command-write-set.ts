@@ -10,7 +10,7 @@ import { EVENT, type EventType } from '@latchkey/protocol'
 import { Changes, type EventCaps } from '../state/command-event-rows.js'
 import { type Life, lifeOf, nextRow, valueLength, valueOf } from '../state/key-value-row.js'
 import { type Change, eventBytes } from '../state/event-row.js'
-import type { State } from '../state/state.js'
+import type { State } from '../state/store-state.js'
 import type { Budget } from './command-budget.js'
 
 interface Slot {

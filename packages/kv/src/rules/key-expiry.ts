@@ -14,7 +14,7 @@
 import { EVENT } from '@latchkey/protocol'
 import { type Life, lifeOf, valueLength } from '../state/key-value-row.js'
 import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-rows.js'
-import type { State } from '../state/state.js'
+import type { State } from '../state/store-state.js'
 import type { InTurns } from './apply-work-limit.js'
 import type { WriteSet } from './command-write-set.js'
 import type { FoundLives, NeededLives } from './needed-ranges.js'

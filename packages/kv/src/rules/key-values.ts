@@ -7,7 +7,7 @@ import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
 import { type Life, hasLife, nextRow, valueOf, withLife } from '../state/key-value-row.js'
 import { lowerBound } from '../storage/sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
-import type { State } from '../state/state.js'
+import type { State } from '../state/store-state.js'
 import type { Found } from './needed-ranges.js'
 import type { InTurns } from './apply-work-limit.js'
 

@@ -1,5 +1,5 @@
-// Test: the tables of latches.ts, barriers.ts and latch-and-barrier-waits.ts, row by row; then random steps against a model
-// of plain arrays.
+// Test: the tables of countdown-latches.ts, barriers.ts and latch-and-barrier-waits.ts, row by row. Then random
+// steps are compared with a model of plain arrays.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { OP, PARTY_OF, type PartyResult } from '@latchkey/protocol'
@@ -10,7 +10,7 @@ import { Parties } from '../state/latches-and-barriers.js'
 import { MapParties, PartyModel } from '../testing/party-model.js'
 import { type InTurns, Turn } from './apply-work-limit.js'
 import { enterBarrier } from './barriers.js'
-import { countDown, createLatch, removeLatch, waitLatch } from './latches.js'
+import { countDown, createLatch, removeLatch, waitLatch } from './countdown-latches.js'
 import { endParties, expireParties, leaveParties, moveParty } from './latch-and-barrier-waits.js'
 import { partyOf } from './end-many-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-transaction.js'

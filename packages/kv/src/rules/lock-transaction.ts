@@ -9,7 +9,7 @@ import {
   type WaiterRow,
 } from '@latchkey/lock'
 import type { LockEvents } from '../state/lock-events.js'
-import type { State } from '../state/state.js'
+import type { State } from '../state/store-state.js'
 
 /**
  * Shows the locks at the cluster time `now` to a read. StateLockTransaction extends this class for the commands

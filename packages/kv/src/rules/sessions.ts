@@ -15,7 +15,7 @@ import type { SessionResult } from '@latchkey/protocol'
 import { CANCELLED, answerOf, Refused, TOO_MANY_OF_ONE, TOO_MANY_SESSIONS } from '../commands/answers.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import type { Sessions } from '../state/sessions.js'
-import type { State } from '../state/state.js'
+import type { State } from '../state/store-state.js'
 import { endParties } from './latch-and-barrier-waits.js'
 
 export interface SessionLimits {

@@ -13,7 +13,7 @@
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
 import type { KeySpan } from '../rules/needed-ranges.js'
-import { pagesOf } from '../storage/page-scan.js'
+import { pagesOf } from '../storage/scan-rows.js'
 import { sealBody } from '../storage/row-checksum.js'
 import type { RowStore } from '../storage/row-store.js'
 import { type Life, hasLife, lifeOf } from './key-value-row.js'

@@ -6,7 +6,7 @@ import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from
 import { SPACE, keyOfNumber } from '../keyspaces.js'
 import { BARRIER, LATCH } from '../rules/end-many-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from '../rules/latch-and-barrier-transaction.js'
-import { rowsOf } from '../storage/page-scan.js'
+import { rowsOf } from '../storage/scan-rows.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import type { Meta } from './meta-row.js'

@@ -3,7 +3,7 @@
 
 import { binary, copyBytes } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
-import { rowsOf } from '../storage/page-scan.js'
+import { rowsOf } from '../storage/scan-rows.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 
 interface Named {

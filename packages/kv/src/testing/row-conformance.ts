@@ -4,7 +4,7 @@ import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
 import type { Row, RowHome, RowRange, RowStore, RowView } from '../storage/row-store.js'
-import { behind } from '../storage/page-scan.js'
+import { behind } from '../storage/scan-rows.js'
 import { SEAL, sealBody } from '../storage/row-checksum.js'
 
 const b = (text: string) => Buffer.from(text)

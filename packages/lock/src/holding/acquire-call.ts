@@ -18,7 +18,7 @@ import type { LockServices } from './lock-services.js'
 import { CallLimit } from './call-deadline-or-abort.js'
 import { flowArg } from './flow-of-request.js'
 import type { HoldValidity } from './hold-validity.js'
-import { HoldSet } from './hold-set.js'
+import { HoldSet } from './held-lock-set.js'
 import { Holder } from './holder.js'
 import {
   contextArg,

@@ -6,7 +6,7 @@ export { ClusterBound, DEFAULT_DRIFT } from './cluster-time-bound.js'
 export { DistributedLock } from './distributed-lock.js'
 export { FenceGuard, type FencePort } from './fence-guard.js'
 export { Hold } from './hold.js'
-export { HoldSet } from './hold-set.js'
+export { HoldSet } from './held-lock-set.js'
 export type { LockAttempt, LockObject } from './lock-interface.js'
 export { type LockOptions, Locking } from './store-lock-calls.js'
 export { type AcquireOptions, type LockOfSet, Locks, type SetOptions } from './locks.js'
@@ -36,4 +36,4 @@ export {
   type WebLockOptions,
   WebLocks,
   type WebLockSnapshot,
-} from './web-locks.js'
+} from './web-locks-api.js'

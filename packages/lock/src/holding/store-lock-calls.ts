@@ -41,7 +41,7 @@ import { Renewals } from './renewals.js'
 import { Semaphores } from './semaphores.js'
 import { splitRequests } from './split-requests.js'
 import { Watchdog } from './watchdog.js'
-import { WebLocks } from './web-locks.js'
+import { WebLocks } from './web-locks-api.js'
 
 /** Options of a lock that few callers need. */
 export interface LockOptions {

@@ -23,7 +23,7 @@ import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lo
 import type { eventLogOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
-import type { localRoute } from '../../../../packages/latchkey/dist/open/local-link.js'
+import type { localRoute } from '../../../../packages/latchkey/dist/open/in-process-link.js'
 import type { toMessage } from '../../../../packages/raft/dist/net/message-decoder.js'
 import type { messageItem } from '../../../../packages/raft/dist/net/message-encoder.js'
 import { applyChanges, type Change, isCode, PACKAGES as SOURCES } from '../run/changed-packages.js'
@@ -65,7 +65,7 @@ const OTHERS = ['msgpackr', 'ws', 'classic-level', 'memory-level', 'abstract-lev
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/member.js': ['Member'],
   'latchkey/dist/member/rights.js': ['ANONYMOUS'],
-  'latchkey/dist/open/local-link.js': ['localRoute'],
+  'latchkey/dist/open/in-process-link.js': ['localRoute'],
   'kv/dist/key-value-state-machine.js': ['KvMachine'],
   'kv/dist/storage/event-log.js': ['EventLog'],
   'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],

@@ -1,6 +1,6 @@
 // Rule: known bugs of latches and barriers.
 
-import type * as latches from '../../../../../packages/kv/dist/rules/latches.js'
+import type * as latches from '../../../../../packages/kv/dist/rules/countdown-latches.js'
 import type * as parties from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
 import type * as endManyWaits from '../../../../../packages/kv/dist/rules/end-many-waits.js'
 import { exportsOf, replaced } from '../../run/changed-packages.js'
@@ -59,7 +59,7 @@ export const barrierBugs: readonly WholeBug[] = [
     'K70',
     20,
     replaced<typeof latches, 'countDown'>(
-      'kv/rules/latches',
+      'kv/rules/countdown-latches',
       'countDown',
       (real) =>
         (tx, turn, [op, name, by]) =>
