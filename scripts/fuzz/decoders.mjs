@@ -46,7 +46,7 @@ import {
   readOptions,
   refuseUnknownQuery,
 } from '../../packages/latchkey/dist/http/request-options.js'
-import { routeOf } from '../../packages/latchkey/dist/http/routes.js'
+import { routeOf } from '../../packages/latchkey/dist/http/route-of-path.js'
 import { COMMANDS, MESSAGES, READS, REPLIES, REQUESTS, key, value } from './samples.mjs'
 
 const { LatchkeyError, Malformed, pack } = wire
