@@ -60,7 +60,21 @@ export function check(files) {
       if (reason) problems.push(`${path}:${found.line}: imports '${found.specifier}': ${reason}`)
     }
   }
-  return { problems: [...problems, ...circles(files)] }
+  return { problems: [...problems, ...withoutSource(files), ...circles(files)] }
+}
+
+/**
+ * Compiled output stays in dist when its source is renamed. So an import of such output works on the machine where
+ * the file was renamed, and fails on a clean one.
+ */
+function* withoutSource(files) {
+  for (const path of files.matching(/^(packages|test|scripts)\/.*\.(ts|mjs)$/)) {
+    for (const { specifier, line } of importsOf(files.text(path))) {
+      if (!/^\.\.?\/.*\bdist\/.*\.js$/.test(specifier)) continue
+      const source = target(path, specifier).replace('/dist/', '/src/')
+      if (!files.has(source)) yield `${path}:${line}: imports '${specifier}', but there is no ${source}`
+    }
+  }
 }
 
 const packageOf = (path) => path.split('/')[1]

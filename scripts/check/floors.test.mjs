@@ -175,3 +175,11 @@ test('what only tests are built from may use any floor', () => {
   expect(problems({ 'packages/raft/src/node/testing/a.ts': text })).toEqual([])
   expect(problems({ 'packages/raft/src/node/deep/a.ts': text })).toHaveLength(1)
 })
+
+test('an import of compiled output whose source was renamed', () => {
+  const text = "import { x } from '../packages/base/dist/a.js'"
+  expect(problems({ 'scripts/b.mjs': text, 'packages/base/src/a.ts': '' })).toEqual([])
+  expect(problems({ 'scripts/b.mjs': text, 'packages/base/src/renamed.ts': '' })).toEqual([
+    "scripts/b.mjs:1: imports '../packages/base/dist/a.js', but there is no packages/base/src/a.ts",
+  ])
+})
