@@ -13,8 +13,8 @@ const hubs = new WeakMap<AbortSignal, Hub>()
 
 /**
  * Calls `run` once, when the signal is aborted. A signal that is aborted already never calls `run`. Returns a
- * function that cancels the call. Law: when no call waits for a signal any more, this file has no listener on
- * the signal.
+ * function that cancels the call.
+ * Law: when no call waits for a signal any more, this file has no listener on the signal.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => {}

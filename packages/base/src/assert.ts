@@ -15,8 +15,8 @@ export function unreachable(value: never): never {
 
 /**
  * Returns the element at index `i`, which must be in the list. The message is built only if the assertion
- * fails: this function is called many times for each command, and a message built each time took 4 % of a
- * member's time for acquire and release.
+ * fails, because this function is called many times for each command. A message that was built each time took
+ * 4 % of a member's time for acquire and release.
  */
 export function elementAt<T>(list: readonly T[], i: number): T {
   if (!(i >= 0 && i < list.length)) throw new AssertionError(`no element ${i} in a list of ${list.length}`)

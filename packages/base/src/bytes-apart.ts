@@ -1,4 +1,4 @@
-// Rule: bytes that are encoded in a buffer, with large pieces that are not copied into it.
+// Rule: bytes that are encoded in a buffer. Large pieces are not copied into the buffer.
 
 /** A large piece of the encoded bytes. It belongs before the byte at index `at` of the buffer. */
 export interface Apart {

@@ -20,8 +20,8 @@ export const nextTurn = (run: () => void): void => void setImmediate(run)
 export const microtask = (run: () => void): void => void resolved.then(run)
 
 /**
- * One moment, read from three local clocks. A leader uses the clock that ran slowest, and a holder the clock
- * that ran fastest (CT7 in docs/locks.md).
+ * One moment, read from three local clocks. A leader uses the clock that ran slowest, and a holder uses the
+ * clock that ran fastest (CT7 in docs/locks.md).
  */
 export interface Instant {
   /** process.hrtime, in ms. This clock stops while the machine is suspended. */

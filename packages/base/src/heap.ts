@@ -1,4 +1,4 @@
-// Rule: a binary heap. The smallest item is always at the top, in whatever order the items were added.
+// Rule: a binary heap. The smallest item is always at the top.
 
 export class Heap<T> {
   readonly #items: T[] = []

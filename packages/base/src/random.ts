@@ -11,8 +11,8 @@ export interface Random {
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
   /**
-   * Returns an independent generator, so that one more random choice in one place does not change the
-   * choices in another.
+   * Returns an independent generator for one part of the code. If that part draws one more number, the
+   * numbers of the other parts do not change.
    */
   fork(name: string): Random
 }

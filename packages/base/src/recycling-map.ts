@@ -10,8 +10,9 @@ const FEW = 16
  * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps its
  * entries, and points to the new table for the sake of iterators. Once an old table is in V8's old
  * generation, each collection of the young generation keeps all later tables and their values alive. So V8
- * copies entries again and again that were deleted long ago. Law: after as many deletions as there are
- * entries, the entries move to a new Map, to which no old table points.
+ * copies entries again and again that were deleted long ago.
+ * Law: after as many deletions as there are entries, the entries move to a new Map, to which no old table
+ * points.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()

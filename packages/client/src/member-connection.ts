@@ -1,6 +1,6 @@
 // Driver: one connection to one member, for requests about that member itself: its status.
 //
-// Law: the member at this address answers, and no other one. A store cannot be used for such a request,
+// Law: the member at this address answers, and no other member. A store cannot be used for such a request,
 // because it prefers the leader and may leave the given member. Without this law: an operator asks the
 // address of b, gets the answer of the leader a, and believes that b is well.
 

@@ -1,5 +1,5 @@
-// Driver: owns one WebSocket to a member: the handshake, one frame for each turn of the event loop, and the
-// pings that find out whether the member has vanished without closing the connection (C8).
+// Driver: owns one WebSocket to a member. It makes the handshake, sends one frame in each turn of the event
+// loop, and sends pings. The pings show whether the member has vanished without closing the connection (C8).
 
 import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'

@@ -139,7 +139,7 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: heard }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // A cluster that is being founded has no id yet. It is compared as soon as it has one.
+    // A cluster that is being founded has no id yet. The cluster's id is compared as soon as it is known.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link

@@ -123,7 +123,7 @@ export interface AnswerReply {
    * stored answer.
    */
   readonly time: number
-  /** The answer as a list, or packed as the state machine has kept it. Both forms are sent. */
+  /** The answer, either as a list or packed by the state machine. A member may send both forms. */
   readonly answer: Answer | Uint8Array
   /**
    * True if the request was certainly not executed, so that the client may send it again to any member. The

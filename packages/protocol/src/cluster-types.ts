@@ -43,7 +43,7 @@ export interface Status {
    * knows no leader. `ready()`, /readyz and the log give the same reason.
    */
   whyNoLeader?: string | undefined
-  /** The bytes that this member uses on its disk; undefined if it keeps everything in memory. */
+  /** The bytes that this member uses on its disk. Undefined if it keeps everything in memory. */
   disk?: DiskUse | undefined
   /** The version of latchkey that this member runs. */
   version: string
@@ -96,8 +96,8 @@ export interface MemberCalls {
   /** Removes a member from the cluster. Stop its process afterwards. */
   remove(id: string, options?: CallOptions): Promise<void>
   /**
-   * Replaces the state of a damaged member by a snapshot of another one. The member keeps its
-   * log and its vote.
+   * Replaces the state of a damaged member by a snapshot of another member. The damaged member keeps its log
+   * and its vote.
    */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
@@ -136,7 +136,7 @@ export interface SessionCalls {
 }
 export interface BackupOptions extends CallOptions {
   /**
-   * True: an existing file is replaced when the new file is complete. By default an existing file is an
+   * If true, an existing file is replaced when the new file is complete. By default an existing file is an
    * error.
    */
   overwrite?: boolean | undefined

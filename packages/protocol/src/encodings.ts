@@ -4,7 +4,7 @@
 export type Bytes = string | Uint8Array
 
 /**
- * The encoding of values and keys. `bytes` (the default) and `string` accept `string | Uint8Array`; `json`
+ * The encoding of values and keys. `bytes` (the default) and `string` accept `string | Uint8Array`. `json`
  * and `msgpack` accept any value but `undefined`. Keys are returned as `Uint8Array` under `bytes`, otherwise
  * as strings.
  */
@@ -19,7 +19,7 @@ export type OnUndecodable = 'error' | 'bytes'
 
 /** The type of a returned key. */
 export type KeyAs<A extends As> = A extends 'bytes' ? Uint8Array : string
-/** The type of a returned value; `T` is the type of parsed values, as the caller knows it. */
+/** The type of a returned value. `T` is the type of parsed values, as the caller knows it. */
 export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
   ? Uint8Array
   : A extends 'string'
@@ -35,8 +35,8 @@ export interface Decoding {
   readonly as: As
   readonly onUndecodable: OnUndecodable
   /**
-   * The prefix of a `sub`. Keys have it in the store, but callers of the `sub` do not see it. It is empty for
-   * the store itself.
+   * The prefix of a `sub`. Keys have the prefix in the store, but callers of the `sub` do not see the prefix.
+   * It is empty for the store itself.
    */
   readonly prefix: Uint8Array
 }

@@ -39,7 +39,7 @@ export interface Guard {
   key: Bytes
   token: number
   /**
-   * The hold may be a shared one. Without this option a write with the token of a shared hold fails with
+   * The hold may be a shared hold. Without this option a write with the token of a shared hold fails with
    * ERR_FENCED, because holders of a shared lock are expected to read only.
    */
   shared?: boolean | undefined
@@ -122,7 +122,7 @@ export type WriteOp<A extends As = 'bytes'> =
 export type TxnOp<A extends As = 'bytes'> = WriteOp<A> | { type: 'get'; key: Bytes }
 /**
  * A comparison with a key, or the condition that a lock is now held with a given token. The default of
- * `field` is 'value', and the default of `is` is '='. `value: undefined` means that the key is absent; the
+ * `field` is 'value', and the default of `is` is '='. `value: undefined` means that the key is absent. The
  * numbers of an absent key are 0. Encoded values are compared: under `json` the order of an object's
  * properties counts. Under `json` and `msgpack` values are only compared with '=' and '!=', except numbers
  * with `as: 'number'`.
@@ -237,7 +237,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    */
   put<A extends As = S>(key: Bytes, value: ValueIn<A>, options?: PutOptions<A>): Promise<Revised>
   /**
-   * Gives the key a new ttl, which begins now and replaces the former one. The value and its revisions stay,
+   * Gives the key a new ttl, which begins now and replaces the former ttl. The value and its revisions stay,
    * and watches report nothing. Resolves to false if the key is absent.
    */
   touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>

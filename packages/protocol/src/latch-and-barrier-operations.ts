@@ -2,8 +2,8 @@
 // a barrier. It has a ticket of its own, and belongs to the session of its call.
 
 /**
- * Operations of commands, a part of OP. The numbers are on disk and on the wire: add new ones at the end, and
- * never reuse one.
+ * Operations of commands, a part of OP. The numbers are on disk and on the wire: add new numbers at the end,
+ * and never reuse a number.
  */
 export const PARTY_OP = {
   createLatch: 50,

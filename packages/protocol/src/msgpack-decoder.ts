@@ -8,8 +8,8 @@
 //     which is fifty times as large in memory. Reading it stops a member for two seconds and takes 900 MB.
 //   - only the types that this project uses are known, so that a sender cannot make this code build, compile
 //     or look up anything.
-//   - a map is refused, unless the caller says that the answer of a call may contain one. Without this law: a
-//     stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
+//   - a map is refused, unless the caller says that the answer of a call may contain a map. Without this law:
+//     a stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
 //     String(value) throws a TypeError, and the process ends.
 //   - no key of a map is a name that every object has, so that the result has the methods of any object.
 

@@ -1,19 +1,20 @@
 // Door: encodes and decodes the values of `as: 'msgpack'` with msgpackr. Dates, Maps, Sets, typed arrays and
 // bigints are decoded to the same types.
 //
-// Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them: each
-// length against the bytes that are left, the depth against a limit, and only extensions that `packValue`
-// writes are accepted. Without this law: an attacker with the right to write puts a few bytes that define
-// records, or that refer to themselves. Then every reader compiles a function that the attacker chose, or
-// reads without end. Law (VA2): a value is either stored completely or refused. A value that MessagePack
-// cannot represent is a TypeError that names it.
+// Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them. Each
+// length is compared with the bytes that are left, and the depth with a limit. Only extensions that
+// `packValue` writes are accepted. Without this law: an attacker with the right to write puts a few bytes
+// that define records, or that refer to themselves. Then every reader compiles a function that the attacker
+// chose, or reads without end.
+// Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent gives
+// a TypeError that names the value.
 
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './show-value.js'
 
 /**
- * A Map in the form in which msgpackr gets it. Without this extension msgpackr has either plain objects or
- * Maps, but not both.
+ * A Map, in the form in which msgpackr gets the Map. Without this extension msgpackr can return plain objects
+ * or Maps, but not both.
  */
 class MapEntries {
   readonly entries: readonly unknown[]

@@ -5,8 +5,8 @@
 import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 
 /**
- * Operations of commands. The numbers are on disk and on the wire: add new ones at the end, and
- * never reuse one.
+ * Operations of commands. The numbers are on disk and on the wire: add new numbers at the end, and never
+ * reuse a number.
  */
 export const OP = {
   // Sessions (docs/locks.md, 6)

@@ -1,5 +1,5 @@
-// Door: converts results of members to what callers get. Everything is copied, so that the caller owns it. An
-// invalid result throws ERR_PROTOCOL.
+// Door: converts results of members to what callers get. Everything is copied, so that the caller owns the
+// result. An invalid result throws ERR_PROTOCOL.
 
 import { elementAt, startsWith, text } from '@latchkey/base'
 import type { As, Decoding } from './encodings.js'

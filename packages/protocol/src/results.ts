@@ -57,8 +57,8 @@ export const OWNER_CODES = [
 
 /**
  * One item for each renewal, in order: an owner without its context, or a number. A number means that the
- * hold is valid for this many ms after `now`, the time of the entry, with the id and the token of the
- * request, and that it was acquired once.
+ * hold was acquired once and has the id and the token of the request. The hold is valid for this many ms
+ * after `now`, the time of the entry.
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
@@ -179,9 +179,9 @@ export type LockHistoryResult = readonly [
 ]
 
 /**
- * An event of a key or of a lock. An event of a lock has the index of the entry in place of the revision,
- * then the key of the lock, then the packed list [id, context, token, revision of the store] as its value.
- * The token of a waiter is 0.
+ * An event of a key or of a lock. An event of a lock has the index of the entry in place of the revision. Its
+ * key is the key of the lock. Its value is the packed list [id, context, token, revision of the store]. The
+ * token of a waiter is 0.
  */
 export type EventResult = readonly [
   revision: number,

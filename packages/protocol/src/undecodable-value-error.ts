@@ -1,7 +1,7 @@
 // Rule: the error for a stored value that the encoding of the call cannot decode.
 //
 // Law (VA3): the error names the key and, if it is known, the revision. Without this law: one wrong value
-// among a million ends each scan, and nobody can find out which one it is.
+// among a million ends each scan, and an operator cannot find the key of that value.
 
 import { text } from '@latchkey/base'
 import type { Decoding } from './encodings.js'

@@ -21,7 +21,7 @@ export class CallNumbers<Call> {
     return this.#done
   }
 
-  /** How many numbers are open, or are finished but come after an open one. */
+  /** How many numbers are open, plus how many finished numbers come after the lowest open number. */
   get span(): number {
     return this.#next - this.#done
   }

@@ -1,5 +1,5 @@
-// Rule: the state of one call, from the request until the answer. The engine changes it. The caller has the
-// promise behind `resolve` and `reject`.
+// Rule: the state of one call, from the request until the answer. The engine changes this state. The caller
+// has the promise behind `resolve` and `reject`.
 
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
@@ -36,7 +36,7 @@ export type Convert<T> = (result: unknown, call: Call) => T
  */
 export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 
-/** One link, and the requests on it that have no answer yet. */
+/** A link, with the requests on the link that have no answer yet. */
 export interface Live {
   readonly url: string | undefined
   link: Link | undefined

@@ -1,7 +1,7 @@
 // Driver: the session engine. It sends the requests of a store over the open link, until the answer arrives
-// or the call's time is over. It uses only the clock, the random source and the links that it is given. Laws:
-// each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The file
-// that keeps a law states it: commands.ts, outcome-of-answer.ts, session.ts.
+// or the call's time is over. It uses only the clock, the random source and the links that it is given.
+// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The
+// files that keep the laws state them: exactly-once-commands.ts, outcome-of-answer.ts, session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'

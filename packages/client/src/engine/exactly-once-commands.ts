@@ -1,5 +1,6 @@
 // Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). It owns the session and
-// every number of the session. Laws:
+// every number of the session.
+// Laws:
 // - a command gets its number when it is first sent, and keeps its number and its bytes for ever.
 // - a command whose outcome is unknown is only ever sent again with the same number and the same bytes.
 // - if the caller stops waiting while the outcome is unknown, the number is cancelled in the background, so

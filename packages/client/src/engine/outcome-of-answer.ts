@@ -1,5 +1,5 @@
-// Rule: what an answer means for a call, and which error the caller gets when its time is over. The law that
-// each command is executed exactly once depends on these two tables.
+// Rule: what an answer means for a call, and which error a caller gets when the time of its call is over. The
+// law that each command is executed exactly once depends on these two rules.
 
 import {
   type Answer,

@@ -13,7 +13,7 @@ interface PendingCallsPorts {
   leaderless(): Leaderless | undefined
   /** The last leader, as far as this store was told. */
   lastLeader(): string | undefined
-  /** Why there is no link. Undefined if there is one. */
+  /** Why there is no link. Undefined if there is a link. */
   unreached(): string | undefined
   /** True if a command would have to wait for a number now. */
   crowded(): boolean

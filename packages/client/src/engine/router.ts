@@ -1,9 +1,9 @@
-// Driver: owns the links of a store. It keeps one open to some member, prefers the leader, and opens another
-// at once when that one closes.
+// Driver: owns the links of a store. It keeps one link open, prefers a link to the leader, and opens another
+// link at once when the link closes.
 // Laws:
 // - new requests go to `active` alone. A link that the store has left stays open until everything that was
 //   asked on it is answered.
-// - the engine is notified once of each closed link, with everything that was unanswered on it.
+// - the engine is notified once of each closed link, with all unanswered requests of the link.
 // - the store leaves a member that knows no leader for a member that knows one, because the former may be cut
 //   off, or be removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when

@@ -1,6 +1,6 @@
 // Driver: one timer that keeps a session alive while the session is in use. The timer is not cancelled when
-// the last user ends. When it fires it finds that nobody uses the session. If a new user comes before the
-// timer fires, the timer is already set.
+// the last user ends. When the timer fires, it does nothing if the session has no user. If a new user comes
+// before the timer fires, the timer is already set.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './active-link.js'

@@ -5,7 +5,7 @@
 // - silence counts only while an answer is missing, to a request or to a probe. If no answer is missing
 //   but events or a grant may come, the link is probed once in an election timeout. Otherwise the link
 //   is left alone.
-// - any received byte ends the silence, even a part of a long answer: a slow member is not a silent one.
+// - any received byte ends the silence, even a part of a long answer. So a slow member is not silent.
 // - the detector counts the ticks (beats) of its timer, not time. A late beat does not count: this process
 //   was paused then, and it has not yet read what the member sent meanwhile.
 // - silence is suspected after a quarter of an election timeout, or later if this member was slower before.
@@ -147,7 +147,8 @@ export class SilenceDetector {
     this.#idle = !owed
     if (owed) return this.#arm(this.#beat)
     if (!this.#ports.awaits()) return this.stop()
-    // No answer is missing. The next beat sends a probe, unless the member has sent something by then.
+    // No answer is missing. The next beat sends a probe, unless the member has sent something before that
+    // beat.
     this.#owed = true
     this.#arm(this.#timeout)
   }

@@ -206,8 +206,8 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * Ends the session. Its ephemeral keys are deleted with it. `close` waits for this, because an embedded
-   * member stops next and could not apply the command any more.
+   * Ends the session. The session's ephemeral keys are deleted at the same time. `close` waits for this,
+   * because an embedded member stops next and could not apply the command any more.
    */
   #endSession(): Promise<unknown> {
     const limits = { timeout: RELEASE_PATIENCE, signal: undefined }

@@ -2,9 +2,9 @@
 // the call.
 //
 // Law (K60): the watch continues without a gap if some member still has the changes of locks since the last
-// reported one. Members keep only the last changes, in memory. If no member has them, the present holds are
-// compared with the reported ones. A hold that is gone is reported as released, because nobody knows how it
-// ended, and a new hold is reported as acquired. Places in queues are not reported again.
+// reported change. Members keep only the last changes, in memory. If no member has these changes, the present
+// holds are compared with the reported holds. A hold that has ended is reported as released, because no
+// member knows how it ended. A new hold is reported as acquired. Places in queues are not reported again.
 
 import { binary, elementAt, EMPTY } from '@latchkey/base'
 import type { LockWatchEvent } from '@latchkey/lock'

@@ -1,11 +1,11 @@
 // Driver: a copy of a part of the store in this process, as a Map that follows each change.
 //
 // Laws (C62)
-//   1  A mirror shows only states that the store had. All changes of one revision are applied before anybody
+//   1  A mirror shows only states that the store had. All changes of one revision are applied before a caller
 //      can read. After a gap in the history the new state is collected beside the old one, and the old one is
 //      shown until the new one is complete.
 //   2  A mirror never shows an older state than it has shown before.
-//   3  An iteration shows one state, however long it takes and whatever changes meanwhile.
+//   3  An iteration shows one state, even if the iteration takes long and the mirror changes meanwhile.
 
 import { Emitter, binary, equalBytes, onAbort } from '@latchkey/base'
 import {

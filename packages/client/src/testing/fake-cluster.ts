@@ -159,7 +159,7 @@ export class FakeCluster {
   busy = false
   /** Reads are served so much later, ms. */
   readDelay = 0
-  /** The bound of cluster time that answers from the reply table claim to prove. A correct member sends 0. */
+  /** The bound of cluster time that answers from the reply table have. A correct member sends 0. */
   tableTime = 0
   page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
   admin:

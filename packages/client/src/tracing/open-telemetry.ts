@@ -39,7 +39,7 @@ export interface Span {
    */
   readonly traceparent: string | undefined
   rename(name: string): void
-  /** Runs the work with this span as the active one. */
+  /** Runs the work, with this span as the active span. */
   run<T>(work: () => T): T
   /** Ends the span. `code` is the code of the error, if there was one. */
   end(attributes: Attributes, code: string | undefined, error?: unknown): void

@@ -1,5 +1,5 @@
-// Rule: a message that promises something durable is sent only after the disk has it. Each call of the core
-// gathers its writes into one batch, and the messages wait here for that batch.
+// Rule: a message that promises something durable is sent only after the promised data is on the disk. Each
+// call of the core gathers its writes into one batch, and the messages wait here for that batch.
 //
 // Laws
 //   - a call gives out at most one batch, with hard state, truncation and entries together. Batch

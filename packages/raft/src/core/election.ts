@@ -168,8 +168,8 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
 }
 
 /**
- * The leader transfers its leadership to this member. It campaigns without a pre-vote, and its requests carry
- * `transfer`. A learner ignores the message (E14).
+ * The leader transfers its leadership to this member. This member campaigns without a pre-vote, and its vote
+ * requests carry `transfer`. A learner ignores the message (E14).
  */
 export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
   if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, 'transfer')

@@ -52,8 +52,8 @@ function resign(state: State, { peers }: Leading): void {
 }
 
 /**
- * Stops sending to removed members. A removed member is forgotten once it has the entry of its removal and
- * the leader has sent it the commit index of that entry (M12).
+ * Stops sending to removed members. A removed member must get the entry of its removal and the commit index
+ * of that entry. Then this leader forgets the member (M12).
  */
 function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {

@@ -3,8 +3,8 @@
 // Laws
 //   - one change at a time: a change is refused while an earlier one is not committed or a joint
 //     configuration is in force, even one of an earlier leader (M3)
-//   - no change before an entry of the leader's own term is committed. (Without this law single-server
-//     changes can lose a committed entry: the bug that was found in Raft in 2015.) (M1)
+//   - no change is proposed before an entry of the leader's own term is committed (M1). Without this law
+//     single-server changes can lose a committed entry, as was found in Raft in 2015
 //   - a change of more than one voter goes through a joint configuration, in which both halves
 //     must agree (M4)
 //   - a new voter was a learner before, and its log has kept up (M8, M10)

@@ -138,7 +138,8 @@ export class Configurations {
   }
 
   /**
-   * The index of the entry with the configuration in force; for the first one, the index of the log's start.
+   * The index of the entry with the configuration in force. The first configuration has the index of the
+   * log's start instead.
    */
   get index(): number {
     return lastOf(this.#placed).index

@@ -4,7 +4,7 @@
 //              it sends one append at a time, and the next one after the answer
 //   replicate  appends are sent before earlier ones are answered, as many as the window allows
 //   snapshot   the member's next entry is no longer in the log: a snapshot is sent, and no appends
-//              (a member that has lost its state asks for a snapshot: that one is sent beside appends)
+//              (a member that has lost its state asks for a snapshot, which is sent beside appends)
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //

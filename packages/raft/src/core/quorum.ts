@@ -8,7 +8,9 @@ type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1
 
-/** An array that each call uses again for sorting, so that no call allocates one. No call keeps it. */
+/**
+ * Each call uses this array again for sorting, so that no call allocates an array. No call keeps the array.
+ */
 const scratch: number[] = []
 
 /** The largest value that a majority of `voters` has reached. It is 0 if there are no voters. */

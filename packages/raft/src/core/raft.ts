@@ -43,7 +43,7 @@ export type Proposal =
 const NOTHING: readonly Effect[] = []
 
 export class Raft {
-  /** Drivers and checks may read the state; only the core's own rules write it. */
+  /** Drivers and checks may read the state. Only the core's own rules write the state. */
   readonly state: State
 
   constructor(options: RaftOptions, boot: RaftBoot, now: number) {
@@ -127,8 +127,8 @@ export class Raft {
   }
 
   /**
-   * Asks for a linearizable read. The answer is a 'read' effect with this context, whatever role
-   * this member has.
+   * Asks for a linearizable read. The answer is a 'read' effect with this context, in every role of this
+   * member.
    */
   read(context: number, now: number): readonly Effect[] {
     this.#begin(now)
@@ -305,7 +305,7 @@ export class Raft {
     return this.state.leading?.toldHeir ?? false
   }
 
-  /** What a leader knows of each other member; empty on a member that does not lead. */
+  /** What a leader knows of each other member. The list is empty on a member that does not lead. */
   get progress(): readonly Progress[] {
     return this.state.leading?.peers ?? []
   }

@@ -12,9 +12,10 @@ import { Timers } from './election-timer-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 /**
- * Why a member asks for votes: the member has heard no leader for an election timeout; the leader's process
- * has ended; the leader transfers the leadership to the member; or the members of a new cluster have met. The
- * reason is only reported and decides nothing.
+ * Why a member asks for votes. 'timeout': the member has heard no leader for an election timeout.
+ * 'leader_ended': the leader's process has ended. 'transfer': the leader transfers the leadership to the
+ * member. 'new_cluster': the members of a new cluster have met. The reason is only reported and decides
+ * nothing.
  */
 export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
 
@@ -88,9 +89,9 @@ export interface Leading {
    */
   toldHeir: boolean
   /**
-   * `recent` is the commit index as this leader last noted it. `older` is the commit index as this leader noted
-   * it an election timeout earlier. `at` is when the leader notes the commit index next. A learner must have
-   * reached `older` to become a voter (M10).
+   * Every election timeout the leader notes its commit index. `recent` is the last noted index, and `older` is
+   * the index that was noted before. `at` is the time of the next note. A learner must have reached `older` to
+   * become a voter (M10).
    */
   readonly marks: { recent: number; older: number; at: number }
 }

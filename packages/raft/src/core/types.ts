@@ -2,7 +2,7 @@
 // their laws.
 
 export type MemberId = string
-/** The id of a Raft group. Each message carries it, so that one process could hold several groups. */
+/** The id of a Raft group. Each message carries this id, so that one process could hold several groups. */
 export type GroupId = number
 
 /**
@@ -170,11 +170,12 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One action that the core asks its driver for. The driver carries the effects out in order.
- * collect-effects.ts states the order and its reasons. Law: a message that promises something durable (a
- * vote, an acknowledgement, the leader's own match) is sent after the disk has it. The core keeps the message
- * until `persisted(batch.id)`. If a truncation or a newer term has made the message invalid meanwhile, the
- * core drops it.
+ * An action that the core asks its driver for. The driver carries the effects out in order.
+ * collect-effects.ts states the order and its reasons.
+ *
+ * Law: a message that promises something durable (a vote, an acknowledgement, the leader's own match) is sent
+ * after the promised data is on the disk. The core keeps the message until `persisted(batch.id)`. If a
+ * truncation or a newer term has made the message invalid meanwhile, the core drops the message.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }
@@ -223,9 +224,9 @@ export type Effect =
    */
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
-   * For a leader: `id` has acknowledged entries up to `acknowledged`, but now has none after `holds`. So
-   * its disk was rolled back. It gets no more entries, its acknowledgements do not count, and an operator
-   * must rebuild it.
+   * For a leader: `id` has acknowledged entries up to `acknowledged`, but now has none after `holds`. So the
+   * disk of `id` was rolled back. The member gets no more entries, its acknowledgements do not count, and an
+   * operator must rebuild the member.
    */
   | {
       readonly type: 'rolledBack'

@@ -39,7 +39,7 @@ export interface DiskOp {
 
 export interface DiskFailure {
   readonly code: 'EIO' | 'ENOSPC'
-  /** True if the failed operation has reached the disk all the same. */
+  /** True if the failed operation has changed the disk nevertheless. */
   readonly kept?: boolean
   /** For a failed write: how many of its bytes were written. */
   readonly short?: number
@@ -283,7 +283,7 @@ export class MemoryDisk implements FileSystem {
 interface OpDetail {
   /** The effect of a power loss during the operation. */
   readonly half?: () => void
-  /** The effect of a failed sync: later syncs do not write the data that waited for it. */
+  /** The effect of a failed sync: later syncs do not write the data that waited for the failed sync. */
   readonly forget?: () => void
   /** The effect of a failed write: only this many bytes are written. */
   readonly short?: (bytes: number) => void

@@ -365,7 +365,7 @@ export class MemoryNetwork {
       { connection, side: 1 as const, info: infos[0] },
     ] as const
     this.#connections.set(key, connection)
-    // After the handshake, each side's first frame opens both lanes. All other frames come after it.
+    // After the handshake, each side's first frame opens both lanes. All other frames come after that frame.
     for (const side of [0, 1] as const) connection.greet(side)
   }
 }

@@ -1,7 +1,7 @@
-// Rule: the time to wait before the next attempt to connect (backoff). Law: the first attempt after a working
-// connection has closed is made at once, because that attempt shows whether the peer's process is dead. The
-// pauses between later attempts double up to a limit. A random part is taken off each pause, so that members
-// do not all dial at the same moment.
+// Rule: the time to wait before the next attempt to connect (backoff).
+// Law: the first attempt after a working connection has closed is made at once, because that attempt shows
+// whether the peer's process is dead. The pauses between later attempts double up to a limit. A random part
+// is taken off each pause, so that members do not all dial at the same moment.
 
 import type { Random } from '@latchkey/base'
 

@@ -4,9 +4,9 @@
 //
 // Laws
 //   - the member is the process that answers at the member's address in the membership. The other process is
-//     refused, and the logs of both name it. Without this law: each new connection of one process closes the
-//     connection of the other, which dials again at once. Both processes lose their connections again and
-//     again, and no log says why.
+//     refused, and the logs of both processes name the refused process. Without this law: each new connection
+//     of one process closes the connection of the other, which dials again at once. Both processes lose their
+//     connections again and again, and no log says why.
 //   - a process is refused only while another one is connected at that address. So a member that
 //     was restarted is never refused because of its old process: that process has ended, and so has
 //     its connection.

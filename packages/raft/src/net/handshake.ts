@@ -244,8 +244,8 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * Refuses because the dialling side wanted another member than this one. The refusal says nothing else,
- * because a stranger at the other member's address may have passed the proof on.
+ * Refuses because the dialling side wanted another member. The refusal says nothing else, because a stranger
+ * at the other member's address may have passed the proof on.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)

@@ -1,4 +1,5 @@
-// Driver: owns all incoming connections. Their number is limited, and each member has at most one.
+// Driver: owns all incoming connections. The number of connections is limited, and each member has at most
+// one connection.
 
 import { endRefused } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'

@@ -1,6 +1,7 @@
 // Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason why
-// the item is refused. Law: no later code checks the form of a message again, and every term and index that
-// is accepted here is a valid number.
+// the item is refused.
+// Law: no later code checks the form of a message again, and every term and index that is accepted here is a
+// valid number.
 
 import { elementAt } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'

@@ -11,7 +11,8 @@ export interface Timing {
   /** The most time from the first packet to the welcome. After this time the attempt is given up. */
   readonly connect: number
   /**
-   * An incoming connection whose handshake takes longer than this is closed, whatever step it has reached.
+   * An incoming connection whose handshake takes longer than this is closed, even if only the last step is
+   * missing.
    */
   readonly hello: number
   /** The interval between two pings. */

@@ -7,9 +7,8 @@
 //   TR2  Appends and pieces of a snapshot reach a peer in the order in which they were sent. Small messages
 //        may overtake them.
 //   TR3  'dead' is emitted only when the peer's process is known to have ended: its connection was closed,
-//   and
-//        then a new one was refused by the system or answered by a process with another boot number. Silence
-//        is never 'dead'.
+//        and then the system refused a new connection, or a process with another boot number answered.
+//        Silence is never 'dead'.
 //   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' comes at most once after a 'gone', before
 //        the next 'up'.
 //   TR5  'answered' is emitted for an additional address (`given`), and only when the process there has
@@ -133,7 +132,7 @@ export interface Transport {
   /** The counts of each member that is dialled. Undefined if the transport does not count. */
   peerStats?(): ReadonlyMap<MemberId, PeerStats>
   /**
-   * Queues a message; one frame carries all messages of this turn of the event loop. The message is dropped
+   * Queues a message. One frame carries all messages of this turn of the event loop. The message is dropped
    * when the peer is not connected or too slow.
    */
   send(to: MemberId, message: Message): void

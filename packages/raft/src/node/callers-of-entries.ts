@@ -21,8 +21,8 @@ export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
 export type Done = (outcome: Outcome, ticket: number) => void
 
 /**
- * A command as the log holds it. It is copied into its entry before `add` returns. A Buffer has the fields of
- * a LogRecord too.
+ * A command, as the log stores it. The command is copied into its entry before `add` returns. A Buffer has
+ * the fields of a LogRecord too.
  */
 export interface LogRecord {
   readonly length: number

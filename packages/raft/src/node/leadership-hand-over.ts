@@ -19,8 +19,9 @@ import type { RaftNode } from './node.js'
 const LOOK_MS = 10
 
 /**
- * moved: another member leads. stayed: no member took over, and this call will not make a member take over
- * later. unknown: no member took over within the timeout, or another member than the named target took over.
+ * 'moved': another member leads. 'stayed': no member took over, and this call will not make a member take
+ * over later. 'unknown': no member took over within the timeout. If a target was named, 'unknown' can also
+ * mean that another member took over.
  */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 

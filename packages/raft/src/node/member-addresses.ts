@@ -95,8 +95,8 @@ export class Addresses {
   }
 
   /**
-   * Called when the process at the given address has proved that it is that member. By then the process at
-   * the log's address has had an election timeout to answer.
+   * Called when the process at the given address has proved that it is member `id`. The process at the log's
+   * address has had an election timeout to answer before this call.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)

@@ -5,7 +5,7 @@ import { asBuffer, checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './disk-format.js'
 
-/** The durable mark. It promises that no byte of the log before `reach` is missing or damaged. */
+/** The durable mark. The mark promises that no byte of the log before `reach` is missing or damaged. */
 export interface Mark extends Origin {
   readonly sequence: number
   /**

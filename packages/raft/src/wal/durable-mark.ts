@@ -51,7 +51,7 @@ export class DurableMark {
   #lagging: Timer | undefined
   #advancedAt = 0
 
-  /** `slot` is the slot that may be written, because the other one is durable. */
+  /** `slot` is the number of the slot that may be written, because the other slot is durable. */
   constructor(ports: MarkPorts, mark: Mark, slot: 0 | 1) {
     this.#ports = ports
     this.#mark = { ...mark }

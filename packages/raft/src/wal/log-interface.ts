@@ -10,7 +10,10 @@ export interface Identity {
   /** The cluster's id. It is '' until the first leader has drawn the id and `setCluster` was called. */
   readonly clusterId: string
   readonly memberId: MemberId
-  /** A random text that is drawn when the directory is made. A directory that was wiped gets another one. */
+  /**
+   * A random text that is drawn when the directory is made. A directory that was wiped gets another
+   * incarnation.
+   */
   readonly incarnation: string
 }
 

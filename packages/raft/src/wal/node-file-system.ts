@@ -1,8 +1,8 @@
 // Driver: the real file system, over node:fs.
 //
-// On Linux a commit is one write to a file descriptor that was opened with O_DSYNC, which is as safe there as
-// write and fdatasync. It needs the thread pool once instead of twice (docs/disk.md has the figures). On
-// other systems a commit is a write, then fdatasync.
+// On Linux a commit is one write to a file descriptor that was opened with O_DSYNC. Such a write is as safe
+// as a write and an fdatasync, and needs the thread pool once instead of twice (docs/disk.md has the
+// figures). On other systems a commit is a write, then fdatasync.
 
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'

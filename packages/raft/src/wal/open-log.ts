@@ -1,5 +1,5 @@
 // Driver: opens a log. It reads the files, looks up the decision in the table of recovery-table.ts, carries
-// the decision out, and makes the result durable before any caller uses it.
+// the decision out, and makes the result durable before any caller uses the log.
 //
 // Law: the records after the mark are written again and synced before `openLog` returns them. Without this
 // law: a sync fails, and the process restarts. The records after the mark are read from the page cache, which

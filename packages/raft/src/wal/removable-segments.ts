@@ -2,15 +2,15 @@
 //
 // Law: a log may begin with segment k if no later truncation has removed the entry at the index in the head
 // of k. Then segment k and all later segments need nothing before k. Without this law: the head of k states
-// that the log reaches entry 9 before it. Later a truncation at 7 removes that entry. If the log began with
-// k, its start would be an entry that does not exist any more, and recovery could not apply the truncation. A
-// conflict can make the head of a segment unusable, but the next head is usable again. So a removal may be
-// late, but removals never stop.
+// that the log before segment k ends with entry 9. Later a truncation at 7 removes that entry. If the log
+// began with k, its start would be an entry that does not exist any more, and recovery could not apply the
+// truncation. A conflict can make the head of a segment unusable, but the next head is usable again. So a
+// removal may be late, but removals never stop.
 
 import { elementAt } from '@latchkey/base'
 export interface Segment {
   readonly number: number
-  /** The last index before this segment, as its head record states it. */
+  /** The index of the last entry before this segment, as the segment's head record states it. */
   readonly headIndex: number
 }
 

@@ -4,8 +4,7 @@
 // Laws:
 //   SW1  One write is under way at a time, and it is durable when `done` is called without an error.
 //   SW2  A new segment is created only when everything before it is durable. The name of its file is durable
-//   before any
-//        record in it is used.
+//        before any record in it is used.
 //   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the room. So most
 //        writes do not change the file's length, and cost one flush instead of a commit of the file system's
 //        journal (docs/disk.md has the figures).

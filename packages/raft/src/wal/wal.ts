@@ -4,7 +4,7 @@
 // Laws:
 //   W1  `done` is called in the order of the appends, never before the append has returned, and without an
 //       error only if the batch and all batches before it are durable.
-//   W2  A batch is one record: after a crash all of it exists or nothing of it.
+//   W2  A batch is one record. After a crash the whole record exists, or no part of it.
 //   W3  After the first failure the log stops. Writes under way and all later ones get ERR_STORAGE_FAILED,
 //       and nothing is tried again (F6). Whether the failed write is on disk is unknown.
 //   W4  The mark advances only to what is durable (MK1).

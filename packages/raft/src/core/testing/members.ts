@@ -46,7 +46,7 @@ export const ok = (proposal: Proposal) => {
 
 const leads = ({ role }: Raft): boolean => role === 'leader'
 
-/** The only voter; it leads, and its first entry is committed. */
+/** Returns the only voter of a group. It leads, and its first entry is committed. */
 export function alone(
   rest: Partial<RaftBoot> = {},
   options: Partial<RaftOptions> = {},
@@ -59,7 +59,7 @@ export function alone(
   return { raft, now }
 }
 
-/** The leader of three members; its first entry is committed. */
+/** Returns the leader of three members. Its first entry is committed. */
 export function leading(
   options: Partial<RaftOptions> = {},
   rest: Partial<RaftBoot> = {},

@@ -1,7 +1,7 @@
 // Driver: a group of cores for tests. Messages, syncs and crashes happen only when the test says so.
 //
-// Laws that are checked at each call: those of invariants.ts; a term has one leader; a committed entry never
-// changes; after a crash the disk has everything that was synced.
+// These laws are checked at each call: the laws of invariants.ts hold, and a term has one leader. A committed
+// entry never changes. After a crash the disk has everything that was synced.
 
 import { assert, type Random } from '@latchkey/base'
 import {

@@ -6,7 +6,7 @@ import type { Self } from '../handshake.js'
 import { DiallingHandshake } from '../handshake-steps.js'
 import { bytesOf } from '../websocket-settings.js'
 
-/** Calls `entered` when that member has admitted it. */
+/** Makes a handshake as the member `self`. Calls `entered` when the dialled member has admitted `self`. */
 export function dialAs(self: Self, to: string, socket: WebSocket, entered: () => void): void {
   const ports = { self: () => self, admit: () => undefined, newNonce, channel: EMPTY }
   const handshake = new DiallingHandshake(ports, to)

@@ -28,7 +28,9 @@ const membership: fc.Arbitrary<Membership> = fc
 const kind = fc.constantFrom('empty', 'commands', 'members' as const)
 const entryOf = fc.record({ rise: fc.nat({ max: 3 }), time: count, kind, data: bytes })
 
-/** The entries follow prevIndex without a gap; terms never go down, and none is above the sender's. */
+/**
+ * The entries follow prevIndex without a gap. Terms never go down, and no term is above the sender's term.
+ */
 const append = fc
   .record({
     prevIndex: count,

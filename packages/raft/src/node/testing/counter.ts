@@ -1,5 +1,5 @@
-// Test: a state machine that adds numbers. Its durable state is that of the last flush; a crash loses the
-// rest.
+// Test: a state machine that adds numbers. Its durable state is the state at the last flush. A crash loses
+// all later changes.
 
 import { text, utf8 } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '../../core/types.js'

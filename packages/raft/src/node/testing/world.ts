@@ -180,7 +180,7 @@ export class World {
     return this.#seats.get(id) as Seat
   }
 
-  /** The process ends at once; its disk keeps what was synced. */
+  /** Ends the process of the member at once. Its disk keeps the data that was synced. */
   crash(id: MemberId): void {
     const seat = this.seat(id)
     seat.disk.crash(this.#random)

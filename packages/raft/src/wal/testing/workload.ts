@@ -68,7 +68,7 @@ export const WORKLOAD: readonly Step[] = [
 ]
 
 export interface Run {
-  /** models[i] is the content of the log after i batches; models[0] is the empty log. */
+  /** models[i] is the content of the log after i batches. models[0] is the empty log. */
   readonly models: Model[]
   acknowledged: number
   compacted: number
