@@ -26,7 +26,7 @@ const OF_A_RANGE = 5_000
  * member must write and sync.
  */
 const OF_A_SESSION = 2_500
-/** The cost of a row, which is read and written. */
+/** The cost of reading a row and writing it. */
 const OF_A_ROW = 2 * ROW
 
 /**

@@ -1,13 +1,14 @@
-// Rule: parties, the calls that wait at a latch or a barrier, and how their waits end (docs/latches.md).
+// Rule: decides how the waits of parties end (docs/latches.md). A party is a call that waits at a latch or a
+// barrier. The table tells what happens to a party:
 //
 //   the party         what happens                          then the party
-//   waits             its latch opens                       has passed, and is told
+//   waits             its latch opens                       has passed, and its client is told
 //   waits             its latch is removed                  is told 'removed'
 //   waits             its barrier is complete               has passed, with its generation and index
 //   waits             a session of its generation ends      is told 'broken'
-//   waits             its own session ends                  is taken out; at a barrier all others are told
-//                                                           'broken'
-//   waits             its time limit is over, or it leaves  is taken out; the others continue to wait
+//   waits             its own session ends                  is removed; the other parties of its barrier
+//                                                           are told 'broken'
+//   waits             its time limit is over, or it leaves  is removed; the other parties go on waiting
 //   any               its client has a new session          belongs to the new session
 //   has ended         it leaves, or its session ends        is forgotten
 //   has ended         anything else                         keeps its end, so that its client can ask again

@@ -136,8 +136,8 @@ export function isGroup(first: number, row: Uint8Array): boolean {
 }
 
 /**
- * Returns the checksums of the group's revisions from `floor` on. `pieces` counts the rows of large
- * revisions.
+ * Returns the marks (event-row.ts) of the group's revisions from `floor` on. `pieces` is the number of rows that
+ * the large revisions among them have.
  */
 export function groupSums(
   first: number,

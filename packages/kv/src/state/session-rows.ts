@@ -37,7 +37,10 @@ export class Reply {
   }
 }
 
-/** The value of a request with any body. It differs from every checksum, because no crc32 is negative. */
+/**
+ * Stands in `crc` for a call that was cancelled before its request arrived. It differs from every checksum,
+ * because no crc32 is negative.
+ */
 export const ANY_BODY = -1
 
 export class Session implements Due {

@@ -342,7 +342,7 @@ export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined
 
-/** Returns the message of the error's cause, which is LevelDB's own reason, if there is one. */
+/** Returns the message of the error, followed by the message of its cause, which is LevelDB's own reason. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

@@ -84,7 +84,7 @@ interface Someone {
   readonly generation: number
 }
 
-/** Tells the answer that each call must get according to docs/latches.md. */
+/** A model of docs/latches.md. For each call, the model returns the answer that the store must give. */
 export class PartyModel {
   readonly latches = new Map<string, number>()
   readonly generations = new Map<string, { over: number; parties: number }>()

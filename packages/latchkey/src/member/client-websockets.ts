@@ -65,7 +65,7 @@ interface ClientDoorPorts {
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection
 }
 
-/** Clients of this project send each message as one fragment. */
+/** In fragments, the most of one message. Clients of this project send each message as one fragment. */
 const MOST_FRAGMENTS = 64
 /** The WebSocket status "try again later". */
 const CLOSE_BUSY = 1013

@@ -13,8 +13,8 @@
 //   although d knows the new leader.
 // - An answer carries the leader's cluster time unchanged through this member, and the store counts from the
 //   moment at which it first sent the request (CT5).
-// - A session that is opened over a link belongs to the same identity as one that is opened at that member
-//   itself. The identity comes from the authenticated connection, never from a message.
+// - A session that is opened over a link belongs to the same identity as a session that the store opens
+//   at its own member. The identity comes from the authenticated connection, never from a message.
 
 import { copyBytes, type Defer, shortError } from '@latchkey/base'
 import { decodeRequests, type LinkReply } from '@latchkey/protocol'

@@ -77,7 +77,7 @@ export class MemberLinks {
 
   /**
    * The connected members that may have contact with the leader. The last known leader comes last, because
-   * this member most likely cannot be reached through it.
+   * that leader is most likely out of reach.
    */
   others(): readonly MemberId[] {
     const { node, transport } = this.#ports.replica

@@ -54,7 +54,10 @@ const NOTHING_ELSE = 'clients need a token here, but nothing keeps a stranger fr
 export const whyNoMembers = (settings: Proofs): string | undefined =>
   isProofAsked(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
 
-/** `others` is true if the cluster has other members, or if this member waits to be added. */
+/**
+ * Throws a TypeError if a stranger could connect as a member. `others` is true if the cluster has other
+ * members, or if this member waits to be added.
+ */
 export function refuseUnprovenMembers(settings: Proofs, others: boolean): void {
   if (others && !isProofAsked(settings))
     throw new TypeError(`auth.memberToken is missing: ${NOTHING_ELSE}: ${ADD}`)

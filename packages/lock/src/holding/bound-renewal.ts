@@ -26,9 +26,8 @@ const MOST_LOOKS = 4
 
 /**
  * Laws:
- * - A tick comes at the latest when the time of the first hold is over, and at the latest a third of the
- *   shortest lease after the tick before. So a clock that jumped, or a machine that slept, is noticed in
- *   time.
+ * - A tick comes at the latest when the earliest hold ends, and at the latest a third of the shortest lease
+ *   after the tick before. So a clock that jumped, or a machine that slept, is noticed in time.
  * - A tick may come too early, for a hold that was removed. Such a tick ends nothing and sets the next timer.
  * - While there is no hold and no waiting attempt, there is no timer.
  */

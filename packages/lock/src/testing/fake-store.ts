@@ -148,7 +148,7 @@ export type Fault =
   | 'lose request' // sent but never arrives: the sender does not know its outcome
   | 'lose answer' // applied but never answered
   | 'arrive late' // arrives when `deliver` is called, unless it was settled before
-  | 'prove nothing' // answered without a cluster time, as an answer from the reply table is
+  | 'prove nothing' // answered without a cluster time, like a kept answer of the session
   | LatchkeyError
 
 interface Late {
