@@ -13,8 +13,12 @@ import { listen, refuseUpgrade } from './http-and-websocket-server.js'
 /**
  * Opens one member in this process. Without `members` it is a cluster of one member.
  * ```ts
- * await using store = await open({ id: 'a', dir: './data/a', members: { a: 'ws://127.0.0.1:7001', b:
- * 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' }, }) await store.ready()
+ * await using store = await open({
+ *   id: 'a',
+ *   dir: './data/a',
+ *   members: { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' },
+ * })
+ * await store.ready()
  * ```
  * Rejects with a TypeError that names the option, or with a LatchkeyError whose message says what to do next
  * (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The member opens its port before it

@@ -107,8 +107,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   /**
    * Waits in the queue until the lock is granted.
    * ```ts
-   * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' }) await
-   * hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is over
+   * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' })
+   * await hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is over
    * ```
    */
   async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S>> {
@@ -140,8 +140,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * locks. A set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md,
    * section 12.
    * ```ts
-   * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' }) await
-   * set.kv.batch(transfer) // ERR_FENCED if one of the two locks is lost
+   * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
+   * await set.kv.batch(transfer) // ERR_FENCED if one of the two locks is lost
    * ```
    */
   async acquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S>> {
@@ -177,9 +177,10 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * Acquires the lock, runs fn, releases the lock, and resolves to fn's result. The call rejects with
    * ERR_LOCK_LOST if the hold was lost before fn settled, unless fn itself threw an error.
    * ```ts
-   * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => { await chargeCard(order, {
-   * signal: hold.signal }) // aborts when the hold can no longer be promised await
-   * hold.kv.put('orders/42/state', 'charged') })
+   * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
+   *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised
+   *   await hold.kv.put('orders/42/state', 'charged')
+   * })
    * ```
    */
   async withLock<T>(
@@ -238,7 +239,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * these changes. `sinceMillis` of the answer says how far back the memory of the member that answered goes.
    * ```ts
    * for (const { type, context, agoMillis } of await store.locks.history('orders/42'))
-   * console.log(`${agoMillis} ms ago`, type, context)
+   *   console.log(`${agoMillis} ms ago`, type, context)
    * ```
    */
   async history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory> {
@@ -254,7 +255,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * order, across reconnects and changes of leader.
    * ```ts
    * for await (const { type, key } of store.locks.watch({ prefix: 'orders/' }, { as: 'string' })) {
-   * console.log(type, key) }
+   *   console.log(type, key)
+   * }
    * ```
    * The call throws a TypeError for a wrong argument, and does not reject. See docs/locks.md, section 9.
    */

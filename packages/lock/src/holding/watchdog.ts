@@ -20,8 +20,9 @@ export type WatchdogEvents = {
  * watchdog serves any number of locks. One request carries all renewals that are due together. Create and
  * close the watchdog yourself.
  * ```ts
- * const watchdog = new Watchdog() watchdog.on('lost', ({ error }) => console.error(error.code)) //
- * ERR_LOCK_LOST const lock = store.getDistributedLock('orders/42', '10s', watchdog)
+ * const watchdog = new Watchdog()
+ * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
+ * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * ```
  */
 export class Watchdog implements Disposable {
