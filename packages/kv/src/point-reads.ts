@@ -36,8 +36,8 @@ export function assertRead(read: unknown): asserts read is Read {
 }
 
 /**
- * `now` is the cluster time that was confirmed for the read. The bytes in the result are
- * copies, which the caller may keep.
+ * `now` is the cluster time that was confirmed for the read. The bytes in the result are copies, which the
+ * caller may keep.
  */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {

@@ -1,12 +1,12 @@
 // Driver: builds a new state from a backup file (docs/locks.md, section 4). The file is read twice, and the
 // first reading checks the whole file.
 //
-//   kept      data, lives of keys, sequences, events, holds (to their deadline), fencing counters, the
-//             position in the log, the cluster time latches with their counts, barriers with the number of
-//             their generations
-//   dropped   sessions, and with them their ephemeral keys; kept replies, waiters, parties at latches and barriers
-//   raised    the base of tokens, to 2^32 above every token in the backup: tokens that were given out after
-//             the backup are not given out again
+//   kept      data, lifetimes of keys, sequences, events, holds (to their deadline), fencing counters,
+//             the position in the log, the cluster time, latches with their counts,
+//             barriers with the number of their generations
+//   dropped   sessions with their ephemeral keys, kept replies, waiters, parties at latches and barriers
+//   raised    the base of tokens, to 2^32 above every token in the backup, so that no token that was given
+//             out after the backup is given out again
 
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'

@@ -12,8 +12,8 @@ import { CAPS, OP } from '@latchkey/protocol'
 const KEY = 5
 
 /**
- * Reads the command in the bytes [from, end) of `data`. Returns the offset of its value, or 0
- * if the command is not a plain put.
+ * Reads the command in the bytes [from, end) of `data`. Returns the offset of its value, or 0 if the command
+ * is not a plain put.
  */
 export function plainValueAt(data: Uint8Array, from: number, end: number): number {
   if (end - from < KEY || data[from] !== 0x94 || data[from + 1] !== OP.put) return 0

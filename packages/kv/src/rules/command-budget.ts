@@ -85,8 +85,8 @@ const tooManyReadBytes = ({ readBytes }: BudgetLimits): OverBudget =>
   new OverBudget('read', readBytes, 'bytes of keys and values', 'Split it.')
 
 /**
- * Returns the refusal if a look-up has found more rows or bytes than the command may touch or
- * read, else undefined.
+ * Returns the refusal if a look-up has found more rows or bytes than the command may touch or read, else
+ * undefined.
  */
 export function overFound(limits: BudgetLimits, rows: number, bytes: number): OverBudget | undefined {
   if (rows > limits.rows) return tooManyRows(limits)

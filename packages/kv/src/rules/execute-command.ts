@@ -61,9 +61,9 @@ export interface ApplyContext {
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /**
- * Executes a command. Returns a result, or a Refused that has changed nothing, or a TurnWork that ends with
- * one of these. This function and the TurnWork throw OverBudget if the command asks for too much. Nothing is
- * changed in that case, because the changes are still in the write set.
+ * Executes a command. Returns a result, or a Refused that has changed nothing, or a TurnWork whose result is
+ * a result or a Refused. This function and the TurnWork throw OverBudget if the command asks for too much.
+ * Nothing is changed in that case, because the changes are still in the write set.
  */
 export function execute(context: ApplyContext, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {

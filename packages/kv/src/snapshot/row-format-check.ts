@@ -79,8 +79,8 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
 }
 
 /**
- * Whether a row with a right checksum has the format of its space. Some wrong formats
- * throw ERR_CORRUPT instead.
+ * Whether a row with a right checksum has the format of its space. Some wrong formats throw ERR_CORRUPT
+ * instead.
  */
 export function isRowOf(space: Exclude<SpaceName, 'meta'>, row: Row): boolean {
   return SHAPES[space](row, asBuffer(row.value).subarray(SEAL))

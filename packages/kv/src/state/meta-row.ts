@@ -26,8 +26,8 @@ export interface Meta {
   /** A watch can read the revisions from `floor` to `revision`. */
   events: { floor: number; count: number; bytes: number }
   /**
-   * True if the next entry must remove more keys, because the last entry has reached
-   * its limit (rules/key-expiry.ts).
+   * True if the next entry must remove more keys, because the last entry has reached its limit
+   * (rules/key-expiry.ts).
    */
   expiring: boolean
   /** The sums of the key spaces that are not kept in memory. */

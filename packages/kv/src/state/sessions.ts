@@ -34,8 +34,8 @@ export class Sessions {
   #pendingBytes = 0
   #removed: Uint8Array[] = []
   /**
-   * The replies in the batch that is being written. Their answers stay in memory until the
-   * batch is in the store.
+   * The replies in the batch that is being written. Their answers stay in memory until the batch is in the
+   * store.
    */
   #inFlight: Reply[] = []
 

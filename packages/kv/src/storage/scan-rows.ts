@@ -17,8 +17,8 @@ export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row
 }
 
 /**
- * Yields the rows of [start, end) of a view, in order. While the caller works on one page, the
- * next page is read.
+ * Yields the rows of [start, end) of a view, in order. While the caller works on one page, the next page is
+ * read.
  */
 export async function* pagesOf(
   view: RowView,

@@ -65,8 +65,8 @@ export class ClientWatches {
       this.#open.set(id, watch)
       watch.more(this.#opening.get(id) ?? 0)
       this.#opening.delete(id)
-      // The first report is sent at once, so that the client learns the revision after which
-      // its watch begins.
+      // The first report is sent at once, so that the client learns the revision after which its watch
+      // begins.
       if (from === 0 && of === undefined)
         this.#tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
     } catch (error) {

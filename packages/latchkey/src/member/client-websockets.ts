@@ -212,8 +212,8 @@ export class ClientDoor {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // Code of other connections calls this function. An error that it throws must not end
-      // those connections.
+      // Code of other connections calls this function. An error that it throws must not end those
+      // connections.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )

@@ -29,7 +29,10 @@ import {
 type Ask = () => MembershipChange | LatchkeyError
 type There = (now: Membership) => boolean
 
-/** In election timeouts. A leader without a majority has stepped down long before this time. */
+/**
+ * In election timeouts. A call whose change was not proposed within this time ends. A leader without a
+ * majority has stepped down long before.
+ */
 const BOOK_KEEPING_TIMEOUTS = 2
 const COMMIT_MS = 60_000
 

@@ -22,8 +22,8 @@ interface OwnMembershipPorts {
   /** In ms, the time from the removal to the report of the removal. */
   readonly grace: number
   /**
-   * True: this member was removed, and requests to it will not be answered any more. False: it is
-   * a member again.
+   * True: this member was removed, and requests to it will not be answered any more. False: it is a member
+   * again.
    */
   tell(removed: boolean): void
 }

@@ -1,5 +1,5 @@
-// Rule: the upper bound of cluster time (laws CT5 to CT7 of docs/locks.md). A store has one for
-// all its locks.
+// Rule: the upper bound of cluster time (laws CT5 to CT7 of docs/locks.md). A store has one for all its
+// locks.
 
 import { type Instant, elapsed } from '@latchkey/base'
 

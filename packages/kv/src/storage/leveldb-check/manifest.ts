@@ -2,7 +2,7 @@
 // written table, which is in no manifest. When LevelDB opens, it removes that table or writes another table
 // with the same number.
 //
-//   file    blocks of 32 KiB: records one after the other; no record begins in the last 6 bytes
+//   file    blocks of 32 KiB with records one after the other; none begins in a block's last 6 bytes
 //   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind | bytes
 //   kind    1 whole, 2 first, 3 middle, 4 last
 //   edit    a tag and its fields, repeated; tag 7 adds a table, tag 6 removes one
