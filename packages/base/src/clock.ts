@@ -106,8 +106,8 @@ export function systemClock(uptimeSeconds: () => number): Clock {
 }
 
 /**
- * The wall clock continues while the machine is suspended. After a suspension it has moved, so the uptime is
- * read again. A reused uptime is therefore never older than its own resolution.
+ * The wall clock continues while the machine is suspended. After a suspension the wall clock has moved, so
+ * the uptime is read again. A reused uptime is therefore never older than its own resolution.
  */
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined

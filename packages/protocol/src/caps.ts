@@ -63,8 +63,8 @@ export const CAPS = {
   unansweredRequests: 16,
   /**
    * The most bytes of incomplete messages and bodies that a member has received from clients. If there are
-   * more, the member ends some of these messages. Each must also grow by `unfinishedBytesASecond`, measured
-   * over 5 s.
+   * more, the member ends some of these messages. Each incomplete message must also grow by
+   * `unfinishedBytesASecond`, measured over 5 s.
    */
   unfinishedBytes: 64 * MiB,
   unfinishedBytesASecond: 64 * KiB,
@@ -87,8 +87,8 @@ export const CAPS = {
   /** The most latches of a store. A further latch is refused with ERR_BUSY. */
   latches: 100_000,
   /**
-   * The most barriers of a store. A new barrier then replaces the barrier that was used longest ago and at
-   * which no caller waits. If callers wait at all barriers, the answer is ERR_BUSY.
+   * The most barriers of a store. Beyond the limit a new barrier replaces the barrier that was used longest
+   * ago, of those at which no caller waits. If callers wait at all barriers, the answer is ERR_BUSY.
    */
   barriers: 10_000,
   /**

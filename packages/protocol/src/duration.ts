@@ -16,7 +16,7 @@ const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 
-/** Returns milliseconds. `name` is the argument or option that an error message names. */
+/** Converts a duration to milliseconds. `name` is the argument or option that an error message names. */
 export function millis(value: unknown, name: string): number {
   const ms = typeof value === 'string' ? fromText(value) : value
   if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return Math.min(ms, LONGEST)

@@ -12,8 +12,8 @@ export type As = 'bytes' | 'string' | 'json' | 'msgpack'
 /** The encodings whose values have a type that the caller gives: `get<User>(key)`. */
 export type Parsed = 'json' | 'msgpack'
 /**
- * What a read does with a stored value that it cannot decode: ERR_UNDECODABLE, or it returns
- * the `Uint8Array`.
+ * What a read does with a stored value that it cannot decode. With 'error' the read fails with
+ * ERR_UNDECODABLE. With 'bytes' the read returns the stored `Uint8Array`.
  */
 export type OnUndecodable = 'error' | 'bytes'
 

@@ -36,7 +36,7 @@ export const saysHolder = (holder: LockHolder | null): string =>
 
 /**
  * Returns the error of a write whose guard was not in force. `answered` is the holder in the member's answer.
- * It is undefined if the write was not sent because its hold is known to be lost.
+ * `answered` is undefined if the write was not sent because its hold is known to be lost.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

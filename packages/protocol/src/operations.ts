@@ -71,8 +71,8 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
 }
 
 /**
- * A shared hold: `permits` of the `of` permits of a semaphore. For a lock it is 1 of 0, because any number of
- * holders may share a lock.
+ * A shared hold: `permits` of the `of` permits of a semaphore. A shared hold of a lock has 1 of 0 permits,
+ * because any number of holders may share a lock.
  */
 export type ShareArg = readonly [permits: number, of: number]
 /**
@@ -203,7 +203,7 @@ export type Command =
    * of the released hold, or 0 if there was none.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
-  /** Makes an exclusive hold a shared one with the same token. Answer: the owner, as for a renewal. */
+  /** Changes an exclusive hold to a shared hold with the same token. Answer: the owner, as for a renewal. */
   | readonly [op: typeof OP.downgrade, key: Key, id: string, token: number]
   /** Sets the number of permits of a semaphore. Permits that are held stay held. Answer: true. */
   | readonly [op: typeof OP.resize, key: Key, of: number]
@@ -244,7 +244,7 @@ export const READ = {
   getEntry: 2,
   multiGet: 3,
   contains: 4,
-  /** One page of a range of a view. */
+  /** Reads one page of a range of a view. */
   page: 5,
   closeView: 6,
   sequence: 7,
@@ -252,11 +252,11 @@ export const READ = {
   lockOwner: 9,
   ticket: 10,
   revision: 11,
-  /** The next piece of a backup, from a view of the whole store. */
+  /** Reads the next piece of a backup, from a view of the whole store. */
   backup: 12,
-  /** The state of locks at which a watch of locks begins. */
+  /** Reads the state of locks at which a watch of locks begins. */
   lockState: 13,
-  /** The last changes of one lock that this member remembers. */
+  /** Reads the last changes of one lock that the member remembers. */
   lockHistory: 14,
   // Latches and barriers
   ...PARTY_READ,

@@ -226,7 +226,8 @@ export class Commands {
 
   /**
    * Called when the cluster will send no answer any more. The store then cannot learn the outcome of the
-   * commands that it has sent, so these commands end with `reason`.
+   * commands that it has sent. Code that waits for the end of a call number gets `reason`, and the callers
+   * get an unknown outcome.
    */
   strand(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)

@@ -1,6 +1,7 @@
 // Driver: owns the callers that wait for a push: of a grant, or of the end of a wait at a latch or barrier.
-// The push of a grant is only a hint: a read of the ticket's state decides (docs/locks.md, 7). The push of an
-// end is committed and stays true. If such a push is lost, the caller asks for the end (docs/latches.md).
+// The push of a grant is only a hint: a read of the ticket's state decides whether the caller has the lock
+// (docs/locks.md, 7). The push of an end is committed and stays true. If such a push is lost, the caller asks
+// for the end (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult, PartyResult } from '@latchkey/protocol'

@@ -31,7 +31,7 @@ export class LinkReports {
   #lastLeader: string | undefined
   /** The session that was last attached. */
   #attached: number | undefined
-  /** True if the last connection was lost, and no other one has been made yet. */
+  /** True if the last connection was lost, and the store has no other connection yet. */
   #isCutOff = false
 
   constructor(to: Receivers) {

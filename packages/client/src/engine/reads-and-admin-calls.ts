@@ -150,5 +150,5 @@ export class ReadsAndAdminCalls {
   }
 }
 
-/** A read of a view can be answered only on the link on which the view is open. */
+/** True if a call needs a leader. A read of a view needs only the link on which the view is open. */
 const needsLeader = ({ payload, home }: Call) => payload.what === 'read' && !payload.stale && !home

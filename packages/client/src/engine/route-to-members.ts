@@ -6,8 +6,8 @@ import type { Live } from './call.js'
 import type { OtherMembers } from './link-to-third-member.js'
 
 /**
- * How a store reaches members. An embedded store uses its own member, and another one while its own
- * has lost contact with the leader. A remote store uses some given addresses, and learns further ones
+ * How a store reaches members. An embedded store uses its own member, and another member while its own member
+ * has lost contact with the leader. A remote store uses the given addresses, and learns further addresses
  * from the members.
  */
 export type Route =

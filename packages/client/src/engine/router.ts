@@ -50,8 +50,8 @@ export class Router {
   #moving: string | undefined
   #seeking: Timer | undefined
   /**
-   * Links that were opened to learn whether their member knows a leader, each with the link that
-   * it may replace.
+   * Links that were opened to learn whether their member knows a leader. Each is stored with the link that
+   * the new link may replace.
    */
   readonly #visits = new Map<Live, Live>()
   readonly #silence: SilenceDetector

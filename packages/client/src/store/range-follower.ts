@@ -1,16 +1,16 @@
-// Driver: reports the rows of a range and then each change of the range. It continues after links break and
-// after members have dropped the history that it needs.
+// Driver: reports the rows of a range and then each change of the range. It continues after a link
+// breaks, and after members have dropped the history that the range needs.
 //
 // Laws (C61)
 //   1  The rows are those of one view at revision R. The changes that follow are those from R + 1 on, each
-// once. The watch is opened at R + 1 as soon as R is known. So changes that happen while the rows are being
-// read wait at the member, and not in this process.
+//      once. The watch is opened at R + 1 as soon as R is known. So changes that happen while the rows are
+//      being read wait at the member, and not in this process.
 //   2  All changes of one revision are reported in one step.
 //   3  If the view or the history is lost, everything that was reported is no longer valid. A reset is
-//   reported, and then all rows of another view. That view is not older than any reported change, because it
-//   comes from a linearizable read.
-//   4  At any time this process holds at most two pages of rows, and as many changes as a watch
-// may send ahead.
+//      reported, and then all rows of another view. That view is not older than any reported change, because
+//      the view comes from a linearizable read.
+//   4  At any time this process holds at most two pages of rows, and as many changes as a watch may send
+//      ahead.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, type LatchkeyError, isLatchkeyError } from '@latchkey/protocol'

@@ -157,7 +157,7 @@ export class FakeCluster {
    * is not kept.
    */
   busy = false
-  /** Reads are served so much later, ms. */
+  /** In ms, by how much the answers to reads are delayed. */
   readDelay = 0
   /** The bound of cluster time that answers from the reply table have. A correct member sends 0. */
   tableTime = 0

@@ -1,5 +1,6 @@
-// Rule: the laws of a core as code: laws of one state, and laws of two states, one after the other. Tests and
-// the simulator check the laws after every step. A check costs no more than a loop over the members.
+// Rule: the laws of a core as code. Some laws are about one state, and others about the states before and
+// after a call. Tests and the simulator check the laws after every step. A check costs no more than a loop
+// over the members.
 
 import { elementAt, assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'

@@ -49,7 +49,7 @@ export class Log {
     return entry
   }
 
-  /** Returns undefined for an index before the start or after the end. */
+  /** Returns the term of an entry, or undefined for an index before the start or after the end. */
   termAt(index: number): number | undefined {
     if (index === this.#start.index) return this.#start.term
     return this.#entries[index - this.#start.index - 1]?.term

@@ -36,8 +36,8 @@ interface Weighed<T> {
 }
 
 /**
- * A first-in first-out queue with the sum of the weights of its messages. It keeps no reference to a message
- * that was taken.
+ * A first-in first-out queue that also knows the sum of the weights of its messages. The queue keeps no
+ * reference to a message that was taken out.
  */
 class Queue<T> {
   #waiting: (Weighed<T> | undefined)[] = []
@@ -159,7 +159,7 @@ export class SendQueues {
     return free && this.#isLong(others) ? this.#piece(others) : undefined
   }
 
-  /** Whether the next message of that queue is too long for one frame. */
+  /** True if the next message of that queue is too long for one frame. */
   #isLong(lane: Lane): boolean {
     if (this.#cutting[lane] !== undefined) return true
     return (this.#queue(lane).first?.bytes ?? 0) > FRAME_BYTES

@@ -46,9 +46,9 @@ export const serverTls = (tls: MemberTls): ServerOptions => ({
   requestCert: tls.ca !== undefined,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
-  // TLS sessions are never resumed. Without this option: a client without a certificate resumes its session,
-  // and Node reports the new connection as authorized. Also, a certificate of an authority that was replaced
-  // would not be checked again.
+  // This option forbids that a TLS session is resumed. Without this option: a client without a certificate
+  // resumes its session, and Node reports the new connection as authorized. Also, a certificate of an
+  // authority that was replaced would not be checked again.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
 

@@ -40,8 +40,8 @@ export interface ReplicaPorts {
   /** What the directory knows in addition to its log. Undefined for a member without a directory. */
   readonly note?: DirectoryNote | undefined
   /**
-   * Called when given members that the log does not know have answered with their cluster, so that clients
-   * may be served.
+   * Called when given members that the log does not know have answered with their cluster. This member may
+   * then serve clients.
    */
   asked?(): void
   transport(self: TransportOwner): Transport

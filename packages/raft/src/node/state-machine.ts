@@ -35,10 +35,11 @@ export interface StateMachine {
    */
   open(): Promise<AppliedState | undefined>
   /**
-   * Applies entries in order. One call is made at a time. For each entry of kind 'commands' it returns an
-   * array with one answer for each command, in order. For other entries it returns undefined. `membership` is
-   * the committed one at each entry. The call returns its results at once if it has to wait for nothing, and
-   * a promise otherwise. An error stops the member: no entry is skipped and none is tried again.
+   * Applies entries in order. The node makes one call at a time. The result has one element for each entry.
+   * An entry of kind 'commands' has an array with one answer for each command, in order. Any other entry has
+   * no answers. `membershipAt` returns the committed membership at an entry. The call returns its results at
+   * once if it has to wait for nothing, and a promise otherwise. An error stops the member: no entry is
+   * skipped, and no entry is tried again.
    */
   apply(
     entries: readonly Entry[],

@@ -1,5 +1,5 @@
-// Rule: the state of the log at one place: everything that the head of a new segment must contain, so that
-// earlier segments may be removed.
+// Rule: the state of the log at the end of its last turn. The head of a new segment contains this state, so
+// that earlier segments may be removed.
 //
 // Laws:
 //   LS1  `last` is known if the log's last entry was written after the latest truncation. After a truncation

@@ -109,8 +109,9 @@ export class Wal {
   }
 
   /**
-   * Removes segments that have no needed entry after `index`. Law: the caller has the effects of these
-   * entries durably elsewhere. So the entries are committed, and no truncation removes them any more (S15).
+   * Removes the segments that have no entry after `index`. Law: the caller has the effects of the entries up
+   * to `index` durably elsewhere. So these entries are committed, and no truncation removes them any more
+   * (S15).
    */
   compact(index: number): void {
     if (this.#life.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
