@@ -76,8 +76,8 @@ export class EntryRun {
   readonly #reader: BatchReader
   #held: Held | undefined
   /**
-   * The removal of expired keys, which comes before the commands. The first value names the rows to read for
-   * the removal, and the second value is its work.
+   * The removal of expired keys, which comes before the commands. Needed names the rows to read for the removal.
+   * TurnWork is the removal itself.
    */
   #expiry: Needed | TurnWork | undefined
 

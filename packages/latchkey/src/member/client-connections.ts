@@ -66,8 +66,9 @@ export class ClientConnections {
   }
 
   /**
-   * Returns the membership of the last applied change, even if the log already has a later change. A member
-   * that starts does not report the changes that it reads from its own log.
+   * Returns the membership of the last applied change, even if the log already has a later change. While
+   * a member that starts applies its own log, the membership is the newest one of the log, so that old changes
+   * are not reported again.
    */
   #membership(): Membership {
     const { applied, raft } = this.#replica.node

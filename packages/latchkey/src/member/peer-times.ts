@@ -28,8 +28,8 @@ export class PeerTimes {
   }
 
   /**
-   * For how long that member has been connected or disconnected, in ms. The time begins at the latest when
-   * this member was opened.
+   * For how many milliseconds that member has been connected or disconnected. The number is never greater than
+   * `uptimeMillis`, because this member knows nothing of the time before it was opened.
    */
   millisOf(id: MemberId): number {
     return this.#clock.now() - this.#look(id).at
