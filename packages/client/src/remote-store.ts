@@ -10,7 +10,10 @@ export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
   /**
    * Replaces the token or the certificates. The connection stays open, and each new connection uses the new
    * credentials. Rejects with a TypeError if the token or a certificate is wrong. The former credentials then
-   * stay in use. ```ts await store.reload({ token: nextToken }) ```
+   * stay in use.
+   * ```ts
+   * await store.reload({ token: nextToken })
+   * ```
    */
   reload(options: ClientReload): Promise<void>
 }

@@ -363,9 +363,12 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined>
   /**
    * Reports every change in order, without a gap or a repetition, across reconnects and changes of leader.
-   * ```ts for await (const event of store.watch({ prefix: 'user/' }, { as: 'string' }))
-   * console.log(event.type, event.key) ``` Throws ERR_COMPACTED if `from` is older than the history that
-   * members keep. docs/guarantees.md, "List, then watch", explains `initial: true`.
+   * ```ts
+   * const events = store.watch({ prefix: 'user/' }, { as: 'string' })
+   * for await (const event of events) console.log(event.type, event.key)
+   * ```
+   * Throws ERR_COMPACTED if `from` is older than the history that members keep. docs/guarantees.md, "List,
+   * then watch", explains `initial: true`.
    */
   watch<T = unknown, A extends As = S>(
     target: WatchTarget,

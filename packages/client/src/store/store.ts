@@ -84,9 +84,12 @@ export interface MeetingCalls {
 export interface MirrorCalls<S extends As = 'bytes'> {
   /**
    * Opens a copy of a part of the store, as a Map that follows the store across reconnects, changes of leader
-   * and compaction. The Map always shows a state that the store had. ```ts await using flags = await
-   * store.mirror({ prefix: 'flags/' }, { as: 'json' }) flags.on('change', ({ key, value }) =>
-   * console.log(key, value)) if (flags.get('flags/dark')) console.log('dark') ```
+   * and compaction. The Map always shows a state that the store had.
+   * ```ts
+   * await using flags = await store.mirror({ prefix: 'flags/' }, { as: 'json' })
+   * flags.on('change', ({ key, value }) => console.log(key, value))
+   * if (flags.get('flags/dark')) console.log('dark')
+   * ```
    */
   mirror<T = unknown, A extends As = S>(
     target: MirrorTarget,
@@ -103,10 +106,14 @@ export interface SubOptions<A extends As = As> {
 export interface SubCalls<S extends As = 'bytes'> {
   /**
    * Returns the same calls below a prefix. The prefix is added to each given key, range, guard and lock, and
-   * removed from returned keys. ```ts const orders = store.sub('orders/', { as: 'json' }) await
-   * orders.put('42', { state: 'new' }) // the key 'orders/42' await using hold = await
-   * orders.locks.acquire('42') // the lock 'orders/42' await hold.kv.put('42', { state: 'charged' }) ``` A
-   * `sub` needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
+   * removed from returned keys.
+   * ```ts
+   * const orders = store.sub('orders/', { as: 'json' })
+   * await orders.put('42', { state: 'new' }) // the key 'orders/42'
+   * await using hold = await orders.locks.acquire('42') // the lock 'orders/42'
+   * await hold.kv.put('42', { state: 'charged' })
+   * ```
+   * A `sub` needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
    */
   sub<A extends As = S>(prefix: Bytes, options?: SubOptions<A>): SubStore<A>
 }

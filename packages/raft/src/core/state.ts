@@ -89,9 +89,9 @@ export interface Leading {
    */
   toldHeir: boolean
   /**
-   * Every election timeout the leader notes its commit index. `recent` is the last noted index, and `older` is
-   * the index that was noted before. `at` is the time of the next note. A learner must have reached `older` to
-   * become a voter (M10).
+   * Every election timeout the leader notes its commit index. `recent` is the last noted index, and `older`
+   * is the index that was noted before. `at` is the time of the next note. A learner must have reached
+   * `older` to become a voter (M10).
    */
   readonly marks: { recent: number; older: number; at: number }
 }
