@@ -299,7 +299,7 @@ export class Engine {
     this.#pendingCalls.stranded = reason
     if (!reason) return
     this.#endPending(reason, (call) => call.needsCluster)
-    this.#commands.strand(reason)
+    this.#commands.endSentAsUnknown(reason)
   }
 
   #endPending(error: LatchkeyError, isMeant: (call: Call) => boolean): void {

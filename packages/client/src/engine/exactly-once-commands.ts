@@ -220,7 +220,7 @@ export class Commands {
     if (session?.id !== id) return
     this.#session = undefined
     this.#again = []
-    for (const call of session.numbers.open()) if (!call.live) this.#outlived(call)
+    for (const call of session.numbers.open()) if (!call.live) this.#sessionIsOver(call)
     this.pump()
   }
 
@@ -229,7 +229,7 @@ export class Commands {
    * commands that it has sent. Code that waits for the end of a call number gets `reason`, and the callers
    * get an unknown outcome.
    */
-  strand(reason: LatchkeyError): void {
+  endSentAsUnknown(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)
     this.over(this.sessionId ?? 0)
   }
@@ -238,7 +238,7 @@ export class Commands {
    * Called for a call whose session is over. If the call was certainly never given to a member, it moves to
    * the next session. Otherwise its outcome is unknown.
    */
-  #outlived(call: Call): void {
+  #sessionIsOver(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
     call.number = call.session = 0
     this.#queue(call)
@@ -251,7 +251,7 @@ export class Commands {
   #refusedAsOver(call: Call): void {
     // over() handles all open calls of the session, including this call.
     if (this.#session?.id === call.session) return this.over(call.session)
-    this.#outlived(call)
+    this.#sessionIsOver(call)
     this.pump()
   }
 
@@ -321,7 +321,7 @@ export class Commands {
    */
   #wait(call: Call): void {
     if (call.finished) return
-    if (call.session !== this.#session?.id) this.#outlived(call)
+    if (call.session !== this.#session?.id) this.#sessionIsOver(call)
     else if (!call.abandoned) this.#again.push(call)
     else if (!call.uncertain) this.#finishNumber(call)
   }
