@@ -1,6 +1,6 @@
-// Driver's port: one connection to a member. A link over a socket is one kind (client), and a call within the
-// process is another (latchkey). The session engine owns retries, deadlines and order. A link only carries
-// messages and reports when it has closed.
+// Driver's port: one connection to a member. There are two kinds of links: a socket (this package), and calls
+// within the process (packages/latchkey). The session engine owns retries, deadlines and order. A link only
+// carries messages and reports when it has closed.
 
 import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 

@@ -51,7 +51,7 @@ export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean)
   return answer[3] === true || LOST_TRACK.has(code) ? 'uncertain' : 'final'
 }
 
-/** A read changes nothing, so it is sent again until it is answered. */
+/** A read changes nothing, so the store sends a read again until a member answers it. */
 export function judgeRead(answer: Answer, never: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)

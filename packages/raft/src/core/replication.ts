@@ -91,7 +91,8 @@ export function pumpPeer(state: State, peer: Progress): void {
 }
 
 /**
- * If `maxBytes` is 0, the append is empty. An empty append only asks whether the entry before it has arrived.
+ * Sends the next entries to the peer, up to `maxBytes`. If `maxBytes` is 0, the append is empty. An empty
+ * append only asks whether the entry before the append has arrived.
  */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1

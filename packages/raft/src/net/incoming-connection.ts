@@ -73,7 +73,7 @@ export class IncomingConnection {
       handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
-    // A socket emits 'close' after every error. A frame that is longer than the caps causes such an error.
+    // A socket emits 'close' after every error. A frame beyond SOCKET_CAPS causes an error.
     socket.on('error', () => socket.terminate())
     socket.on(
       'message',

@@ -90,7 +90,7 @@ export class Applier {
     this.#stopped = true
   }
 
-  /** Applies one slice of entries. The owner calls again after `applied`. */
+  /** Applies one slice of entries. The owner calls `pump` again after each call of `applied`. */
   pump(): void {
     if (this.#busy || this.#paused || this.#stopped) return
     try {

@@ -5,7 +5,7 @@ import type { LatchkeyError } from '@latchkey/protocol'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
 import type { FileSystem } from './file-system.js'
 
-/** Which member's log this is. It is durable before the member sends its first message. */
+/** The owner of a log. The identity is durable before the member sends its first message. */
 export interface Identity {
   /** The cluster's id. It is '' until the first leader has drawn the id and `setCluster` was called. */
   readonly clusterId: string

@@ -3,9 +3,9 @@
 //
 // Laws:
 //   LS1  `last` is known if the log's last entry was written after the latest truncation. After a truncation
-//        it is unknown until an entry is written.
-//   LS2  Memberships are in the order of their indexes. The first one is in force at the start of the log,
-//        the last one at its end.
+//        `last` is unknown until an entry is written.
+//   LS2  Memberships are in the order of their indexes. The first membership is in force at the start of the
+//        log, and the last membership at its end.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
