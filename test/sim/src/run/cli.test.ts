@@ -4,6 +4,9 @@ import { expect, test } from 'vitest'
 import { parseArgs, UsageError } from './args.js'
 import { replayCommand } from './many-seeds.js'
 import { exitCode, runCli } from './cli.js'
+import { drawOptions } from '../raft/options.js'
+import { realModules } from '../raft/raft-modules.js'
+import { run } from '../raft/run-seed.js'
 
 async function cli(...words: string[]): Promise<{ outcome: string; text: string }> {
   const lines: string[] = []
@@ -48,6 +51,15 @@ test('one seed: verdict, hash and how to see it again', async () => {
     expect(text).toContain(word)
   }
 })
+
+test.each([undefined, 'disk' as const])(
+  'the command line draws the faults from the options: %s',
+  async (profile) => {
+    const words = profile === undefined ? [] : ['--profile', profile]
+    const { hash } = await run(drawOptions(1, profile), realModules)
+    expect((await cli('--seed', '1', ...words)).text).toContain(`hash ${hash}`)
+  },
+)
 
 test('a storm is a failure of liveness, with a replay command and a shrunk list', async () => {
   // No heartbeat is ever answered in time: nobody can lead.

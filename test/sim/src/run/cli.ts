@@ -87,7 +87,7 @@ async function runSeeds(given: Args, print: Print): Promise<Outcome> {
 
 function runSeed(seed: number, args: Args): Promise<RunResult> {
   const options = optionsOf(seed, args)
-  const faults = faultsOf(options, args.only)
+  const faults = faultsOf(seed, args)
   return run(options, realModules, { trace: args.trace > 0, outerOnly: args.outerOnly, faults })
 }
 

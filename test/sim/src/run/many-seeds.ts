@@ -62,14 +62,11 @@ export function optionsOf(seed: number, args: Args): Options {
   return options
 }
 
-export function faultsOf(options: Options, only: readonly number[] | undefined): readonly Fault[] {
-  const all = drawPlan(
-    drawOptions(options.seed, undefined === options.profile ? undefined : asProfile(options)),
-  )
+/** The faults that the seed draws, also when an option is set otherwise than the seed draws it. */
+export function faultsOf(seed: number, { profile, only }: Args): readonly Fault[] {
+  const all = drawPlan(drawOptions(seed, profile))
   return only === undefined ? all : all.filter(({ number }) => only.includes(number))
 }
-
-const asProfile = (options: Options) => options.profile as Args['profile']
 
 /** What to type to see it again. */
 export function replayCommand(
