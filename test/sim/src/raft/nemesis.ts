@@ -259,8 +259,7 @@ export class Nemesis {
     if (member === undefined || member.host.stopped) return
     const { host } = member
     host.stop(suspended)
-    // Not #later: a paused process goes on also when the faults are over.
-    this.#world.time.later(span, () => host.resume(suspended))
+    this.#later(span, () => host.resume(suspended))
   }
 
   #stall({ dice, span }: Fault): void {

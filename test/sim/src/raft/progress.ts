@@ -1,4 +1,5 @@
-// Driver: after the faults: heals a majority and demands progress. The rest may stay dead for ever.
+// Driver: after the faults: heals a majority and demands progress. The rest may stay dead for ever. No process
+// of the majority stands still any longer.
 //
 // Within 20 election timeouts there is one leader, its members hold the same committed log and state, nothing
 // is pending, a write and a read succeed, and the traffic goes back to that of an idle cluster whose time
@@ -26,14 +27,33 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
     view === undefined ? 0 : view.applied + (view.role === 'leader' ? 0 : view.lastIndex)
   const doneAll = () => healed.reduce((sum, member) => sum + doneBy(member), 0)
   await waitFor(world, patience, () => unsettled(world, healed), doneAll)
-  const write = world.clients.ask(world.leader() as RaftMember, 'write', 0)
-  const read = world.clients.ask(healed[healed.length - 1] as RaftMember, 'read', 0)
-  const open = () => [write, read].find((id) => world.clients.isPending(id))
-  await waitFor(world, 4 * timeout, () =>
-    open() === undefined ? undefined : `call ${open()} of a healed cluster`,
-  )
+  const isVoter = ({ id }: RaftMember) => world.leader()?.view?.membership.voters.includes(id)
+  const isWritten = askUntilDone(world, 'write', () => world.leader())
+  const isRead = askUntilDone(world, 'read', () => healed.findLast(isVoter))
+  await waitFor(world, 4 * timeout, () => {
+    const [written, read] = [isWritten(), isRead()]
+    if (!written) return 'a write of a healed cluster'
+    return read ? undefined : 'a read of a healed cluster'
+  })
   await waitFor(world, 4 * timeout, () => unsettled(world, healed))
   await demandQuiet(world, world.leader() as RaftMember)
+}
+
+/** Makes the call, again after each refusal, and tells whether it has succeeded. Silence is not a refusal. */
+function askUntilDone(
+  { clients }: RaftWorld,
+  kind: 'write' | 'read',
+  where: () => RaftMember | undefined,
+): () => boolean {
+  let call: number | undefined
+  return () => {
+    const answer = call === undefined ? undefined : clients.answers.get(call)
+    if (answer?.type === 'done') return true
+    if (call !== undefined && answer === undefined) return false
+    const member = where()
+    call = member && clients.ask(member, kind, 0)
+    return false
+  }
 }
 
 /** Microseconds until members whose connection was given up have a new one. */

@@ -137,12 +137,13 @@ export class RaftMember {
     this.disk.failAt(number, { code: random.pick(['EIO', 'ENOSPC'] as const), kept: random.chance(0.5) })
   }
 
-  /** Nothing that was to go wrong here goes wrong any more. */
+  /** Nothing that was to go wrong here goes wrong any more, and a process that stands still goes on. */
   heal(): void {
     this.slowness = 1
     this.crashPoint = undefined
     this.#failsIn = undefined
     this.host.stall = 0
+    while (this.host.stopped) this.host.resume(this.host.suspended)
   }
 
   // ---- its process

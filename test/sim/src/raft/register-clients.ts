@@ -81,10 +81,6 @@ export class Clients {
     this.#pending.clear()
   }
 
-  isPending(id: number): boolean {
-    return this.#pending.has(id)
-  }
-
   #rest(client: number): void {
     if (client >= ONE_CALL) return
     this.#ports.time.later(this.#random.between(0, this.#options.think + 1), () => this.#next(client))
