@@ -27,7 +27,7 @@ import {
   readFrames,
 } from '../../packages/kv/dist/storage/event-log-format.js'
 import { tablesOf } from '../../packages/kv/dist/storage/leveldb-check/manifest.js'
-import { sealBody } from '../../packages/kv/dist/storage/row-checksum.js'
+import { sealBody } from '../../packages/kv/dist/storage/stored-row-checksum.js'
 import { unsnappied } from '../../packages/kv/dist/storage/leveldb-check/snappy.js'
 import { isRowOf } from '../../packages/kv/dist/snapshot/row-format-check.js'
 import { StateStream } from '../../packages/kv/dist/snapshot/received-state-check.js'

@@ -10,7 +10,7 @@ export {
 } from './connect-options.js'
 export type { RemoteStore } from './remote-store.js'
 export { connectToMember, type MemberConnection } from './member-connection.js'
-export type { Dial, Link, LinkEvents } from './link.js'
+export type { Dial, Link, LinkEvents } from './link-port.js'
 export type {
   AdminCall,
   AnswerReply,
@@ -18,7 +18,7 @@ export type {
   LeaderReply,
   LinkReply,
   LinkRequest,
-} from './link.js'
+} from './link-port.js'
 export { Barriers, type EnterOptions, type Passage } from './store/barriers.js'
 export { Latches } from './store/latches.js'
 export { backupPieces, writeBackup } from './store/backup-file.js'

@@ -19,7 +19,7 @@ import {
 } from '@latchkey/protocol'
 import { WebSocket } from 'ws'
 import type { ClientTls } from './connect-options.js'
-import type { Dial, Link, LinkEvents } from './link.js'
+import type { Dial, Link, LinkEvents } from './link-port.js'
 
 interface SocketOptions {
   readonly clock: Clock

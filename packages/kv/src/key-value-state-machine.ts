@@ -29,7 +29,7 @@ import { assertRead, pointRead } from './point-reads.js'
 import type { RowBuilder, RowStore, RowView } from './storage/row-store.js'
 import { EntryRun, type Waiting } from './rules/apply-entry.js'
 import { NOTHING_FOUND, type Needed } from './rules/needed-ranges.js'
-import { StateLockTransaction } from './rules/lock-transaction.js'
+import { StateLockTransaction } from './rules/tables-for-lock-rules.js'
 import { Turn } from './rules/apply-work-limit.js'
 import { weightOf } from './rules/apply-cost-estimate.js'
 import { readView } from './snapshot/reader.js'
@@ -261,8 +261,9 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Waits for the rows or the turn that the entry needs, and holds the flusher meanwhile. The caller releases
-   * the flusher when the entry is whole, and never if the entry has failed.
+   * Applies the rest of an entry that has to wait: reads the rows that the entry needs, and begins each part
+   * of the work in a new turn of the event loop. Holds the flusher from the beginning. The caller releases
+   * the flusher when the whole entry is applied. If the entry fails, the caller never releases the flusher.
    */
   async #waitFor(run: EntryRun, first: Waiting): Promise<void> {
     const { state, flusher } = this.#up

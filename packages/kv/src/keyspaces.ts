@@ -1,6 +1,6 @@
 // Rule: every key space of a store. A row's key is one byte for its space, then what the table shows.
-// A row's value is a checksum over key and body, then the body (storage/row-checksum.ts). Numbers in keys are
-// big-endian, so that the order of bytes is the order of numbers.
+// A row's value is a checksum over key and body, then the body (storage/stored-row-checksum.ts). Numbers in
+// keys are big-endian, so that the order of bytes is the order of numbers.
 //
 //   space      key after the space's byte         body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts

@@ -172,7 +172,7 @@ export interface OpenSessions {
   refusalFor(by: string): Uint8Array | undefined
 }
 
-/** For metrics. Nothing decides by these numbers. */
+/** Numbers for metrics. No decision of the code depends on these numbers. */
 export interface StoreFigures {
   /** How many watches are open, of keys and of locks. */
   readonly watches: number

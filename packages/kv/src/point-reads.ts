@@ -15,8 +15,8 @@ import {
   checkRead,
   tooManyKeys,
 } from '@latchkey/protocol'
-import { StateLockView } from './rules/lock-transaction.js'
-import { partyOf } from './rules/end-many-waits.js'
+import { StateLockView } from './rules/tables-for-lock-rules.js'
+import { partyOf } from './rules/end-latch-and-barrier-waits.js'
 import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/key-value-row.js'
 import type { State } from './state/store-state.js'

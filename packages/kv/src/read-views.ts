@@ -17,7 +17,7 @@ import type { SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './storage/row-store.js'
 
-import { damagedRow, isSealed } from './storage/row-checksum.js'
+import { damagedRow, isSealed } from './storage/stored-row-checksum.js'
 import { modifiedOf, valueOf } from './state/key-value-row.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store.js'

@@ -5,7 +5,7 @@
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store.js'
 import { behind } from './storage/scan-rows.js'
-import { sealFor } from './storage/row-checksum.js'
+import { sealFor } from './storage/stored-row-checksum.js'
 import { Sum } from './state/set-hash.js'
 
 export interface RowsDigest {

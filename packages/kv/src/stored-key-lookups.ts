@@ -12,7 +12,7 @@ import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { Row, RowView } from './storage/row-store.js'
 import { RowKeys } from './storage/compact-list-of-keys.js'
 import { pagesOf } from './storage/scan-rows.js'
-import { damagedRow, isSealed, sealOf } from './storage/row-checksum.js'
+import { damagedRow, isSealed, sealOf } from './storage/stored-row-checksum.js'
 import { overFound } from './rules/command-budget.js'
 import type {
   Found,
@@ -83,7 +83,9 @@ const lookIn =
     overlay: state.data.overlay(span.start, span.end),
   })
 
-/** Gets a row. Returns false to end the reading. If only keys are read, a row of the store is empty. */
+/**
+ * Receives one row. Returns false to end the reading. If only keys are read, a row of the store is empty.
+ */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
 /** Calls `each` for every live row of the range, in key order, until `each` returns false. */

@@ -57,8 +57,8 @@ const rangesIn = (steps: readonly Step[]): number =>
   steps.reduce((count, step) => (step[0] === STEP.deleteRange ? count + 1 : count), 0)
 
 /**
- * Returns the message of ERR_TOO_LARGE, which says what to do, or null if the command's bytes show that it is
- * within the budget.
+ * Returns null if the command is within the budget, as far as the command alone shows this. Otherwise returns
+ * the message of ERR_TOO_LARGE, which tells the caller what to do.
  */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)

@@ -34,7 +34,7 @@ export { checkAnswer, checkCommand, checkOwner, checkRead } from './command-chec
 export * from './client-messages.js'
 export { commandName, OPERATION_LIMIT, operationName, opOf, readName } from './operation-names.js'
 export { isTraceparent, toTraceIds, type TraceIds, traceparentOf } from './traceparent.js'
-export { noMask } from './websocket-mask.js'
+export { noMask } from './websocket-zero-mask.js'
 export {
   decodeHello,
   decodeReplies,

@@ -1,7 +1,8 @@
 // Door: the traceparent of W3C Trace Context, level 1: the trace and the span in which a request was made.
 //
-// Law (OB3): only a whole traceparent of version 00 is taken, always of the same length. Without this law: a
-// stranger sends a megabyte of text as the id of a trace, and each log line of the request repeats the text.
+// Law (OB3): this file accepts only a complete traceparent of version 00, which always has the same length.
+// Without this law: a stranger sends a megabyte of text as the id of a trace, and each log line of the
+// request repeats the text.
 
 export interface TraceIds {
   /** 32 digits in hex, not all 0. */

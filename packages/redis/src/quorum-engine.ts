@@ -149,8 +149,8 @@ export class QuorumEngine implements LockEngine {
     )
     if (votes.answers.length < votes.quorum) throw votes.failure()
     this.#lose(key, id)
-    // The masters ended the hold after this moment and before they answered, so this time is early enough for
-    // all of them.
+    // Each master ended the hold after `begun` and before its answer. So `begun` is not later than the end of
+    // the hold at any master.
     const now = begun
     if (own !== undefined && now <= own.deadline && votes.has(wasOwn))
       return { now, code: 'RELEASED', hold: own }
@@ -293,7 +293,10 @@ function codeOf(votes: Votes<TakeAnswer>, old: EngineHold | undefined): TakeAnsw
   return votes.answers.some(({ code }) => code === 'NEW_ACQUIRE') ? 'NEW_ACQUIRE' : 'FIRST_TIME'
 }
 
-/** Returns the hold of another caller that most masters report, with its end by this process's clock. */
+/**
+ * Returns the hold that the most masters report, of the holds of other callers. The deadline of the returned
+ * hold is by this process's clock.
+ */
 function otherHold(
   votes: Votes<{ readonly now: number; readonly hold: EngineHold | undefined }>,
   now: number,

@@ -88,7 +88,7 @@ export class ActiveLink {
     this.#router().asked(live)
   }
 
-  /** Called when a watch is open on this link, so that its member sends events without a further request. */
+  /** Called when a watch is open on this link. From then on the member sends events without a request. */
   awaited(live: Live): void {
     this.#router().asked(live)
   }
@@ -105,8 +105,9 @@ export class ActiveLink {
   }
 
   /**
-   * Takes the answer to an attempt on a link that the store no longer uses. The bound of cluster time that
-   * the answer proves is still valid, because its request was not sent before the call's first request.
+   * Takes the answer to an attempt on a link that the store no longer uses. The answer
+   * still proves an upper bound of cluster time, because its request was not sent before the first request of
+   * the call.
    */
   late(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)

@@ -3,7 +3,7 @@
 
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
-import type { Link } from '../link.js'
+import type { Link } from '../link-port.js'
 import type { Due } from './deadlines.js'
 import type { CallState } from './outcome-of-answer.js'
 import type { CallTrace } from '../tracing/call-trace.js'
@@ -27,7 +27,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Converts a decoded result to what the caller gets, or throws the error that the caller gets. */
+/** Converts a decoded result to the value that the caller receives, or throws an error for the caller. */
 export type Convert<T> = (result: unknown, call: Call) => T
 
 /**

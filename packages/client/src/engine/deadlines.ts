@@ -16,7 +16,7 @@ export interface Due {
  * its time.
  */
 const WIDTH = 4
-/** How many empty buckets the heap may hold, unless there are more buckets with items. */
+/** How many empty buckets the heap may hold, besides one empty bucket for each bucket that has items. */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends Due> {

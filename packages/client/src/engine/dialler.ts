@@ -2,7 +2,7 @@
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Dial, LinkEvents } from '../link.js'
+import type { Dial, LinkEvents } from '../link-port.js'
 import type { Live } from './call.js'
 import { InFlightRequests } from './in-flight-requests.js'
 import type { Route } from './route-to-members.js'

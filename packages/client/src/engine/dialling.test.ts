@@ -2,7 +2,7 @@
 // lets us in.
 
 import { expect, test } from 'vitest'
-import type { LinkEvents } from '../link.js'
+import type { LinkEvents } from '../link-port.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
 interface Dialled {

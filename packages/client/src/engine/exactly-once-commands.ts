@@ -96,7 +96,7 @@ export class Commands {
     return end
   }
 
-  /** Makes new commands wait until the returned function has been called. */
+  /** Makes new commands wait until the caller calls the returned function. */
   barrier(): () => void {
     this.#barriers++
     let up = true

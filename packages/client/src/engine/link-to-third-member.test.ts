@@ -3,7 +3,7 @@
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import type { Dial, LinkEvents } from '../link.js'
+import type { Dial, LinkEvents } from '../link-port.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
 const IDS = ['a', 'b', 'c', 'd']

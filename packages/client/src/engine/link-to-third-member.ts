@@ -1,5 +1,6 @@
-// Driver: owns the link to a third member, for an embedded store whose own member has lost contact with
-// the leader (M28).
+// Driver: owns the link of an embedded store to a third member, while the store's own member has no contact
+// with the leader (M28). A third member is neither the store's own member nor the leader that the own member
+// has lost.
 //
 // Laws:
 // - no other member is asked while the own member has contact with its leader, or has not yet noticed that
@@ -9,12 +10,12 @@
 //   time.
 // - the link to the own member stays open. Calls that need no leader go there, and all calls go there again
 //   as soon as the own member has contact with the leader. The third member may still answer the requests
-//   that it has got.
-// - the store leaves the third member as soon as that member knows no leader or is certainly silent, and
-//   sends its unanswered requests again.
+//   that it has received.
+// - the store leaves the third member as soon as that member knows no leader or is certainly silent. The
+//   store then sends every unanswered request again.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
-import type { Dial } from '../link.js'
+import type { Dial } from '../link-port.js'
 import type { Live } from './call.js'
 
 /** The other members, as the store's own member reaches them. */

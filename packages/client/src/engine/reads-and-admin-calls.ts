@@ -137,8 +137,8 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.settle(live)
-    // There is room for a waiting call. Perhaps no answer will come that would send the call, so a timer is
-    // set.
+    // The end of this call makes room for a waiting call. Usually the next answer causes this store to send
+    // the waiting call. Perhaps no answer comes, so a timer is set.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 

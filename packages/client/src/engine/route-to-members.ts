@@ -1,7 +1,7 @@
 // Types: how a store reaches members, and the events that its router sends to the engine.
 
 import type { LatchkeyError, LeaderReply, LinkReply } from '@latchkey/protocol'
-import type { Dial } from '../link.js'
+import type { Dial } from '../link-port.js'
 import type { Live } from './call.js'
 import type { OtherMembers } from './link-to-third-member.js'
 

@@ -16,7 +16,7 @@ import {
   errorAnswer,
   okAnswer,
 } from '@latchkey/protocol'
-import type { Dial, Link, LinkEvents } from '../link.js'
+import type { Dial, Link, LinkEvents } from '../link-port.js'
 import { Machine } from './machine.js'
 import type { World } from './world.js'
 
@@ -80,8 +80,8 @@ export class FakeLink implements Link {
   }
 
   /**
-   * True if its member has stopped, or if the connection is cut. Nothing closes, and messages that are under
-   * way wait.
+   * True if the member of this link has stopped, or if the connection is cut. The link stays open, and
+   * messages that are under way wait.
    */
   get silent(): boolean {
     return this.cluster.silent.has(this.url)

@@ -2,8 +2,8 @@
 // node:diagnostics_channel. docs/tracing.md names the spans, their attributes and the channels.
 //
 // Laws
-// - OB1: if no program listens, a call, a wait or a work creates no object here. So each caller asks
-//   `followsCalls` or `isOn` first.
+// - OB1: if no program listens, a call, a wait or a work creates no object here. So each caller first
+//   checks `followsCalls` or `isOn`.
 // - OB2: each span ends once, however its call ends: with an answer, an error, or the close of the store.
 // - Renewals are not followed. One request renews all holds of a store, so a renewal belongs to no caller.
 

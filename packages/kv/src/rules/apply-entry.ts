@@ -39,7 +39,7 @@ import {
 } from '../commands/answers.js'
 import { BatchReader } from '../commands/entry-records.js'
 import { plainKeyAt, plainKeyEnd, plainValueAt } from '../commands/plain-put.js'
-import { bodyChecksum } from '../storage/row-checksum.js'
+import { bodyChecksum } from '../storage/stored-row-checksum.js'
 import { keyChecksum, withWord } from '../storage/checksum-of-short-keys.js'
 import type { KvLimits } from '../kv-store.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'

@@ -26,7 +26,7 @@
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
 import type { InTurns, Turn } from './apply-work-limit.js'
-import { BARRIER, endAll, partyOf } from './end-many-waits.js'
+import { BARRIER, endAll, partyOf } from './end-latch-and-barrier-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
 
 type EnterBarrier = Extract<PartyCommand, readonly [typeof PARTY_OP.enterBarrier, ...unknown[]]>

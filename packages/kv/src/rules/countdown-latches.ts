@@ -22,7 +22,7 @@
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answers.js'
 import type { InTurns, Turn } from './apply-work-limit.js'
-import { endAll, LATCH, partyOf } from './end-many-waits.js'
+import { endAll, LATCH, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
 
 type Of<Name extends keyof typeof PARTY_OP> = Extract<

@@ -65,8 +65,8 @@ export interface PartyTransaction extends PartyView {
   deleteParty(row: PartyRow): void
   nextArrival(): number
   /**
-   * Called when the wait of this party has ended although its client has sent no command in this entry. The
-   * member of the party then tells the client.
+   * Called when the wait of this party has ended although the party's client has sent no command in this
+   * entry. The member to which the client is connected then sends the client the result.
    */
   ended(row: PartyRow): void
   /** All parties of the session, in the order of arrival, including the parties whose wait has ended. */

@@ -12,7 +12,7 @@ import { type InTurns, Turn } from './apply-work-limit.js'
 import { enterBarrier } from './barriers.js'
 import { countDown, createLatch, removeLatch, waitLatch } from './countdown-latches.js'
 import { endParties, expireParties, leaveParties, moveParty } from './latch-and-barrier-waits.js'
-import { partyOf } from './end-many-waits.js'
+import { partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-transaction.js'
 
 const { latch: LATCH, barrier: BARRIER } = PARTY_OF

@@ -21,7 +21,7 @@
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import { breakGeneration } from './barriers.js'
-import { BARRIER, partyOf } from './end-many-waits.js'
+import { BARRIER, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-transaction.js'
 
 /** Removes each party, in the order of the list. The answer tells the former state of each party. */

@@ -4,7 +4,7 @@
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
-import { SEAL, sealBody } from '../storage/row-checksum.js'
+import { SEAL, sealBody } from '../storage/stored-row-checksum.js'
 import type { RowTable } from '../state/row-table-with-overlay.js'
 
 /** Returns the start of the next block. The start is 0 if the sequence was never used, or was reset. */

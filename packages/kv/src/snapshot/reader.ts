@@ -6,7 +6,7 @@ import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
 import type { Row, RowView } from '../storage/row-store.js'
 import { pagesOf } from '../storage/scan-rows.js'
-import { damagedRow, isSealed } from '../storage/row-checksum.js'
+import { damagedRow, isSealed } from '../storage/stored-row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'
 

@@ -4,7 +4,7 @@
 
 import type { Row } from '../storage/row-store.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
-import { isSealed, sealOf } from '../storage/row-checksum.js'
+import { isSealed, sealOf } from '../storage/stored-row-checksum.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { type Meta, decodeMeta } from '../state/meta-row.js'
 import { Sum } from '../state/set-hash.js'

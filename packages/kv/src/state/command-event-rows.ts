@@ -3,7 +3,7 @@
 // one long turn of the event loop. Memory keeps no more changes than the history of events may hold.
 
 import { eventKey } from '../keyspaces.js'
-import { sealParts } from '../storage/row-checksum.js'
+import { sealParts } from '../storage/stored-row-checksum.js'
 import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstMark, marked } from './event-row.js'
 
 export interface EventCaps {

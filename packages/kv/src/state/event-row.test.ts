@@ -4,7 +4,7 @@
 import { type Random, binary, seededRandom } from '@latchkey/base'
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { isSealed } from '../storage/row-checksum.js'
+import { isSealed } from '../storage/stored-row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { nextRow, valueOf } from './key-value-row.js'
 import { EventGroup, LEAST, groupSums } from './events-of-sixteen-revisions.js'

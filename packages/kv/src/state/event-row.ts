@@ -17,7 +17,7 @@
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
 import { writeU16, writeU32 } from '../little-endian.js'
-import { SEAL, sealOf } from '../storage/row-checksum.js'
+import { SEAL, sealOf } from '../storage/stored-row-checksum.js'
 import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
 
 export const GROUP = 16
@@ -139,7 +139,7 @@ export function areEvents(bytes: Uint8Array, count?: number): boolean {
   return at === row.length && (count === undefined || found === count)
 }
 
-/** Appends the events to `into`. Their keys and values are views of `bytes`. */
+/** Appends the events to `into`. The keys and values of the events are views of `bytes`. */
 export function decodeEvents(revision: number, bytes: Uint8Array, into: EventResult[]): void {
   const row = asBuffer(bytes)
   let at = 0

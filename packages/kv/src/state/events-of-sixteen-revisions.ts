@@ -4,7 +4,7 @@
 // complete. An open row is stored as a copy, because more events will be written to the open row.
 
 import { asBuffer } from '@latchkey/base'
-import { SEAL, seal } from '../storage/row-checksum.js'
+import { SEAL, seal } from '../storage/stored-row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { writeU16, writeU32 } from '../little-endian.js'
 import { GROUP, SCRATCH, areEvents } from './event-row.js'

@@ -10,7 +10,7 @@ import { assert } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { SEAL, damagedRow, isSealed } from '../storage/row-checksum.js'
+import { SEAL, damagedRow, isSealed } from '../storage/stored-row-checksum.js'
 import { Changes, type EventCaps } from './command-event-rows.js'
 import { EventGroup, LEAST } from './events-of-sixteen-revisions.js'
 import {

@@ -10,7 +10,7 @@ import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/loc
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/scan-rows.js'
-import { sealOf } from '../storage/row-checksum.js'
+import { sealOf } from '../storage/stored-row-checksum.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import { decodeHold, decodeSharedHold, encodeHold, keptHold } from './lock-rows.js'
 import type { LockCounts } from './lock-counts.js'

@@ -2,8 +2,8 @@
 // with a ttl take no memory. docs/keys.md has the promises to users.
 //
 // Laws
-// - The row of a key decides about its lifetime. The index only says where to look. The index may have rows
-//   without a key, which a cleared range leaves behind, but every key with a lifetime is in the index.
+// - The row of a key decides about its lifetime. The index only says where to look. Every key with a
+//   lifetime is in the index. After a range was cleared, the index may still have rows of removed keys.
 // - `earliest` is never later than the earliest due time in the index. Otherwise one member would skip a
 //   removal at an entry at which another member removes a key.
 // - A session that has put an ephemeral key stays in the index until it has ended and its keys are removed.
@@ -14,7 +14,7 @@ import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
 import type { KeySpan } from '../rules/needed-ranges.js'
 import { pagesOf } from '../storage/scan-rows.js'
-import { sealBody } from '../storage/row-checksum.js'
+import { sealBody } from '../storage/stored-row-checksum.js'
 import type { RowStore } from '../storage/row-store.js'
 import { type Life, hasLife, lifeOf } from './key-value-row.js'
 import { KIND, PERIOD, indexedAt, periodOf, placeOf } from './key-expiry-index-rows.js'

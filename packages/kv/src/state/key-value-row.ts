@@ -9,7 +9,7 @@
 import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import { u48, writeU48 } from '../little-endian.js'
-import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
+import { SEAL, bodyChecksum, writeSeal } from '../storage/stored-row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/checksum-of-short-keys.js'
 
 /** How many bytes follow the value in a row without a lifetime. */

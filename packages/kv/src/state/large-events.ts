@@ -7,7 +7,7 @@
 
 import { binary, fromBinary } from '@latchkey/base'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { damagedRow, isSealed } from '../storage/row-checksum.js'
+import { damagedRow, isSealed } from '../storage/stored-row-checksum.js'
 
 /** In bytes, about how much a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 100

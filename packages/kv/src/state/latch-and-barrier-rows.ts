@@ -6,7 +6,7 @@ import { CAPS, check, pack } from '@latchkey/protocol'
 import { SPACE, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { BarrierRow, PartyRow } from '../rules/latch-and-barrier-transaction.js'
 import type { Row } from '../storage/row-store.js'
-import { sealBody } from '../storage/row-checksum.js'
+import { sealBody } from '../storage/stored-row-checksum.js'
 import { unpackRow } from './packed-row.js'
 
 const { count, finite, places, whole, checkTicket } = check

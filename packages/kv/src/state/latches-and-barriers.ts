@@ -4,7 +4,7 @@
 import { assert, compareBytes, copyBytes, startsWith } from '@latchkey/base'
 import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from '@latchkey/protocol'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
-import { BARRIER, LATCH } from '../rules/end-many-waits.js'
+import { BARRIER, LATCH } from '../rules/end-latch-and-barrier-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from '../rules/latch-and-barrier-transaction.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'

@@ -7,7 +7,7 @@ import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { binary, copyBytes } from '@latchkey/base'
 import { SPACE, counterKey, keyOf, keyOfBinary, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
-import { sealBody } from '../storage/row-checksum.js'
+import { sealBody } from '../storage/stored-row-checksum.js'
 import {
   COUNTER_SHAPE,
   HOLD_FIELDS,

@@ -4,7 +4,7 @@
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
 import { META_KEY } from '../keyspaces.js'
-import { sealBody } from '../storage/row-checksum.js'
+import { sealBody } from '../storage/stored-row-checksum.js'
 import { META_SHAPE, unpackRow } from './packed-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 

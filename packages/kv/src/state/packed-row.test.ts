@@ -4,7 +4,7 @@
 import { pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { META_KEY, SPACE, keyOf, keyOfNumber } from '../keyspaces.js'
-import { sealBody } from '../storage/row-checksum.js'
+import { sealBody } from '../storage/stored-row-checksum.js'
 import { decodeCounter, decodeHold, decodeWaiter } from './lock-rows.js'
 import { decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
 

@@ -4,7 +4,7 @@
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
-import { damagedRow, unseal } from '../storage/row-checksum.js'
+import { damagedRow, unseal } from '../storage/stored-row-checksum.js'
 
 /**
  * Decodes the body and checks that it has the form `shape`. Throws ERR_CORRUPT if it has another form. Byte

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'
 import type { RowStore } from '../storage/row-store.js'
-import { sealBody } from '../storage/row-checksum.js'
+import { sealBody } from '../storage/stored-row-checksum.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { PrefetchedRows } from './prefetched-rows.js'
 import { Sum } from './set-hash.js'

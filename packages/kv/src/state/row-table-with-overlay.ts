@@ -15,7 +15,7 @@
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { damagedRow, isSealed, sealOf } from '../storage/row-checksum.js'
+import { damagedRow, isSealed, sealOf } from '../storage/stored-row-checksum.js'
 import type { RowKeys } from '../storage/compact-list-of-keys.js'
 import { SortedKeys } from '../storage/sorted-keys.js'
 import { RowCache } from './row-cache.js'

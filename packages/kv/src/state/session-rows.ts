@@ -6,7 +6,7 @@
 import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../storage/row-store.js'
-import { SEAL, seal } from '../storage/row-checksum.js'
+import { SEAL, seal } from '../storage/stored-row-checksum.js'
 import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
 import type { Due } from './deadline-heap.js'
 

@@ -9,7 +9,7 @@ import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
 import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/scan-rows.js'
-import { damagedRow, unseal } from '../storage/row-checksum.js'
+import { damagedRow, unseal } from '../storage/stored-row-checksum.js'
 import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 

@@ -7,7 +7,7 @@
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
-import { sealOf } from '../storage/row-checksum.js'
+import { sealOf } from '../storage/stored-row-checksum.js'
 import type { KvLimits, StateHash } from '../kv-store.js'
 import { Counters } from './fencing-counters.js'
 import { Events } from './events.js'

@@ -13,7 +13,7 @@ import { classicHome } from './classic-level-storage.js'
 import { crc32c } from './leveldb-check/crc32c.js'
 import { nodeFiles } from './file-operations.js'
 import type { RowChange, RowStore } from './row-store.js'
-import { isSealed, sealBody } from './row-checksum.js'
+import { isSealed, sealBody } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { classicHome } from './classic-level-storage.js'
-import { sealBody } from './row-checksum.js'
+import { sealBody } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

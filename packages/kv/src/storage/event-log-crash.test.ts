@@ -9,7 +9,7 @@ import { eventLogOnDisk } from '../testing/event-log-on-disk.js'
 import type { Reach } from './event-log-format.js'
 import { EventLog } from './event-log.js'
 import type { RowChange } from './row-store.js'
-import { SEAL, sealBody } from './row-checksum.js'
+import { SEAL, sealBody } from './stored-row-checksum.js'
 
 const FOLDER = 'rows'
 /** So small that most batches begin another file, and each file is soon removed. */

@@ -10,8 +10,8 @@
 //
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
 // checksum of the frame before. The first frame continues the checksum of the header. Values are rows with
-// their own checksums, called seals (row-checksum.ts): the seals cover the bytes of the values, and the
-// frame's checksum covers the seals. So a checksum covers every byte, and no byte is summed twice.
+// their own checksums, called seals (stored-row-checksum.ts): the seals cover the bytes of the values, and
+// the frame's checksum covers the seals. So a checksum covers every byte, and no byte is summed twice.
 //
 // A frame is the event log's part of one batch. A frame is valid only if LevelDB has the reach that the same
 // batch wrote there. The reach says up to which byte the event log is valid:
@@ -26,7 +26,7 @@ import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
 import { valueBytes } from './row-value.js'
-import { SEAL, isSealed, seal, sealOf, unseal } from './row-checksum.js'
+import { SEAL, isSealed, seal, sealOf, unseal } from './stored-row-checksum.js'
 
 const MAGIC = 'LATCHROW'
 const VERSION = 1

@@ -5,7 +5,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { EventLogFile } from './event-log-file.js'
 import type { Reach } from './event-log-format.js'
 import type { Row, RowPage, RowRange } from './row-store.js'
-import { damagedRow } from './row-checksum.js'
+import { damagedRow } from './stored-row-checksum.js'
 
 /** Where the value of a row is stored. */
 export interface Place {

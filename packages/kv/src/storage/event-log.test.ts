@@ -15,7 +15,7 @@ import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { decodeReach, encodeReach, type Reach } from './event-log-format.js'
 import { EventLog } from './event-log.js'
-import { SEAL, sealBody } from './row-checksum.js'
+import { SEAL, sealBody } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

@@ -31,7 +31,7 @@ import {
 import { type Index, EventLogView, type Pending, type Place } from './event-log-view.js'
 import type { RowChange } from './row-store.js'
 import { valueBytes } from './row-value.js'
-import { damagedRow } from './row-checksum.js'
+import { damagedRow } from './stored-row-checksum.js'
 
 /** In bytes. A file with this many bytes is closed, and a new file is begun. */
 const FILE_BYTES = 8 * 1024 * 1024
@@ -115,8 +115,9 @@ export class EventLog {
   }
 
   /**
-   * Appends the rows. The rows have their checksums, and the caller must not change them meanwhile. With
-   * `sync` the rows are on the disk when the promise resolves (J1). The rows are in use after `settle`.
+   * Appends the rows. The rows contain their checksums, and the caller must not change the rows before the
+   * promise resolves. With `sync` the rows are on the disk when the promise resolves (J1). The rows are in
+   * use after `settle`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()

@@ -10,7 +10,7 @@ import { wholeValue } from './row-value.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
 import { type LevelFigures, levelFigures } from './level-figures.js'
 import { behind } from './scan-rows.js'
-import { damagedRow } from './row-checksum.js'
+import { damagedRow } from './stored-row-checksum.js'
 
 /** The part of abstract-level that this file uses, with the encoding 'view'. */
 export interface Level {

@@ -15,7 +15,7 @@ import { valueBytes } from './row-value.js'
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
-import { SEAL, seal, unseal } from './row-checksum.js'
+import { SEAL, seal, unseal } from './stored-row-checksum.js'
 
 export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
 

@@ -6,7 +6,7 @@ import type { RowKeys } from './compact-list-of-keys.js'
 
 /**
  * One change of a row. A value of undefined removes the row. Any other value has its checksum
- * (row-checksum.ts), and no code changes the value until the batch is written.
+ * (stored-row-checksum.ts), and no code changes the value until the batch is written.
  */
 export interface RowChange {
   readonly key: Uint8Array

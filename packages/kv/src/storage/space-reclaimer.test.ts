@@ -8,7 +8,7 @@ import { Folders } from '../testing/folders.js'
 import { classicHome } from './classic-level-storage.js'
 import type { RowChange, RowStore } from './row-store.js'
 import { SpaceReclaimer, type Tables } from './space-reclaimer.js'
-import { sealBody } from './row-checksum.js'
+import { sealBody } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

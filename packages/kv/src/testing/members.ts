@@ -3,7 +3,7 @@
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../key-value-state-machine.js'
 import { META_KEY, SPACE, numberIn } from '../keyspaces.js'
-import { sealOf } from '../storage/row-checksum.js'
+import { sealOf } from '../storage/stored-row-checksum.js'
 import type { RowHome, RowStore } from '../storage/row-store.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
 import type { Row, RowHome, RowRange, RowStore, RowView } from '../storage/row-store.js'
 import { behind } from '../storage/scan-rows.js'
-import { SEAL, sealBody } from '../storage/row-checksum.js'
+import { SEAL, sealBody } from '../storage/stored-row-checksum.js'
 
 const b = (text: string) => Buffer.from(text)
 const put = (key: string, value: string) => ({ key: b(key), value: sealBody(b(key), b(value)) })

@@ -107,7 +107,8 @@ export function bytesOption(call: Call, name: string): Uint8Array | undefined {
 const IN_BASE64 = 'base64:'
 
 /**
- * Reads `after`, which is the `next` of the page before: a key as text, or 'base64:' and the key in base64.
+ * Reads the parameter `after`. Its value is the `next` of the page before: a key as text, or 'base64:' and
+ * the key in base64.
  */
 export function afterOption(call: Call): Uint8Array | undefined {
   const text = call.query.get('after')

@@ -247,7 +247,9 @@ function spanOfNames([start, end]: Span): Span {
 
 // ---- The decision
 
-/** Whether an identity may do everything. Only for other identities, what a request touches is computed. */
+/**
+ * True if the identity may do everything. Then this member need not compute which keys a request touches.
+ */
 const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
 
 export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {

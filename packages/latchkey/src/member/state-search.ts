@@ -1,8 +1,8 @@
-// Driver: searches for the first row in which this member differs from another one. The search uses an entry
-// after which each of the two members has kept a view of its state. It asks for sums of a thousand rows at a
-// time, then of thirty of the thousand, then for single rows. So the search needs little memory, and members
-// that agree exchange nothing. A member that cannot keep that state any more says so in its answer, and the
-// next comparison tries again.
+// Driver: searches for the first row in which this member differs from another one. Both members have
+// kept a view of their state after the same entry, and the search compares these views. The search asks for
+// checksums of a thousand rows at a time, then of thirty rows of the thousand, and then of single rows. So
+// the search needs little memory, and members that agree exchange nothing. If a member cannot keep its view
+// any longer, its answer reports this, and the next comparison tries again.
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'

@@ -122,7 +122,7 @@ export class HttpRequests {
     else this.#hear(connection)
   }
 
-  /** Called when a connection is resumed that Node or this file has paused. */
+  /** Called when a paused connection is resumed. Node or this file may have paused it. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false

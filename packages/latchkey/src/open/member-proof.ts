@@ -16,7 +16,10 @@ interface Proofs {
   readonly tls: { readonly ca?: unknown } | undefined
 }
 
-/** The member proves the first token to other members, and accepts each of the tokens. */
+/**
+ * All member tokens. The member proves to others that it knows the first token. From others the member
+ * accepts a proof of any of the tokens.
+ */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken
   if (given === undefined) return []

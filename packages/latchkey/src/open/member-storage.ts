@@ -28,8 +28,8 @@ export interface Storage {
 }
 
 /**
- * Takes the directory. From here on only this process may use the directory. Before, nothing in the directory
- * was changed.
+ * Takes the directory. From here on only this process may use the directory. Until this call, no code of this
+ * process has changed the directory.
  */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {

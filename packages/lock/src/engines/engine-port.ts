@@ -202,8 +202,8 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Releases the hold. A take that may be applied after the release is given back as soon as its
-   * result is known.
+   * Releases the hold. If a request for the same hold is still open, it may take the lock after the release.
+   * Such a lock is given back as soon as the result of the request is known.
    */
   #release(key: Uint8Array, id: string, all: boolean, options: LockCallOptions): LockCall {
     const isOpen = all && this.#takes.has(key, id)

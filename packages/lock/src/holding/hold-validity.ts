@@ -64,7 +64,7 @@ export class HoldValidity implements Concern {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
-  /** The present token, as far as this process knows. A rotation raises it. */
+  /** The latest token that this process knows. A rotation increases the token. */
   token: number
   /** Set and cleared by Renewals. Undefined if the hold is not renewed. */
   renewal: Renewal | undefined = undefined

@@ -27,9 +27,9 @@ export function pauseOf(lease: number): number {
 }
 
 /**
- * How many milliseconds to wait for the answer of an attempt. Two leases after the attempt, its answer is
- * useless: the hold has ended, or a later attempt has prolonged the hold. For long leases MOST_TRIES pauses
- * are enough.
+ * Returns how many milliseconds to wait for the answer to an attempt: two leases, but at most MOST_TRIES of
+ * the longest pauses. An answer that comes later than two leases is useless, because by then the hold has
+ * ended, or a later attempt has prolonged the hold.
  */
 export function patienceOf(lease: number): number {
   return Math.min(lease * 2, LONGEST_PAUSE * MOST_TRIES)

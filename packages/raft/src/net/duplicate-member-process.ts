@@ -8,8 +8,8 @@
 //     of one process closes the connection of the other, which dials again at once. Both processes lose their
 //     connections again and again, and no log says why.
 //   - a process is refused only while another one is connected at that address. So a member that
-//     was restarted is never refused because of its old process: that process has ended, and so has
-//     its connection.
+//     was restarted is never refused because of its old process: the old process has ended, and the
+//     connection of the old process has closed.
 //   - a limited number of processes is remembered for each member. The process that was seen first is
 //     forgotten, and is recognized again when it dials.
 

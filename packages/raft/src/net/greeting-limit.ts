@@ -10,8 +10,8 @@ export const GREETING_LIMIT = 16 * 1024
 
 /**
  * Closes a connection that sends more than GREETING_LIMIT bytes before its greeting is complete, so that a
- * stranger cannot make this member buffer a large frame. The caller calls the returned function when the
- * greeting is complete, and the limit ends.
+ * stranger cannot make this member buffer a large frame. When the greeting is complete, the caller calls the
+ * returned function, which ends the limit.
  */
 export function watchStranger(socket: { terminate(): void }, raw: Duplex): () => void {
   let heard = 0

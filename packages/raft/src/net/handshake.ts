@@ -269,8 +269,8 @@ export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Ad
 }
 
 /**
- * Checks the description of the other side. This member also calls it again for its connected peers when its
- * own knowledge has changed.
+ * Checks the description of the other side. When this member's own knowledge has changed, this member calls
+ * the function again for its connected peers.
  */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id === self.id)

@@ -28,8 +28,8 @@ export class Refusals {
    * member ('came') or this member dialled the other side ('dialled').
    */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
-    // An id without a proof is only a claim. If this member dialled the other side, the address is logged
-    // instead of the id.
+    // An id without a proof is only a claim. So if this member refused the other side and the other side has
+    // proved nothing, the refusal is remembered by the address instead of the id.
     const proven = info !== undefined
     const peer = (by === 'them' || proven) && id !== undefined ? id : where
     // All refusals without a proof share one line, even if a stranger invents many reasons. Digits in a

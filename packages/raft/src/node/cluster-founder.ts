@@ -7,7 +7,7 @@ import type { RaftNode } from './node.js'
 
 interface ClusterFounderPorts {
   readonly node: RaftNode
-  /** Returns undefined if this member may not found a cluster. */
+  /** Returns undefined if this member may not create a cluster. */
   newClusterId(): string | undefined
   /**
    * Returns the incarnation of the process that is connected under that id now, or undefined if none is. A

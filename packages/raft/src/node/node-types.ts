@@ -39,9 +39,12 @@ export interface LoopObserver {
   called(raft: Raft, effects: readonly Effect[]): void
   /** Before this effect is carried out. */
   effect(effect: Effect): void
-  /** Called when the log says that this batch is durable, before the core is told. */
+  /** Called when the log has reported that this batch is durable, and before the core receives the report. */
   durable(batchId: number): void
-  /** Called when the effects of a call are carried out, and the effects of the calls to which they led. */
+  /**
+   * Called when all effects of a call are carried out. Effects can lead to more calls. The effects of these
+   * calls are carried out too by then.
+   */
   settled(raft: Raft): void
 }
 

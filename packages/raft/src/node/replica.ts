@@ -313,8 +313,8 @@ export class Replica {
   }
 
   /**
-   * A connected member whose membership does not list this member, and which has committed at least as much
-   * as this member. If such a member exists, this member was removed, or it is just being added.
+   * A connected member that has committed at least as much as this member, and whose membership does not list
+   * this member. If there is a connected member of this kind, this member was removed or is just being added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft

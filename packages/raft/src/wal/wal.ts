@@ -213,8 +213,8 @@ export class Wal {
   }
 
   /**
-   * Writes to the mark, durably and in both slots, where the recovered log begins and ends. Then removes the
-   * segments before the beginning of the log.
+   * Writes the beginning and the end of the recovered log to both slots of the mark (durable-mark.ts), and
+   * syncs them. Then removes the segments before the beginning of the log.
    */
   async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)

@@ -19,7 +19,7 @@ import type {
   encodeReach,
 } from '../../../../packages/kv/dist/storage/event-log-format.js'
 import type { RowsWithEventLog, split } from '../../../../packages/kv/dist/storage/level-with-event-log.js'
-import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-transaction.js'
+import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/tables-for-lock-rules.js'
 import type { eventLogOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
@@ -71,7 +71,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
   'kv/dist/storage/level-with-event-log.js': ['RowsWithEventLog', 'split'],
   'kv/dist/testing/event-log-on-disk.js': ['eventLogOnDisk'],
-  'kv/dist/rules/lock-transaction.js': ['StateLockTransaction'],
+  'kv/dist/rules/tables-for-lock-rules.js': ['StateLockTransaction'],
   'kv/dist/commands/entry-records.js': ['BatchReader'],
   'raft/dist/memory/simulated-disk.js': ['MemoryDisk'],
   'raft/dist/wal/wal.js': ['Wal'],

@@ -2,11 +2,11 @@
 
 import type * as latches from '../../../../../packages/kv/dist/rules/countdown-latches.js'
 import type * as parties from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
-import type * as endManyWaits from '../../../../../packages/kv/dist/rules/end-many-waits.js'
+import type * as endWaits from '../../../../../packages/kv/dist/rules/end-latch-and-barrier-waits.js'
 import { exportsOf, replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
-const inEndManyWaits = exportsOf<typeof endManyWaits>('kv/rules/end-many-waits')
+const inEndWaits = exportsOf<typeof endWaits>('kv/rules/end-latch-and-barrier-waits')
 
 const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBug['changes']): WholeBug => ({
   name,
@@ -33,19 +33,19 @@ export const barrierBugs: readonly WholeBug[] = [
     'all parties get the same index',
     'K73',
     20,
-    inEndManyWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows, (row) => to(row, 0))),
+    inEndWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows, (row) => to(row, 0))),
   ),
   barrierBug(
     'a latch opens only for its first waiter',
     'K71',
     50,
-    inEndManyWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows.slice(0, 1), to)),
+    inEndWaits('endAll', (real) => (turn, tx, rows, to) => real(turn, tx, rows.slice(0, 1), to)),
   ),
   barrierBug(
     'a removed latch is reported as open',
     'K71',
     100,
-    inEndManyWaits(
+    inEndWaits(
       'endAll',
       (real) => (turn, tx, rows, to) =>
         real(turn, tx, rows, (row, index) => {

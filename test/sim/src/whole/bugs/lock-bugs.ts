@@ -290,7 +290,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ids: ['K15'],
     changes: [
       edit(
-        'kv/rules/lock-transaction',
+        'kv/rules/tables-for-lock-rules',
         'return this.state.waiters.first(key);',
         'return this.state.meta.position.term % 2 === 1 ? this.state.waiters.first(key) : this.state.waiters.lastOf(key);',
       ),

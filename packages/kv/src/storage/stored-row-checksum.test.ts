@@ -2,7 +2,7 @@
 
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { isSealed, sealBody, sealOf, unseal } from './row-checksum.js'
+import { isSealed, sealBody, sealOf, unseal } from './stored-row-checksum.js'
 import { keyChecksum, shortChecksum, withBytes, withWord } from './checksum-of-short-keys.js'
 
 const random = seededRandom('seals')

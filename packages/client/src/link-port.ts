@@ -48,8 +48,8 @@ export interface LinkEvents {
    */
   stranded(reason: LatchkeyError | undefined): void
   /**
-   * Called only on a link within the process, when that member has lost contact with the leader, or has
-   * contact again.
+   * Called only on a link within the process. `isCutOff` is true if the member of this process has lost
+   * contact with the leader, and false if the member has contact again.
    */
   cutOff?(isCutOff: boolean): void
 }
