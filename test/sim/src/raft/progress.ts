@@ -30,7 +30,8 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
   const isVoter = ({ id }: RaftMember) => world.leader()?.view?.membership.voters.includes(id)
   const isWritten = askUntilDone(world, 'write', () => world.leader())
   const isRead = askUntilDone(world, 'read', () => healed.findLast(isVoter))
-  await waitFor(world, 4 * timeout, () => {
+  // A disk error from before the healing may stop a member only now, at its next write (seed 231669703).
+  await waitFor(world, patience, () => {
     const [written, read] = [isWritten(), isRead()]
     if (!written) return 'a write of a healed cluster'
     return read ? undefined : 'a read of a healed cluster'
