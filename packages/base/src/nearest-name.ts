@@ -4,8 +4,8 @@
 const LONGEST = 64
 
 /**
- * Returns the nearest known name, if at most a third of its letters (but at least one) are wrong,
- * else undefined.
+ * Returns the known name with the fewest wrong letters. One letter may be wrong, and in long names a third of
+ * the letters. Returns undefined if no known name is near enough.
  */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   if (given.length > LONGEST) return undefined

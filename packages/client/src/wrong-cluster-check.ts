@@ -144,7 +144,7 @@ export class OneCluster {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
     }
-    // The engine does not use this link yet. The caller that dials gets the rejection.
+    // The engine does not use this link yet. If the check fails, the promise of the dial rejects.
     this.#links.delete(link)
     try {
       await unlessAborted(check, signal)

@@ -29,8 +29,8 @@ export class RowWatches {
   }
 
   /**
-   * Watches the row, which was read at `revision`. `wake` is called once, unless the returned function is
-   * called first.
+   * Watches a row that was read at `revision`. Calls `wake` once. If the caller has called the returned
+   * function before, `wake` is not called.
    */
   begin(row: Buffer, revision: string, wake: () => void): () => void {
     const id = String(++this.#lastId)

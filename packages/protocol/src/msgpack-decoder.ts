@@ -11,7 +11,8 @@
 //   - a map is refused, unless the caller says that the answer of a call may contain a map. Without this law:
 //     a stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
 //     String(value) throws a TypeError, and the process ends.
-//   - no key of a map is a name that every object has, so that the result has the methods of any object.
+//   - a map is refused if one of its keys is a name that every object has, such as toString. So the decoded
+//     map keeps the methods that every object has.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS } from './caps.js'

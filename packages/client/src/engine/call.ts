@@ -70,7 +70,7 @@ export class Call implements Due {
   readonly #resolve: (result: unknown) => void
 
   role: CallRole = 'user'
-  /** The call whose number a cancel ends. Only a cancel uses this field. */
+  /** Only for a cancel: the call that the cancel ends. */
   target: Call | undefined = undefined
 
   /** The current attempt: its id, and the link on which it was sent. */
@@ -92,7 +92,7 @@ export class Call implements Due {
   uncertain = false
   /** The link on which the answer arrived. */
   answeredBy: Live | undefined = undefined
-  /** The only link whose member can answer a read of a view. Only such a read uses this field. */
+  /** Only for a read of a view: the link to the member that has the view. */
   home: Live | undefined = undefined
 
   /** True when the caller has its result or its error. */

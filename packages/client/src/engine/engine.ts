@@ -256,7 +256,10 @@ export class Engine {
     return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
 
-  /** Tries the calls again that were refused because of the token or certificate, which are now replaced. */
+  /**
+   * Called when the token or the certificate was replaced. Tries the calls again that were refused because of
+   * the old one.
+   */
   retry(): void {
     this.#router.retry()
   }

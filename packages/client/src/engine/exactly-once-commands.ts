@@ -135,8 +135,8 @@ export class Commands {
   }
 
   /**
-   * Sends commands again. A session that kept too many answers gets only a few commands at a time, because
-   * most commands would be refused again after they were sent completely.
+   * Sends commands again. If the session has kept too many answers, only a few commands are sent at a time,
+   * because most of the commands would be refused again.
    */
   #sendAgain(live: Live): void {
     const again = this.#again
@@ -180,8 +180,8 @@ export class Commands {
   // ---- The session
 
   /**
-   * Stops using a session that may have ended, unless a command in it is still open, because the outcome of
-   * that command must be known first.
+   * Stops using the session if the session may have ended and no command in the session is open. The outcome
+   * of an open command must be known first.
    */
   #dropStale(): void {
     const session = this.#session
@@ -212,8 +212,8 @@ export class Commands {
   }
 
   /**
-   * Called when the session has ended, or when the store has met another cluster. The outcome of the commands
-   * that were sent in this session stays unknown, unless their answers are still under way.
+   * Called when the session has ended, or when the store has met another cluster. If a command was
+   * sent in this session and no answer to the command is under way, the outcome of the command stays unknown.
    */
   over(id: number): void {
     const session = this.#session
@@ -245,8 +245,8 @@ export class Commands {
   }
 
   /**
-   * Called when the member did not execute this attempt. If it was the only attempt, the call moves to the
-   * next session. Otherwise an earlier attempt may have been executed.
+   * Called when the member did not execute this attempt. If the call had no earlier attempt, the call moves
+   * to the next session. Otherwise an earlier attempt may have been executed.
    */
   #refusedAsOver(call: Call): void {
     // over() handles all open calls of the session, including this call.

@@ -85,8 +85,7 @@ export interface CallState {
 export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
 /**
- * Returns the error of a call whose time is over. `unreached` is set if no member is connected, and has the
- * reason.
+ * Returns the error of a call whose time is over. If no member is connected, `unreached` is the reason.
  */
 export function overdue(
   callState: CallState,

@@ -2,8 +2,8 @@
 // answered. A call that changes the cluster is sent once.
 //
 // Law: each call that waits here is woken by a new link or leader, by an answer that makes room, or by a
-// timer. Code that adds a waiting call sets that timer, unless a new link, a new leader or an answer is
-// certain to come.
+// timer. If neither a new link, a new leader nor an answer is certain to come, the code that adds a waiting
+// call sets the timer.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'

@@ -55,8 +55,8 @@ export class SilenceDetector {
   #idle = false
   #beats = 0
   /**
-   * The longest silence in beats after which the member has sent something again. It shrinks by
-   * 5 % each time.
+   * In beats, the longest silence that ended because the member sent something. At each sign of life,
+   * the number is reduced by 5 %, so that an old silence counts less and less.
    */
   #longest = 0
   #patience = LEAST_BEATS
@@ -67,7 +67,7 @@ export class SilenceDetector {
     this.#ports = ports
   }
 
-  /** Called when a request was sent on this link, or a watch is open on it. */
+  /** Called when a request was sent on this link, or when a watch is open on this link. */
   asked(live: Live): void {
     if (this.#timer !== undefined && this.#live === live && !this.#idle) return
     if (live.link?.received === undefined || live !== this.#ports.active()) return
@@ -147,8 +147,7 @@ export class SilenceDetector {
     this.#idle = !owed
     if (owed) return this.#arm(this.#beat)
     if (!this.#ports.awaits()) return this.stop()
-    // No answer is missing. The next beat sends a probe, unless the member has sent something before that
-    // beat.
+    // No answer is missing. If the member sends nothing before the next beat, that beat sends a probe.
     this.#owed = true
     this.#arm(this.#timeout)
   }

@@ -69,7 +69,7 @@ export const partyPort = ({ engine, parties }: PartyPortOptions, port: LockPort)
   parties,
 })
 
-/** The caller gets the result unchanged. */
+/** Passes the result to the caller unchanged. */
 const same = (result: unknown) => result
 const NO_LIMITS: LockCallOptions = {}
 

@@ -27,8 +27,8 @@ export type RangeStep =
 
 interface FollowOptions {
   /**
-   * If false and the view or the history is lost, the follower ends with ERR_COMPACTED, unless it has
-   * reported nothing yet.
+   * Tells what the follower does when the view or the history is lost after the first report. If true, the
+   * follower begins again. If false, the follower ends with ERR_COMPACTED.
    */
   readonly resync: boolean
   /** Ends the follower without an error. */

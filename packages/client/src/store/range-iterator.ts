@@ -160,8 +160,8 @@ async function* rowsOf<T>(
 }
 
 /**
- * Collects all rows before it returns any. So the function begins again if the view is lost, until its
- * deadline.
+ * Collects all rows, and only then returns them. So if the view is lost before the deadline, the function can
+ * begin again.
  */
 export async function collect<T>(
   engine: Engine,
@@ -245,8 +245,8 @@ async function ask(
   before: Page | undefined,
 ): Promise<Page> {
   const limit = Math.min(cursor.left, CAPS.pageRows)
-  // The member may end a page early because of its bytes, unless the range is one row. So the view is needed
-  // until all rows have arrived.
+  // If the range has more than one row, the member may end a page early, because the page would have too many
+  // bytes. So the view is needed until all rows have arrived.
   const part = range.part ?? (range.keysOnly ? 'keys' : 'both')
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]

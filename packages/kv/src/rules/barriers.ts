@@ -69,8 +69,8 @@ function begun(tx: PartyTransaction, name: Uint8Array, parties: number): Barrier
 }
 
 /**
- * Called when the last party enters, which completes the generation. The last party needs no row, because the
- * answer to its command says that it has passed.
+ * Called when the last party enters and so completes the generation. The last party needs no row, because the
+ * answer to its command reports that the party has passed.
  */
 function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTurns<PartyResult> {
   const { name, over, parties } = barrier

@@ -1,5 +1,5 @@
 // Rule: ends the waits of many parties at a latch or barrier, a limited number of them in one turn of the
-// event loop. It also tells the state of one party.
+// event loop. This file also returns the state of one party.
 
 import { PARTY_OF, type PartyOf, type PartyResult } from '@latchkey/protocol'
 import type { InTurns, Turn } from './apply-work-limit.js'

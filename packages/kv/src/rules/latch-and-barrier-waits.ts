@@ -1,5 +1,5 @@
 // Rule: decides how the waits of parties end (docs/latches.md). A party is a call that waits at a latch or a
-// barrier. The table tells what happens to a party:
+// barrier. The table shows what happens to a party:
 //
 //   the party         what happens                          then the party
 //   waits             its latch opens                       has passed, and its client is told

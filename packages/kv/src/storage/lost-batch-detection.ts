@@ -21,7 +21,7 @@ export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63
 
 /**
  * LOG_BYTES: LevelDB begins a new log after this many bytes, and keeps at most two logs. KEEP_BYTES: the
- * marks of this many bytes are kept, which is certainly more than the two logs have.
+ * marks of the last KEEP_BYTES bytes are kept. The two logs together certainly have fewer bytes.
  */
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES

@@ -78,7 +78,7 @@ export interface Timed {
 
 /**
  * FIRST_TIME: the lock was free. NEW_ACQUIRE: the hold before had expired. REENTRANT: this id has the lock
- * already. HELD: another caller has the lock, as `hold` tells, or waits for the lock. LATE: see EN4.
+ * already. HELD: another caller has the lock (see `hold`) or waits for the lock. LATE: see EN4.
  */
 export interface TakeAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'FIRST_TIME' | 'NEW_ACQUIRE' | 'REENTRANT' | 'HELD'> | 'LATE'

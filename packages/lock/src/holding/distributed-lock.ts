@@ -25,8 +25,8 @@ export interface LockDefaults {
 }
 
 /**
- * A lock with RheaKV's interface. It is reentrant, counts its acquires, and is held until its lease ends,
- * unless a Watchdog renews it.
+ * A lock with RheaKV's interface. It is reentrant and counts its acquires. The lock is held until its lease
+ * ends. A Watchdog can renew the lease.
  * ```ts
  * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * if (await lock.tryLock({ timeout: '5s' })) {
@@ -127,7 +127,7 @@ export class DistributedLock implements LockObject {
     return this.#holder.last
   }
 
-  /** The context in the last answer. The context belongs to the holder that the answer tells. */
+  /** The context in the last answer. The context is that of the holder in the same answer. */
   getOwnerContext(): Bytes | undefined {
     return this.#holder.last?.context
   }

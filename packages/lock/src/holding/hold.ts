@@ -23,7 +23,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
     if (rotateEvery !== undefined) this.#rotateAfter(rotateEvery)
   }
 
-  /** The mode is 'exclusive', unless the hold was acquired as 'shared' or downgraded. */
+  /** 'shared' if the hold was acquired as 'shared' or was downgraded. Otherwise 'exclusive'. */
   get mode(): LockMode {
     return this.#mode
   }

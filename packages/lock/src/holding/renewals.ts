@@ -210,7 +210,7 @@ export class Renewals {
       this.remove(validity)
       return validity.lose('its renewal was refused, because another holds it or nobody does')
     }
-    // The answer to a rotation may have been lost. The answer to a renewal tells the token too.
+    // The answer to a rotation may have been lost. The answer to a renewal has the present token too.
     validity.rotated(owner[3])
     validity.prolong(owner[1])
     // `prolong` may find by the clocks that the hold is over. The renewal was then removed and needs no new

@@ -2,7 +2,7 @@
 // (docs/locks.md, section 13).
 //
 // A flow is work that does one thing after the other: requests to which callers give the same flow name, or a
-// hold of withLock with all requests within it. The table tells what can be in the way of a waiter, and when
+// hold of withLock with all requests within it. The table shows what can be in the way of a waiter, and when
 // the obstacle goes away:
 //
 // | obstacle                      | it goes away when                                                    |

@@ -51,8 +51,8 @@ export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   )
 
 /**
- * The first waiter that a new caller may not pass. Only waiters for sets may be passed. Undefined means that
- * the new caller need not wait if its hold fits.
+ * The first waiter that a new caller may not overtake. A new caller may only overtake waiters for sets.
+ * Undefined means that the new caller need not wait if its hold is compatible with the present holds.
  */
 export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)

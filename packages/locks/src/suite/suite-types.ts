@@ -18,8 +18,8 @@ export interface SuiteOptions {
 /** One client of the engine under test. */
 export interface SuiteClient extends EngineLocks<'bytes' | 'string'> {
   /**
-   * The suite needs this call if `fencing` is 'enforced'. It makes a write that the engine refuses with
-   * ERR_FENCED unless the lock is held with that token.
+   * The suite needs this call if `fencing` is 'enforced'. It makes a write. The engine refuses the write
+   * with ERR_FENCED if the lock is not held with that token.
    */
   guardedWrite?(hold: { readonly key: string | Uint8Array; readonly token: number }): Promise<void>
   /**

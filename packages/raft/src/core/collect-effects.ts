@@ -2,8 +2,8 @@
 // carries out in order.
 //
 // The order and its reasons
-//   1. role: who leads. A caller whose command waits here is told that this member no longer leads before
-//      anything of another leader's log is applied (L16).
+//   1. role: who leads. Before an entry of another leader's log is applied, this member tells the callers of
+//      waiting commands that it no longer leads (L16).
 //   2. persist: the batch for the disk. The write is under way while the messages travel. This order
 //      promises nothing: a message that promises something durable is kept in durable-before-send.ts until
 //      the write is done.

@@ -19,8 +19,8 @@ export const SOCKET_CAPS = {
 } as const
 
 /**
- * In bytes, how much the operating system or the socket may hold. A peer for which more bytes wait counts as
- * slow, and gets not even small messages.
+ * In bytes, how much the operating system or the socket may hold. If more bytes wait for a peer, the peer
+ * counts as slow, and not even small messages are sent to it.
  */
 export const SOCKET_FULL = 4 * CAPS.frameBytes
 
