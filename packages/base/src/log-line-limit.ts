@@ -1,6 +1,6 @@
 // Rule: counts the events of each kind, and decides when an event of a kind may write a log line again.
 //
-// Law: each kind writes at most one line in ten seconds, unless the owner sets another limit. A line reports
+// Law: each kind writes at most one line in ten seconds, or in the time that the owner sets. A line reports
 // how many events there were since the line before. Without this law: a client causes the same refusal a
 // thousand times a second, and the disk is full of log lines by the evening.
 

@@ -31,7 +31,7 @@ export interface MemberConnection {
   close(): void
 }
 
-/** Rejects with the error that says why the member at this address serves no client, or not this one. */
+/** Rejects if the member at this address serves no client, or not this client. The error gives the reason. */
 export async function connectToMember(url: string, options?: ConnectOptions): Promise<MemberConnection> {
   const { cluster, clusterId, token, tls, timeout, signal } = checkConnect(url, options)
   const clock = systemClock(uptime)

@@ -144,7 +144,7 @@ export class KvMachine implements KvStore {
     return this.#running
   }
 
-  /** Closes the store. Before that, everything that is applied is written, unless the store has failed. */
+  /** Closes the store. If the store has not failed, everything that is applied is written before. */
   async close(): Promise<void> {
     const running = this.#running
     if (running === undefined) return

@@ -34,7 +34,7 @@ import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 import { isTraceparent } from './traceparent.js'
 
-/** The first element of each message, which says its kind. New kinds are only added at the end. */
+/** The first element of each message is its kind. New kinds are only added at the end. */
 export const ASK = {
   hello: 0,
   command: 1,

@@ -52,8 +52,8 @@ export interface WriteOptions extends CallOptions {
   guard?: Guard | undefined
 }
 /**
- * How long a key exists: without limit, unless one of these options is given. A call that gives both options
- * gets a TypeError. See docs/keys.md.
+ * How long a key exists. Without one of these options, the key exists without limit. A call with both options
+ * rejects with a TypeError. See docs/keys.md.
  */
 export interface KeyLife {
   /**

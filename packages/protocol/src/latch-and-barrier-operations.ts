@@ -88,7 +88,7 @@ export const PARTY_STATES = [
 export type PartyState = (typeof PARTY_STATES)[number]
 
 /**
- * generation and index are 0 unless the party belongs to a barrier. The index exists for a party that has
+ * generation and index are 0 if the party belongs to a latch. The index exists for a party that has
  * passed. count: the remaining count of a latch, or the number of parties that wait at a barrier now. For
  * 'mismatch': the number of parties that the other parties wait for.
  */

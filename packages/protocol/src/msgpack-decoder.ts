@@ -8,7 +8,7 @@
 //     which is fifty times as large in memory. Reading it stops a member for two seconds and takes 900 MB.
 //   - only the types that this project uses are known, so that a sender cannot make this code build, compile
 //     or look up anything.
-//   - a map is refused, unless the caller says that the answer of a call may contain a map. Without this law:
+//   - a map is refused, except if the caller has allowed maps for the answer of this call. Without this law:
 //     a stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
 //     String(value) throws a TypeError, and the process ends.
 //   - a map is refused if one of its keys is a name that every object has, such as toString. So the decoded

@@ -89,7 +89,7 @@ export class Cluster {
 /** In ms. */
 const READY_TIMEOUT = 30_000
 
-/** The call has no time limit, unless the caller gives one. */
+/** By default, the call has no time limit. */
 const NO_LIMIT = null
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

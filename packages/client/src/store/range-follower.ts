@@ -135,8 +135,8 @@ class History {
   }
 
   /**
-   * Resolves to the next step. Resolves to undefined when the signal has aborted. Changes that came before
-   * the end are returned first, unless the store was closed.
+   * Resolves to the next step. Resolves to undefined when the signal has aborted. If the store was not
+   * closed, changes that came before the end are returned first.
    */
   async next(): Promise<readonly EventResult[] | undefined> {
     for (;;) {

@@ -259,7 +259,7 @@ export class EntryRun {
     return session.replies.size >= sessionNumbers || session.replyBytes >= sessionAnswerBytes
   }
 
-  /** Keeps the answer in the session, unless the command has ended its own session. */
+  /** Keeps the answer in the session. If the command has ended its own session, no answer is kept. */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)
     const { sessions } = this.#context.state

@@ -9,7 +9,7 @@
 // - The rows and bytes that one entry removes are limited. Without this limit: a million keys are put with
 //   the same ttl. An hour later every member stops for a minute, and none of them leads.
 // - All keys that one entry removes take one revision. An entry that removes no key takes no revision.
-// - The index is only a hint: a key is removed only if its own row has the lifetime that the index says.
+// - The index is only a hint: a key is removed only if the key's row has the same lifetime as the index.
 
 import { EVENT } from '@latchkey/protocol'
 import { type Life, lifeOf, valueLength } from '../state/key-value-row.js'

@@ -24,7 +24,7 @@ import { breakGeneration } from './barriers.js'
 import { BARRIER, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-transaction.js'
 
-/** Removes each party, in the order of the list. The answer tells the former state of each party. */
+/** Removes each party, in the order of the list. The answer has the former state of each party. */
 export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[]): PartyResult[] {
   return list.map(([of, name, id]) => {
     const result = partyOf(tx, of, name, id)

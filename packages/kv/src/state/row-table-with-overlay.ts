@@ -133,7 +133,7 @@ export class RowTable {
     return this.#ahead.worth
   }
 
-  /** Reads the rows of keys that will soon be needed, unless the rows are in memory. */
+  /** For keys that will soon be needed: reads the rows that are not in memory yet. */
   lookAhead(keys: readonly Uint8Array[]): void {
     if (!this.#ahead.begin()) return
     for (const bytes of keys) {

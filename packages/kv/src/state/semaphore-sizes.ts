@@ -1,6 +1,6 @@
 // Driver: keeps in memory how many permits each semaphore has. The stored rows always have the same contents.
-// A semaphore without use for an hour is forgotten. The next caller then says again how many permits the
-// semaphore has.
+// A semaphore that nobody has used for an hour is forgotten. The next caller then sets the number of permits
+// again.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'

@@ -31,14 +31,15 @@ export function exitOf(error: unknown): number {
 }
 
 /**
- * Returns the message of the system, unless the message only repeats that no server accepts the connection.
+ * Returns the message of the system in brackets. Returns '' if the message would only repeat that no server
+ * accepts the connection.
  */
 function reason(cause: unknown): string {
   if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
   return ` (${cause.message})`
 }
 
-/** Returns the cause's text, unless the error's own message already contains the text. */
+/** Returns the cause's text, or '' if the error's own message already contains the text. */
 const unsaid = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 

@@ -10,7 +10,7 @@ export interface Place {
   /** The part of the path in braces. It is empty if the path has no braces. */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
-  /** The allowed methods. HEAD is allowed together with GET, unless the answer is a stream. */
+  /** The allowed methods. If GET is allowed and the answer is no stream, HEAD is allowed too. */
   readonly methods: readonly string[]
 }
 

@@ -1,5 +1,5 @@
-// Rule: tells how members prove that they are members. It also tells when a member must not start, because a
-// stranger could connect as a member.
+// Rule: decides how members prove that they are members. This file also decides when a member must not start,
+// because a stranger could connect as a member.
 //
 // Law: if clients need a token, a process that connects as a member must prove that it is a member. Without
 // this law a stranger without any token connects as a member, and then reads, writes, votes and removes

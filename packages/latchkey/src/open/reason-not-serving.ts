@@ -1,4 +1,4 @@
-// Rule: tells the reason why a member serves no clients. The clients then go to another member.
+// Rule: finds the reason why a member serves no clients. The clients then connect to another member.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Member } from '../member/member.js'

@@ -12,7 +12,7 @@ const GROWTH_PERCENT = 50
 /** Tells whether this version of V8 obeys the flag. */
 export const isHeeded = (): boolean => Number.parseInt(process.versions.v8, 10) < 12
 
-/** Sets the limit, unless the user has set the growth or the size of the heap. */
+/** Sets the limit if the user has set neither the growth nor the size of the heap. */
 export function keepOldHeapSmall(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ')
   if (/heap-growing-percent|old-space-size/.test(given)) return

@@ -37,7 +37,7 @@ export interface RequestOptions extends LockCallOptions {
 
 /**
  * Whether the engine has refused the request because the request came too late (EN4). The engine's clock was
- * then set forward. The answer tells the engine's present time, so that the request can be sent again.
+ * then set forward. The answer has the engine's present time, so that the request can be sent again.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 

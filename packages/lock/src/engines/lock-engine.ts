@@ -9,7 +9,7 @@
 // - EN3: the deadline that a take, a renewal or a rotation has answered is never moved to an earlier time.
 // - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was delayed on its
 //   way cannot take the lock after its caller has given up and cancelled it.
-// - EN5: an id that was cancelled has no hold and no place in a queue, unless a later take names it.
+// - EN5: an id that was cancelled has no hold and no place in a queue, until a later take names the id.
 // - EN6: with queue 'fair' no caller takes a free lock while another waits before it. A waiter that has not
 //   asked again within its patience has left, because a process that died must not block the others.
 // - EN7: with wakeUp 'push' the first waiter of a lock is told soon after the hold before it was released.
@@ -133,7 +133,7 @@ export interface LockEngine {
   ): Promise<Timed & { readonly tokens: readonly number[] }>
   /** Gives the hold of that id the next token. `hold` is undefined if the hold is not in force any more. */
   rotate(key: Uint8Array, id: string): Promise<Timed & { readonly hold: EngineHold | undefined }>
-  /** Ends the hold with that token. `ended` says whether the hold was in force. */
+  /** Ends the hold with that token. `ended` is true if the hold was in force. */
   forceRelease(key: Uint8Array, token: number): Promise<Timed & { readonly ended: boolean }>
   /**
    * Returns the holds in force, in the order of their keys: all holds, the hold of one key, or the holds of a

@@ -259,7 +259,7 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // The answer tells a new hold and not a reentry. So the hold that this process believed to have had
+    // The answer reports a new hold and not a reentry. So the hold that this process believed to have had
     // ended. The new hold is released in the background.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])

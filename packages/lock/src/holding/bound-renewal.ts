@@ -70,7 +70,7 @@ export class BoundRenewal {
     return Math.max(SHORTEST_PAUSE, age < this.#third ? this.#third - age : this.#third / 4)
   }
 
-  /** Sets the timer, unless one is set for an earlier time. */
+  /** Sets the timer. If the timer is set for an earlier time already, nothing changes. */
   #arm(ms: number): void {
     const at = this.#port.clock.now() + ms
     if (at >= this.#armedFor) return

@@ -268,7 +268,7 @@ export class Holder {
     return false
   }
 
-  /** Gives up the place in the queue, unless other attempts with the same place still wait. */
+  /** Gives up the place in the queue if no other attempt with the same place still waits. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
     if (

@@ -19,7 +19,8 @@ import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { grantNext } from './queue.js'
 
 /**
- * Runs `change` on the hold of that id if the hold is in force. Otherwise the answer says who holds the lock.
+ * Runs `change` on the hold of that id if the hold is in force. Otherwise the answer names the holder of the
+ * lock.
  */
 function changeOwn(
   tx: LockTransaction,

@@ -34,8 +34,8 @@ export interface HoldRow {
    */
   readonly since: number
   /**
-   * A grant to a waiter ends when the cluster time is later than touchBy, unless a command of the waiter's
-   * session arrives before. Such a command confirms the grant. 0 if the grant is confirmed, or if the holder
+   * A grant to a waiter must be confirmed: a command of the waiter's session must arrive before the cluster
+   * time is later than touchBy. Otherwise the grant ends then. 0 if the grant is confirmed, or if the holder
    * has not waited.
    */
   readonly touchBy: number

@@ -28,7 +28,7 @@ export interface MemoryOptions<S extends 'bytes' | 'string' = 'bytes'> extends E
 
 export interface MemoryLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
   /**
-   * Throws ERR_FENCED unless the lock is held with that token at this moment. Write directly after the call,
+   * Throws ERR_FENCED if the lock is not held with that token at this moment. Write directly after the call,
    * without an `await` between: then no other code runs between the check and the write.
    */
   guard(hold: { readonly key: string | Uint8Array; readonly token: number }): void

@@ -47,8 +47,8 @@ const WAITS = [5_250, 8_250, 12_250, 20_250]
 /** In ms. Two ends that are closer than this may happen in either order. */
 const CLOSE_MS = 190
 /**
- * The cluster may take this many turns of the event loop, each with a read, until it shows what the model
- * says.
+ * The cluster may take this many turns of the event loop, each with a read, until it shows the state of
+ * the model.
  */
 const TURNS = 400
 
