@@ -33,9 +33,9 @@ const TOLD_A_TURN = 4 * 1024 * 1024
 /** The most bytes of one message. A larger single revision is sent whole. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
- * In revisions. If no event matches a watch for this many revisions, the watch still gets a message with the
- * revision that it has reached. So the client can resume the watch at that revision. A watch that is up to
- * date gets the message at most half as many revisions later.
+ * In revisions. If no event matches a watch for this many revisions, the member still sends the watch's
+ * client a message with the revision that the watch has reached. So the client can resume the watch at that
+ * revision. A watch that is up to date gets the message at most half as many revisions later.
  */
 const SILENT_REVISIONS = 1024
 

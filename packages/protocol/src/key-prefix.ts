@@ -1,5 +1,5 @@
-// Door: adds and removes the prefix of a `sub`. A key that a caller of the sub names is checked, gets the
-// prefix, and is sent. toUserKey removes the prefix from a key in an answer, as the Decoding says. The store
+// Door: adds and removes the prefix of a `sub`. The sub checks each key of a caller, adds the prefix,
+// and sends the key. toUserKey removes the prefix from a key in an answer, as the Decoding demands. The store
 // itself has the empty prefix.
 //
 // Laws

@@ -27,8 +27,8 @@ export class Session {
   }
 
   /**
-   * True if the session may have ended. A third of its life is kept in reserve for the time of the request on
-   * its way and for the drift of clocks.
+   * True if the session may have ended. A third of the session's life is kept in reserve, for the time that a
+   * request needs to arrive and for the drift of clocks.
    */
   stale(now: Instant): boolean {
     return elapsed(this.#touched, now) > (this.life * 2) / 3

@@ -5,8 +5,8 @@
 //     file. If the process dies meanwhile, a file whose name ends in `.unfinished` stays, and no program
 //     takes that file for a backup.
 //   - Without `overwrite`, a file that exists already is kept. This holds also for a file that appears while
-//     the backup is being written: the final name is given by a hard link, which fails if the
-//     name is taken. A rename would replace that file without an error.
+//     the backup is being written: a hard link gives the final name, and fails if the name is taken. A
+//     rename would replace that file without an error.
 //   - All pieces are of one view at one member. If that view is lost, the backup fails with an error.
 //     Without this law: the file consists of pieces of two moments, its checksums are wrong, and only the
 //     restore notices.

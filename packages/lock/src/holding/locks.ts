@@ -174,9 +174,9 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Acquires the lock, runs fn, releases the lock, and resolves to fn's result. If fn throws an
-   * error, the call rejects with that error. If the hold was lost before fn settled, and fn threw no error,
-   * the call rejects with ERR_LOCK_LOST.
+   * Acquires the lock, runs fn, releases the lock, and resolves to fn's result. If fn throws an error,
+   * the call rejects with that error. If the hold was lost before fn settled, and fn threw no error, the call
+   * rejects with ERR_LOCK_LOST.
    * ```ts
    * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
    *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised

@@ -35,7 +35,7 @@ export interface HoldRow {
   readonly since: number
   /**
    * A grant to a waiter must be confirmed: a command of the waiter's session must arrive before the cluster
-   * time is later than touchBy. Otherwise the grant ends then. 0 if the grant is confirmed, or if the holder
+   * time is later than touchBy. Otherwise the grant ends. 0 if the grant is confirmed, or if the holder
    * has not waited.
    */
   readonly touchBy: number
