@@ -47,7 +47,8 @@ export class Master {
         return answer
       }
       const answer = await send()
-      // The known time of the master's clock was too old, or the master's clock was set forward.
+      // 'LATE' may only mean that the known time of the master's clock was too old, or that this clock was
+      // set forward. The answer contains the present time of this clock, so the request is sent once more.
       const last = answer.code === 'LATE' ? await send() : answer
       if (attempt.isOver) await this.calls.cancel([{ key, id }])
       return last

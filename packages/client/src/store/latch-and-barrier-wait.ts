@@ -1,5 +1,5 @@
-// Driver: owns one wait at a latch or a barrier: its request, its party (its place among the callers that
-// wait), and the end that it is told (docs/latches.md).
+// Driver: owns one wait at a latch or a barrier: the request, the party, and the result that ends the wait
+// (docs/latches.md). A party is the record of one waiting caller in the cluster.
 //
 // Laws
 // - A member pushes the end of a wait. After each reconnect the store also asks for the end, until a member
@@ -56,7 +56,7 @@ export interface WaitTerms {
   command(id: string, wait: number): PartyCommand
   /**
    * Returns what the call still waits for, as a sentence of its error. `left` is the state of the party when
-   * it left.
+   * the party left.
    */
   missing(left: PartyResult | undefined): string
 }

@@ -1,5 +1,5 @@
 // Driver: counts the requests of clients by kind and their answers by code, and measures how long some of the
-// requests take. Each way (door) by which clients are connected has counts of its own.
+// requests take. Each kind of connection (`Door`) has counts of its own.
 //
 // Laws
 //   - a request costs two additions, however many clients there are: only one request in SAMPLE is timed;

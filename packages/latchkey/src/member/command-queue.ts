@@ -66,8 +66,8 @@ type Kind = 'sessions' | 'writes' | 'locks'
 class Lane {
   readonly waiting: Waiting[] = []
   /**
-   * The work that was done for this origin or is under way. A new origin begins with the same number as the
-   * origin that was served last.
+   * The work that was done, or is under way, for the origin (the sender) of these commands. A new origin
+   * begins with the same number as the origin that was served last.
    */
   served: number
   bytes = 0

@@ -83,8 +83,8 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
 }
 
 /**
- * Reads the dates. A certificate that cannot be parsed is left out, because other code refuses it with an
- * error of its own.
+ * Reads the dates. A certificate that cannot be parsed counts as valid from `now` on, without an end date,
+ * because other code refuses such a certificate with an error of its own.
  */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')

@@ -80,7 +80,7 @@ export function makePort(options: PortOptions): Port {
   server.on('upgrade', (request, socket, head) => {
     if (!isWebSocket(request))
       return requests.again(request, socket, head, () => void server.emit(opened, socket))
-    // Until other code takes the socket, its errors are ignored.
+    // An error destroys the socket. Without a listener, an error would end the process.
     socket.on('error', () => socket.destroy())
     // When the last bytes are written, the server waits at most REFUSED_MS until the other side closes.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))

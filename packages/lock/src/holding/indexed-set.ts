@@ -1,8 +1,8 @@
 // Rule: a set in an array, whose members store their own index.
 //
 // A JavaScript Set would keep garbage in memory here. Members are added and removed with each hold, so V8
-// replaces the table of the Set again and again. When a replaced table was moved to the old generation, V8
-// can no longer collect the members that were added later as young garbage.
+// replaces the table of the Set again and again. When V8 has moved a replaced table to the old generation, a
+// collection of young objects can no longer free the members that were added later.
 
 export interface Indexed {
   /** The index of the member in the set. Only the set writes this field. */

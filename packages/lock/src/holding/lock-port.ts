@@ -31,7 +31,8 @@ export interface LockCall {
   /**
    * The decoded result. Rejects only with a LatchkeyError. The outcome 'not-applied' of the error proves that
    * the command will never be applied. The outcome 'unknown' says that the command was sent. Before the
-   * promise settles, the client has passed to `bound` what the answer proves.
+   * promise settles, the client has passed the cluster time that the answer proves to `LockPort.bound`, the
+   * upper bound of cluster time.
    */
   readonly result: Promise<unknown>
   /**

@@ -15,7 +15,7 @@ interface Applied {
 export type LockEvent =
   /**
    * An attempt to acquire. `call` names the call and is the same for all retries of the call. `id` is the
-   * caller's id. `wait` has the same meaning as in tryLock.
+   * caller's id. `queued` is true if the caller then waits in the queue of the lock.
    */
   | (Applied & {
       readonly kind: 'ask'

@@ -136,7 +136,8 @@ export class SendQueues {
 
   /**
    * Returns the next frame. `free` means that the system has taken all bytes of the frames before. If `free`
-   * is false, only small messages are sent. A piece of a cut frame is valid until the next call with `free`.
+   * is false, only small messages are sent. A message that is too long for one frame is cut into pieces. Each
+   * piece is valid until the next call with `free`, because the next piece may use the same buffer.
    */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []
