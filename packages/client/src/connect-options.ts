@@ -22,7 +22,7 @@ import { tracingOption } from './tracing/tracing.js'
 
 /** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
-  /** The certificate authorities to trust in addition to the usual ones. */
+  /** The certificate authorities to trust. They replace the authorities that Node trusts by default. */
   ca?: string | Uint8Array | undefined
   /** The certificate that this client shows if the cluster asks clients for one. */
   cert?: string | Uint8Array | undefined

@@ -1,10 +1,10 @@
-// Driver's port: one connection to a member. There are two kinds of links: a socket (this package), and calls
-// within the process (packages/latchkey). The session engine owns retries, deadlines and order. A link only
-// carries messages and reports when it has closed.
+// Types: Link, which is one connection to a member. There are two kinds of links: a socket (this package),
+// and calls within the process (packages/latchkey). The session engine owns retries, deadlines and order. A
+// link only carries messages and reports when it has closed.
 
 import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 
-// protocol's client-frames.ts defines the messages on a link.
+// The file client-frames.ts of packages/protocol defines the messages on a link.
 export type {
   AdminCall,
   AnswerReply,
@@ -16,11 +16,11 @@ export type {
 
 /**
  * Laws that the engine needs:
- * - replies arrive in a later turn or microtask than `send`, never inside it;
- * - nothing that was sent on one link is answered on another;
- * - an answer is not the command's own answer if its error says that the outcome is unknown (fourth element),
- *   or is ERR_NO_LEADER without `never`. Then the member does not know the outcome of the command. The engine
- *   asks again with the same number.
+ * - Replies arrive in a later turn or microtask than `send`, never inside of `send`.
+ * - An answer comes on the link on which its request was sent, and never on another link.
+ * - Some answers are not the command's own answer: the error says that the outcome is unknown (fourth element
+ *   of the answer), or the error is ERR_NO_LEADER without `never`. In both cases the member does not know the
+ *   outcome of the command. The engine asks again with the same number.
  */
 export interface Link {
   send(request: LinkRequest): void

@@ -22,7 +22,7 @@ import { socketDial } from './websocket-link.js'
 
 type Waiting = { resolve(result: unknown): void; reject(error: unknown): void }
 
-/** How long to wait for an answer. */
+/** In ms: how long a request waits for its answer. */
 const ANSWER_MS = 5_000
 
 export interface MemberConnection {

@@ -298,7 +298,10 @@ const reasonOf = (cause: unknown): string =>
     ? cause.message.split(';', 1)[0] || (cause as NodeJS.ErrnoException).code || cause.name
     : String(cause)
 
-/** The check protects against web pages that make a name of their own lead to this machine. */
+/**
+ * The hint for the status 403. A member on a loopback address accepts no host name but localhost. Otherwise a
+ * web page could reach the member through a DNS name of its own that points to this machine.
+ */
 const FOREIGN_NAME =
   'A member that listens at a loopback address takes no name but localhost: give its address as its --listen says.'
 

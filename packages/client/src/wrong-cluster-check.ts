@@ -103,7 +103,7 @@ export class OneCluster {
     const said = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in said ? said.clusterId : undefined
-    // The address has refused with a reason: it belongs to no cluster of this name.
+    // The address has refused the connection with a reason, because it belongs to no cluster of this name.
     if (id === undefined || id === own) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`

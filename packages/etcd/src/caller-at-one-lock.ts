@@ -27,7 +27,7 @@ export interface Ports {
   readonly clock: Clock
   /** Returns the time of this process's clock, in ms. */
   readonly now: () => number
-  /** The part of a lease that its holder may use, less than 1 because clocks drift. */
+  /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
 }
 
@@ -306,7 +306,7 @@ export class Contender {
     })
   }
 
-  /** The caller's hold, if the hold is in force. */
+  /** The caller's hold, or undefined if no hold is in force. */
   get hold(): OwnHold | undefined {
     const hold = this.#hold
     return hold !== undefined && this.#ports.now() <= hold.deadline ? hold : undefined

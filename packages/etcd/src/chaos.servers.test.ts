@@ -1,5 +1,5 @@
 // Test: chaos on etcd. Eight clients take and release one lock and write under its guard, while one of three servers
-// at a time is killed and started again. No write comes from a late holder, and each write that was answered is
+// at a time is killed and started again. No write comes from a holder that lost its lock, and each write that was answered is
 // there.
 
 import { newId } from '@latchkey/base'
@@ -15,7 +15,7 @@ interface Done {
   failed: number
 }
 
-test('EN1: no write of a late holder, while one server at a time is killed and started again under eight clients', async () => {
+test('EN1: no write of a holder that lost its lock, while one server at a time is killed and started again under eight clients', async () => {
   await using servers = await startServers()
   const done: Done = { answered: new Set(), fenced: 0, failed: 0 }
   const clients = Array.from({ length: CLIENTS }, () => clientTo(servers.urls))

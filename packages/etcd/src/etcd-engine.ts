@@ -28,7 +28,7 @@ export interface EtcdTerms {
   readonly rows: LockRows
   readonly clock: Clock
   readonly time: OwnTime
-  /** The part of a lease that its holder may use, less than 1 because clocks drift. */
+  /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
 }
 

@@ -1,5 +1,5 @@
-// Types: the functions of `etcd3` that this package uses. So a user needs neither the types of `etcd3` nor
-// one version. Numbers of 64 bits are strings.
+// Types: the functions of `etcd3` that this package uses. So a user does not need the types of `etcd3`, and
+// may use any version with these functions. Numbers of 64 bits are strings.
 
 export interface EtcdClient {
   readonly kv: { txn(request: object, options?: CallOptions): Promise<TxnAnswer> }

@@ -1,5 +1,5 @@
 // Test: chaos on PostgreSQL. Eight clients take and release one lock and write under its guard, while the server
-// is killed and started again. No write comes from a late holder, and each write that was answered is there.
+// is killed and started again. No write comes from a holder that lost its lock, and each write that was answered is there.
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
@@ -65,7 +65,7 @@ async function round(
   await hold.release()
 }
 
-test('EN1: no write of a late holder, while the server is killed and started again under eight clients', async () => {
+test('EN1: no write of a holder that lost its lock, while the server is killed and started again under eight clients', async () => {
   const done: Done = { answered: new Set(), fenced: 0, failed: 0 }
   const engines = Array.from({ length: CLIENTS }, () =>
     postgresLocks({ pool, table: 'chaos', poll: '300ms' }),

@@ -1,7 +1,7 @@
-// Types: the functions of `pg` that this package uses. So a user needs neither the types of `pg` nor one
-// version.
+// Types: the functions of `pg` that this package uses. So a user does not need the types of `pg`, and may use
+// any version with these functions.
 
-/** A pool, a client of a pool, or a client. */
+/** A pool, a client of a pool, or a separate client. */
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>
 }

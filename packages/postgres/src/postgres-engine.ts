@@ -185,8 +185,8 @@ function only<Row>(row: Row | undefined): Row {
 }
 
 /**
- * Returns the earliest time. The function reads the clock again for each hold of a list, and the earliest
- * reading is a bound for all of them.
+ * Returns the earliest of these times. The SQL function reads the clock anew for each hold of a list, and the
+ * earliest reading is valid for all holds of the answer.
  */
 const earliest = (rows: readonly { readonly now: string }[]): number =>
   Math.min(...rows.map(({ now }) => Number(now)))

@@ -3,15 +3,15 @@
 //
 // The table has one row for each lock, with place 0, and one row for each waiter, in the order of `place`.
 // The lock's row stays after a release. `deadline` is in milliseconds of the database's clock. In the lock's
-// row, it is the end of the lease. In a waiter's row, it is the time at which the waiter leaves the queue,
-// if the waiter does not ask again before.
+// row, it is the end of the lease. In a waiter's row, it is the time at which the waiter leaves the queue, if
+// the waiter does not ask again before.
 //
 // Law: a function that changes the lock's row locks the row FOR NO KEY UPDATE. A function that gives the row
 // a new token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts only with FOR UPDATE. So
-// renewals and releases never wait for a guarded transaction, and the next holder always does. Without the
-// wait of the next holder: a transaction passes its guard, the lease ends, another client gets the lock and
-// writes, and then the first transaction commits. If renewals also waited: a transaction that lasts longer
-// than the lease would block its own renewal and lose the lock.
+// renewals and releases never wait for a guarded transaction, and the next holder always waits for it.
+// Without the wait of the next holder: a transaction passes its guard, the lease ends, another client gets
+// the lock and writes, and then the first transaction commits. If renewals also waited: a transaction that
+// lasts longer than the lease would block its own renewal and lose the lock.
 
 import { show } from '@latchkey/protocol'
 
@@ -21,15 +21,18 @@ import { show } from '@latchkey/protocol'
  */
 const BEHIND_GUARD = 100
 /**
- * Shorter than the time that a caller waits for one attempt, because a statement must not run longer than its
- * caller waits.
+ * How long a statement waits for a lock on a row. A caller waits 5 s for one attempt, and a statement must
+ * not run longer than its caller waits.
  */
 const LOCK_TIMEOUT = '3s'
 
 /** The SQLSTATE with which a guard fails if the lock is not held. LKFEN is short for "latchkey, fenced". */
 export const FENCED_STATE = 'LKFEN'
 
-/** tableArg has checked `table`. `waiters` is the largest number of waiters of one lock. */
+/**
+ * Returns the statements that create the table and its functions. `table` is a name that tableArg has
+ * checked. `waiters` is the largest number of waiters of one lock.
+ */
 export function schemaSql(table: string, waiters: number): string {
   const parts = [
     tables(table),
@@ -262,7 +265,7 @@ END $$;
 `
 
 const guard = (t: string) => `
--- Inside a transaction: returns true, or fails, which ends the transaction. Until that transaction ends, nobody else gets the lock.
+-- Call this function inside a transaction. It returns true, or it fails and so ends the transaction. Until the transaction ends, no other client gets the lock.
 CREATE OR REPLACE FUNCTION ${t}_guard(p_key bytea, p_token bigint) RETURNS boolean LANGUAGE plpgsql ${settings} AS $$
 DECLARE
   r ${t}%ROWTYPE;

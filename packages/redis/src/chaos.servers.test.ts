@@ -1,5 +1,5 @@
 // Test: chaos on Redis. Eight clients take and release one lock and write with its token to data that compares
-// tokens, while the server of the locks is killed and started again. No write of a late holder is accepted. On three
+// tokens, while the server of the locks is killed and started again. No write of a holder that lost its lock is accepted. On three
 // masters, of which one at a time is killed, no two are inside at the same time; nothing compares tokens there.
 
 import { newId } from '@latchkey/base'
@@ -17,7 +17,7 @@ redis.call('SET', 'last', ARGV[1])
 redis.call('RPUSH', 'writes', ARGV[1] .. ' ' .. ARGV[2])
 return 1`
 
-test('EN1: no write of a late holder, while the server is killed and started again under eight clients', async () => {
+test('EN1: no write of a holder that lost its lock, while the server is killed and started again under eight clients', async () => {
   await using server = await startServer()
   await using data = await startServer()
   const answered = new Set<string>()

@@ -1,17 +1,18 @@
 // Rule: the Lua scripts of the locks. Each script is one atomic step of the engine, and reads the server's
 // clock once, at its beginning.
 //
-// The keys below the prefix: `token` is the last token. `place` is the last place in a queue. `index` has the
-// locks with a hold, in the order of their keys. `ends` has every lock that has a hold or a waiter, ordered
-// by the time at which all of them have ended. Each lock has four keys: `lock:KEY` is its hold, `queue:KEY`
-// has its waiters by place, `until:KEY` has its waiters by the time at which they leave the queue, and
-// `info:KEY` describes the waiters. No key has a time to live, because only the scripts decide what has
-// ended. So a server that evicts only keys with a time to live keeps all of these keys.
+// The keys below the prefix: `token` is the last token. `place` is the last number that a waiter got for its
+// place in a queue. `index` has the locks with a hold, in the order of their keys. `ends` has every lock that
+// has a hold or a waiter. Its order is the time at which the hold and all waits of the lock have ended. Each
+// lock has four keys: `lock:KEY` is its hold, `queue:KEY` has its waiters by place, `until:KEY` has its
+// waiters by the time at which they leave the queue, and `info:KEY` describes the waiters. No key has a time
+// to live, because only the scripts decide what has ended. So a server that evicts only keys with a time to
+// live keeps all of these keys.
 //
 // Law: a new token is the greater of two numbers: the last token plus 1, and the server's clock in
 // microseconds (EN2). Tokens then rise even if the counter is lost: a server restarts without its data, or a
-// replica becomes master without the last writes. After such a loss, the law fails only if the new clock
-// is behind the old clock by more than the time of the fail-over. Without this law: the next holder gets the
+// replica becomes master without the last writes. After such a loss, the law fails only if the new clock is
+// behind the old clock by more than the time of the fail-over. Without this law: the next holder gets the
 // token of the last holder, and a system that compares tokens lets both write.
 
 import { createHash } from 'node:crypto'
@@ -22,13 +23,16 @@ export interface Script {
   readonly sha: string
 }
 
-/** In ms. An expired hold is still reported for this long. */
+/**
+ * In ms: how long the keys of a lock are kept after its hold and its waits have ended. Until then, a late
+ * release gets the answer EXPIRED.
+ */
 const KEPT = 60 * 60 * 1000
-/** The number of locks that one take checks, to delete those that have ended. */
+/** How many ended locks one take deletes at most. */
 const RECLAIMED = 2
-/** The largest number of waiters that one take removes because they have stopped asking. */
+/** How many waiters one take removes at most, because they have stopped asking. */
 const REMOVED = 100
-/** The number of rows of the index that a query reads at once. */
+/** How many locks of the index a query reads at once. */
 const PAGE = 1000
 
 /**

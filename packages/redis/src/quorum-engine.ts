@@ -36,9 +36,12 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** In ms. A refused caller asks again after a random time between these two. */
+/** In ms: the limits of the random time after which a refused caller asks again. */
 const LEAST_PAUSE = 50
 const MOST_PAUSE = 250
+/**
+ * The limit of the random numbers that serve as tokens. The masters share no counter, so tokens cannot rise.
+ */
 const MOST_TOKEN = 2 ** 48
 
 interface OwnHold extends EngineHold {
@@ -49,7 +52,7 @@ interface OwnHold extends EngineHold {
 export interface QuorumTerms {
   readonly masters: readonly Master[]
   readonly time: OwnTime
-  /** The part of a lease that its holder may use, less than 1 because clocks drift. */
+  /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
   /** The seed of the random numbers. */
   readonly seed: string
@@ -294,8 +297,8 @@ function codeOf(votes: Votes<TakeAnswer>, old: EngineHold | undefined): TakeAnsw
 }
 
 /**
- * Returns the hold that the most masters report, of the holds of other callers. The deadline of the returned
- * hold is by this process's clock.
+ * Returns the hold of another caller, if the masters report one. If they report several, the hold that most
+ * masters report is returned. Its deadline is converted to this process's clock.
  */
 function otherHold(
   votes: Votes<{ readonly now: number; readonly hold: EngineHold | undefined }>,
@@ -314,8 +317,8 @@ function otherHold(
 }
 
 /**
- * Returns, for each lock, the hold that a majority of the masters reports. The remaining time of the hold is
- * the time until the masters that still have it are no majority.
+ * Returns, for each lock, the hold that a majority of the masters reports. The remaining time of the hold
+ * ends when the masters that still have the hold are no majority any more.
  */
 function majorityRows(
   votes: Votes<{ readonly now: number; readonly rows: readonly LockInfoResult[] }>,

@@ -1,5 +1,5 @@
-// Types: the functions of `ioredis` that this package uses. So a user needs neither the types of `ioredis`
-// nor one version.
+// Types: the functions of `ioredis` that this package uses. So a user does not need the types of `ioredis`,
+// and may use any version with these functions.
 
 export type RedisArg = string | Buffer | number
 

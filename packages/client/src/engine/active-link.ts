@@ -9,6 +9,7 @@ import type { Router } from './router.js'
 import { SendTimes } from './send-times.js'
 import type { StoreCounts } from './store-counts.js'
 
+/** In ms: the limits of the pause before refused calls are sent again. */
 const LEAST_PAUSE = 8
 const MOST_PAUSE = 250
 
@@ -94,7 +95,8 @@ export class ActiveLink {
   }
 
   /**
-   * Called when the call may be sent again on another link. The attempt stays unanswered on its present link.
+   * Called before the call is sent again on another link. The answer to the earlier attempt may still come on
+   * the present link.
    */
   leave(call: Call): void {
     const { live, id } = call
@@ -105,9 +107,8 @@ export class ActiveLink {
   }
 
   /**
-   * Takes the answer to an attempt on a link that the store no longer uses. The answer
-   * still proves an upper bound of cluster time, because its request was not sent before the first request of
-   * the call.
+   * Takes the answer to an attempt on a link that the store no longer uses. The answer still proves an upper
+   * bound of cluster time, because the bound is computed from the time of the call's first attempt.
    */
   late(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
@@ -142,7 +143,7 @@ export class ActiveLink {
 
   /**
    * Learns the upper bound of cluster time that an answer proves. One log entry answers hundreds of calls of
-   * one turn. All these answers prove the same bound, so the bound is learned once.
+   * one turn. All these answers prove the same bound, so only the first of them is used.
    */
   #learn(time: number, sentAt: Instant): void {
     if (time === this.#learnedTime && sentAt === this.#learnedFrom) return

@@ -20,9 +20,9 @@ export type Payload =
     }
 
 export interface CallOptions {
-  /** In milliseconds. Undefined means without limit. */
+  /** In milliseconds. Undefined means that the call has no time limit. */
   readonly timeout?: number | undefined
-  /** A deadline, on the clock of clock.now(), instead of a timeout. */
+  /** The deadline as a value of clock.now(). Used instead of a timeout. */
   readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -70,7 +70,7 @@ export class Call implements Due {
   readonly #resolve: (result: unknown) => void
 
   role: CallRole = 'user'
-  /** Only for a cancel: the call that the cancel ends. */
+  /** Only for a call with the role 'cancel': the call that it cancels. */
   target: Call | undefined = undefined
 
   /** The current attempt: its id, and the link on which it was sent. */
@@ -78,7 +78,7 @@ export class Call implements Due {
   live: Live | undefined = undefined
   /** Attempts on links that the store has left. An answer to one of them is still valid. */
   earlier: { readonly live: Live; readonly id: number }[] | undefined = undefined
-  /** When the first attempt was sent. The bound of cluster time (CT5) is computed from this time. */
+  /** When the first attempt was sent. The upper bound of cluster time (CT5) is computed from this time. */
   sentAt: Instant | undefined = undefined
   /** The last reason why the call was refused without being executed. */
   refusal: LatchkeyError | undefined = undefined
@@ -87,7 +87,8 @@ export class Call implements Due {
   number = 0
   session = 0
   /**
-   * True if the outcome of some attempt is unknown. Only an answer to the same number will show the outcome.
+   * True if the outcome of some attempt is unknown. Only an answer to another attempt with the same call
+   * number can show the outcome.
    */
   uncertain = false
   /** The link on which the answer arrived. */

@@ -5,7 +5,7 @@ import { type Clock, Heap, type Timer } from '@latchkey/base'
 
 /** An item with a deadline is itself a node of the linked list of its bucket. */
 export interface Due {
-  /** The number of the bucket, or 0 if the item is in no bucket. */
+  /** The number of the item's bucket, or 0 if the item is in no bucket. */
   bucket: number
   before: Due | undefined
   after: Due | undefined

@@ -18,7 +18,10 @@ export class Dialler {
   readonly #eventsOf: (live: Live) => LinkEvents
   readonly #attempts = new Set<Attempt>()
 
-  /** `eventsOf` receives what a link reports, even before `dial` has reported the link itself. */
+  /**
+   * `eventsOf` returns the handlers for the messages of a link. A handler may be called even before `dial`
+   * has passed the link to `arrived`.
+   */
   constructor(route: Route, clock: Clock, eventsOf: (live: Live) => LinkEvents) {
     this.#route = route
     this.#clock = clock
@@ -30,9 +33,9 @@ export class Dialler {
   }
 
   /**
-   * Dials a member. Calls `arrived` with the open link, or `failed`. `stop` makes the attempt fail. If `url`
-   * is undefined, the own member of an embedded store is dialled. `patience` is the most time of the attempt
-   * in ms.
+   * Opens a link to a member. Calls `arrived` with the open link, or `failed` with the error. If `url` is
+   * undefined, the link goes to the own member of an embedded store. `patience` is the longest time of the
+   * attempt in ms. `stop` ends the attempt with an error.
    */
   async dial(
     url: string | undefined,

@@ -34,7 +34,7 @@ export interface EngineOptions {
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
-  /** In milliseconds of cluster time. */
+  /** How long the session lives without a request, in ms of cluster time. */
   readonly sessionLife: number
   readonly drift: number
   /** Undefined if the store's calls are not traced. */
@@ -144,8 +144,8 @@ export class Engine {
   }
 
   /**
-   * Throws if a call that needs a request would be refused now. A call that needs no request calls `pass`
-   * first.
+   * Throws the error with which the engine would refuse a new call now. A call that does other work before
+   * its first request uses this method to fail early.
    */
   pass({ signal }: CallOptions): void {
     this.#pendingCalls.pass(signal)
@@ -180,9 +180,9 @@ export class Engine {
   }
 
   /**
-   * If from is 0, the watch begins after the store's present revision. The engine reads that revision.
-   * Commands of this store wait until the revision is known, because the watch must deliver the events of
-   * commands that come after the call. A watch of locks always begins in this way.
+   * Opens a watch. If `from` is undefined, the watch begins after the store's present revision, which the
+   * engine reads first. Commands of this store wait until the revision is known, because the watch must
+   * deliver the events of commands that come after the call. A watch of locks always begins in this way.
    */
   watch(
     start: Uint8Array | null,
@@ -218,8 +218,8 @@ export class Engine {
   }
 
   /**
-   * Returns a function that returns the time left for the next part of a call. The time left is at least 1
-   * ms, because the part itself reports the timeout.
+   * Returns a function that returns the remaining ms for the next part of a call. The value is at least 1,
+   * because the part itself must report the timeout.
    */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
@@ -246,7 +246,10 @@ export class Engine {
     }
   }
 
-  /** Calls `done` at the first link, or `failed` with the reason why there is none. */
+  /**
+   * Calls `done` when the first link is open. Until then calls `failed` each time that an address cannot be
+   * reached.
+   */
   connected(done: () => void, failed: (error: unknown) => void): void {
     this.#reports.connected(done, failed)
   }
@@ -296,7 +299,10 @@ export class Engine {
     this.#endPending(error, () => true)
   }
 
-  /** Called when the only member was removed (M12). Everything that waits for the cluster gets this error. */
+  /**
+   * Called when the store's only member was removed from its cluster (M12). Everything that waits for the
+   * cluster gets this error.
+   */
   #stranded(reason: LatchkeyError | undefined): void {
     if (this.#pendingCalls.stranded === reason) return
     this.#pendingCalls.stranded = reason
@@ -309,7 +315,7 @@ export class Engine {
     for (const call of this.#pending(isMeant))
       this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
     this.#watches.failAll(() => error)
-    // Callers that wait for a lock then ask for their state, and get the error.
+    // This call makes the callers that wait for a lock ask for their state, so they get the error.
     this.grants.attached(false)
   }
 

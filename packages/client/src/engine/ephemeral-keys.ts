@@ -6,7 +6,7 @@ export class EphemeralKeys {
   readonly #use: () => () => void
   #inUse = false
 
-  /** `use`: keeps the session alive. */
+  /** `use` keeps the session alive until its returned function is called. */
   constructor(use: () => () => void) {
     this.#use = use
   }

@@ -16,14 +16,15 @@ import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 import type { Session } from './session.js'
 
-/** How many commands may wait for a number or for a leader. A further command fails with ERR_BUSY. */
+/** How many commands may wait for a call number or for a leader. A further command fails with ERR_BUSY. */
 const WAITING = 65_536
+/** How many bytes of commands may wait for a call number or for a leader. */
 const WAITING_BYTES = 64 * 1024 * 1024
-/** How many bytes of commands may have a number and no answer. Further commands wait for a number. */
+/** How many bytes of commands may have a call number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
- * How many commands are sent again at once, if the session had refused a command because it kept too many
- * answers.
+ * How many commands are sent again together, after the session has refused a command because it already keeps
+ * as many answers as it may.
  */
 const FEW = 4
 
@@ -198,7 +199,7 @@ export class Commands {
 
   /**
    * Called when no session could be opened. A permanent reason ends all waiting commands. Any other reason
-   * becomes part of the error at their deadline.
+   * becomes the cause of the error that the commands get at their deadline.
    */
   #refused(answer: Answer, never: boolean): void {
     if (answer[0] === 0) return
@@ -212,7 +213,7 @@ export class Commands {
   }
 
   /**
-   * Called when the session has ended, or when the store has met another cluster. If a command was
+   * Called when the session has ended, or when the store has connected to another cluster. If a command was
    * sent in this session and no answer to the command is under way, the outcome of the command stays unknown.
    */
   over(id: number): void {
@@ -235,8 +236,8 @@ export class Commands {
   }
 
   /**
-   * Called for a call whose session is over. If the call was certainly never given to a member, it moves to
-   * the next session. Otherwise its outcome is unknown.
+   * Called for a call whose session is over. If the call was certainly never sent to a member, the call moves
+   * to the next session. Otherwise the outcome of the call is unknown.
    */
   #sessionIsOver(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
@@ -249,7 +250,7 @@ export class Commands {
    * to the next session. Otherwise an earlier attempt may have been executed.
    */
   #refusedAsOver(call: Call): void {
-    // over() handles all open calls of the session, including this call.
+    // over() handles all open calls of the session, and this call is one of them.
     if (this.#session?.id === call.session) return this.over(call.session)
     this.#sessionIsOver(call)
     this.pump()

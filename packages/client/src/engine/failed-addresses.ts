@@ -7,7 +7,7 @@
 import { shortText } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 
-/** The most addresses that are remembered and that an error names. */
+/** How many failed addresses are remembered, and named by an error, at most. */
 const MOST = 8
 
 export class FailedAddresses {

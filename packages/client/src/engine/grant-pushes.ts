@@ -1,7 +1,7 @@
-// Driver: owns the callers that wait for a push: of a grant, or of the end of a wait at a latch or barrier.
-// The push of a grant is only a hint: a read of the ticket's state decides whether the caller has the lock
-// (docs/locks.md, 7). The push of an end is committed and stays true. If such a push is lost, the caller asks
-// for the end (docs/latches.md).
+// Driver: owns the callers that wait for a push from a member: the grant of a lock, or the end of a wait at a
+// latch or barrier. The push of a grant proves no cluster time. So the lock object itself checks whether the
+// grant is still in force (docs/locks.md, 7). The push of an end is committed and stays true. A push may be
+// lost, so the callers also ask a member after each reconnect (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult, PartyResult } from '@latchkey/protocol'
@@ -10,9 +10,12 @@ type Run = (owner: OwnerResult) => void
 type Attached = (isNewSession: boolean) => void
 
 export class GrantPushes {
-  /** The waiting callers of each ticket. Nearly every ticket has one caller. */
+  /**
+   * The callers that wait for a lock, by the lock's key and the acquirer's id. Nearly every entry has one
+   * caller.
+   */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
-  /** The waiting callers, by the random ids of their parties. */
+  /** The callers that wait at a latch or a barrier, by the random id of each wait. */
   readonly #parties = new RecyclingMap<string, (result: PartyResult) => void>()
   readonly #attached = new RecyclingMap<Attached, true>()
 

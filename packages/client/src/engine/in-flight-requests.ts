@@ -5,8 +5,8 @@
 // them cannot be collected while they are young.
 
 /**
- * In requests. Ids grow by one or a little more. This many requests with successive ids have slots of their
- * own in an array.
+ * How many slots the array has. The request with the id n uses the slot n modulo this number. Ids grow by one
+ * or a little more, so about this many successive requests have slots of their own.
  */
 const PLACES = 1024
 

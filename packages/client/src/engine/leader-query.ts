@@ -51,8 +51,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Called when `from` is silent, and again and again while the silence lasts. `sure` is true once the
-   * silence is certain.
+   * Called when the member of `from` is silent, and repeatedly while the silence lasts. `sure` is true once
+   * the silence is certain.
    */
   suspected(from: Live, sure: boolean): void {
     const asked = this.#asked
@@ -90,8 +90,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Called at a report about the leader. Returns true if `live` is the link of the asked member. The report
-   * was then only for this query.
+   * Called when a link reports who leads. Returns true if `live` is the link to the asked member, because no
+   * other part of the store needs that report.
    */
   heard(live: Live): boolean {
     if (live !== this.#asked) return false
@@ -121,7 +121,7 @@ export class LeaderQuery {
     if (live === this.#asked) this.#asked = undefined
   }
 
-  /** No member is silent any more. */
+  /** Called when no member is silent any more. */
   end(): void {
     this.#inVain = 0
     const asked = this.take()

@@ -77,7 +77,7 @@ export class LinkReports {
   }
 
   leader(live: Live, leader: LeaderReply): void {
-    // A member that has not met its cluster yet does not know the cluster's id.
+    // A member that has not joined its cluster yet does not know the cluster's id.
     if (leader.clusterId !== '') this.#to.bound.meet(leader.clusterId)
     // An embedded store reports the cluster as its own member sees it.
     if (live !== this.#to.activeLink.local) return this.resume()
@@ -122,7 +122,7 @@ export class LinkReports {
     this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
     for (const call of owed) {
-      // This call has been sent on another link meanwhile, or waits to be sent again.
+      // This call was sent on another link meanwhile, or waits to be sent again.
       if (call.live !== live) continue
       if (call.payload.what === 'command') commands.lost(call)
       else readsAndAdmin.lost(call, reason)

@@ -102,7 +102,7 @@ export class ThirdMember {
     if (live.leader !== undefined) this.heard(live)
   }
 
-  /** Takes the report of a link about the leader. Returns true if the report was only for this search. */
+  /** Called when a link reports who leads. Returns true if the report was only an answer to this search. */
   heard(live: Live): boolean {
     const isLed = live.leader?.id !== undefined
     if (live === this.#asked) {
@@ -129,7 +129,7 @@ export class ThirdMember {
     this.#askLater()
   }
 
-  /** A link has closed. */
+  /** Called when a link has closed. */
   lost(live: Live): void {
     if (live === this.#asked) this.#asked = undefined
     if (this.#ports.home() === undefined) return this.#reset()

@@ -16,9 +16,9 @@ import {
 } from '@latchkey/protocol'
 
 /**
- * final: the call's own answer. again: the call was certainly not executed, so it may be sent to any member.
- * uncertain: the call may be in the log, and only the same number sent again will show its outcome. over: the
- * call was refused because its session is over.
+ * final: the answer is the call's own answer. again: the call was certainly not executed, so it may be sent
+ * to any member. uncertain: the call may be in the log, and only the same number sent again will show its
+ * outcome. over: the call was refused because its session is over.
  */
 export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 
@@ -42,6 +42,10 @@ const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_OUTCOME_UNKNOWN',
 ])
 
+/**
+ * Judges the answer to a command. `never` is true if the member has certainly not passed the command on.
+ * `uncertain` is true if an earlier attempt may have been executed.
+ */
 export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   if (answer[0] === SESSION_OVER) return 'over'
@@ -81,7 +85,10 @@ export interface CallState {
   readonly crowded: boolean
 }
 
-/** The members that the asked member does not reach, while there is no leader. */
+/**
+ * The report of a member that knows no leader: its own id, the members that it cannot reach, and whether its
+ * cluster starts for the first time.
+ */
 export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
 /**
@@ -116,8 +123,8 @@ export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: s
 }
 
 /**
- * Adds the last leader to an error, if the table of errors gives that field to its code. Only one place knows
- * the last leader, but errors are made in many places.
+ * Adds the last known leader to an error, if the table of errors gives that field to the error's code. Errors
+ * are made in many places, but only one place knows the last leader.
  */
 export function tellLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
   const fields: readonly string[] = ERRORS[error.code].fields
@@ -151,8 +158,8 @@ export const aborted = (callState: CallState, reason: unknown) => told('ERR_ABOR
 export const closed = (callState: CallState) => told('ERR_CLOSED', callState, undefined)
 
 /**
- * Returns the error of a call when no member can be reached any more, for a permanent reason. A call that was
- * never given to a member fails with this reason. The outcome of any other call is unknown.
+ * Returns the error of a call for a permanent reason why no member can be reached. A call that was never sent
+ * to a member fails with this reason. The outcome of any other call is unknown.
  */
 export const barred = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.handedOn

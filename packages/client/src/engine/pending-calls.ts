@@ -1,5 +1,5 @@
 // Driver: does what calls of every kind need: it admits them, watches their deadline and their signal, and
-// tells each caller the result once.
+// gives each caller one result or one error.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
@@ -11,15 +11,18 @@ interface PendingCallsPorts {
   leaderKnown(): boolean
   /** The last report of a member, while that report names no leader. */
   leaderless(): Leaderless | undefined
-  /** The last leader, as far as this store was told. */
+  /** The last leader that a member has reported to this store. */
   lastLeader(): string | undefined
   /** Why there is no link. Undefined if there is a link. */
   unreached(): string | undefined
   /** True if a command would have to wait for a number now. */
   crowded(): boolean
-  /** Called when the caller was told the result. The owner of the call handles the rest of the call. */
+  /**
+   * Called after the caller got an error before an answer came. The class that has sent the call then cancels
+   * or forgets the call.
+   */
   gaveUp(call: Call): void
-  /** Called when the call is over, so that no code waits for its earlier attempts. */
+  /** Called when the call is over, because the answers to its earlier attempts are not needed any more. */
   forget(call: Call): void
 }
 
@@ -50,8 +53,8 @@ export class PendingCalls {
   }
 
   /**
-   * Throws if a call that needs a request would be refused now. A call that needs no request calls `pass`
-   * first.
+   * Throws the error with which a new call would be refused now. A call that does other work before its first
+   * request uses this method to fail early.
    */
   pass(signal: AbortSignal | undefined): void {
     const refusal = this.refusalNow()
@@ -59,7 +62,7 @@ export class PendingCalls {
     if (signal?.aborted) throw aborted(NOTHING_SENT, signal.reason)
   }
 
-  /** Returns false if the call was refused. Its caller was told then. */
+  /** Returns false if the call was refused. The caller has then got the error. */
   admit(call: Call, options: CallOptions): boolean {
     const { signal, timeout } = options
     const due = timeout === undefined ? options.due : this.#clock.now() + timeout
@@ -93,7 +96,7 @@ export class PendingCalls {
     return call.callState(this.#port.leaderKnown(), call.number === 0 && this.#port.crowded())
   }
 
-  /** Ends the call for its caller. The call may still be executed. */
+  /** Gives the caller an error. The members may still execute the call. */
   giveUp(call: Call, error: LatchkeyError): void {
     if (call.settled) return
     this.tell(call, error)
@@ -115,7 +118,7 @@ export class PendingCalls {
     return tellLeader(error, this.#port.lastLeader())
   }
 
-  /** Returns false if the caller was told before. */
+  /** Returns false if the caller already has its result or its error. */
   #leave(call: Call): boolean {
     if (call.settled) return false
     call.settled = true
@@ -131,7 +134,10 @@ export class PendingCalls {
   }
 }
 
-/** Makes a new error from `error` for each caller. The caller's request was not sent. */
+/**
+ * Makes a new error from `error` for each caller, because callers must not share one error object. The
+ * caller's request was not sent.
+ */
 export const again = (error: LatchkeyError): LatchkeyError =>
   new LatchkeyError(error.code, error.message, {
     cause: error,

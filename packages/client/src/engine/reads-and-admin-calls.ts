@@ -1,9 +1,9 @@
-// Driver: sends reads and calls about the cluster. They have no number. A read is sent again until it is
-// answered. A call that changes the cluster is sent once.
+// Driver: sends reads and calls about the cluster, which have no call number. A read is sent again until it
+// is answered. A call that changes the cluster is sent once.
 //
-// Law: each call that waits here is woken by a new link or leader, by an answer that makes room, or by a
-// timer. If neither a new link, a new leader nor an answer is certain to come, the code that adds a waiting
-// call sets the timer.
+// Law: each call that waits here is woken by a new link, by a new leader, by an answer that makes room, or by
+// a timer. If none of the first three events is certain to come, the code that adds a waiting call sets the
+// timer.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
@@ -12,15 +12,15 @@ import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcome-of-answer.
 import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 
-/** How many calls may be without an answer. Further calls wait in this file. */
+/** How many requests of one link may be without an answer. Further calls wait in a queue. */
 const IN_FLIGHT = 8_192
-/** How many calls may wait. A further call fails with ERR_BUSY. */
+/** How many calls may wait in a queue. A further call fails with ERR_BUSY. */
 const WAITING = 65_536
 
 export class ReadsAndAdminCalls {
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
-  /** Calls that need a leader, and calls that need only a link. */
+  /** The waiting calls that need a leader. The next queue has the waiting calls that need only a link. */
   readonly #linear = new Queue<Call>()
   readonly #anywhere = new Queue<Call>()
 
@@ -137,8 +137,8 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.settle(live)
-    // The end of this call makes room for a waiting call. Usually the next answer causes this store to send
-    // the waiting call. Perhaps no answer comes, so a timer is set.
+    // The end of this call makes room for a waiting call. Usually the next answer sends the waiting call. But
+    // perhaps no answer comes, so a timer is set.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 

@@ -1,15 +1,14 @@
 // Driver: owns the links of a store. It keeps one link open, prefers a link to the leader, and opens another
-// link at once when the link closes.
-// Laws:
+// link at once when the link closes. Laws:
 // - new requests go to `active` alone. A link that the store has left stays open until everything that was
 //   asked on it is answered.
 // - the engine is notified once of each closed link, with all unanswered requests of the link.
 // - the store leaves a member that knows no leader for a member that knows one, because the former may be cut
 //   off, or be removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
-//   the silence is certain, for that other member. It asks one member at a time, and stops as soon as the
-//   silent one sends something. Requests on a link that was left for such a reason are sent again, and a late
-//   answer on it is still valid.
+//   the silence is certain, for that other member. The store asks one member at a time, and stops as soon as
+//   the silent member sends something. The store sends the unanswered requests of the left link again, and a
+//   late answer on that link is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
 //   off from the leader (link-to-third-member.ts).
 
@@ -50,8 +49,8 @@ export class Router {
   #moving: string | undefined
   #seeking: Timer | undefined
   /**
-   * Links that were opened to learn whether their member knows a leader. Each is stored with the link that
-   * the new link may replace.
+   * Links that were opened only to learn whether their member knows a leader. Each of them is stored with the
+   * link that it may replace.
    */
   readonly #visits = new Map<Live, Live>()
   readonly #silence: SilenceDetector
@@ -294,7 +293,7 @@ export class Router {
     if (url === live.url || this.#moving === url) return
     this.#moving = url
     this.#dial(url, (next) => {
-      // By now another member may lead. If the store has no other link, it uses this link nevertheless.
+      // Another member may lead by now. If the store has no other link, it uses this link nevertheless.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else shut(next)
     })
@@ -320,8 +319,8 @@ export class Router {
   }
 
   /**
-   * Called when a member that was only asked has accepted the connection, and again at its first report
-   * about a leader.
+   * Called when a member that the store asks for the leader has accepted the connection. Called again at that
+   * member's first report about a leader.
    */
   #visit(from: Live, live: Live): void {
     this.#visits.delete(live)
@@ -359,7 +358,7 @@ export class Router {
     }
   }
 
-  /** The active link has closed. */
+  /** Called when the active link has closed. */
   #replace(lost: Live): void {
     const next = this.#query.take() ?? this.home
     if (next === undefined) this.#round(lost.url)

@@ -1,11 +1,11 @@
-// Driver: takes the times at which requests are sent. It does not read three clocks for each of a hundred
-// thousand calls a second, because reading them would take too long.
+// Driver: gives the times at which requests are sent. Reading three clocks for each of a hundred thousand
+// calls a second would take too long. So one reading serves all calls within a millisecond.
 
 import type { Clock, Instant } from '@latchkey/base'
 
 /**
  * Law: the returned time is not later than the moment of the call, and at most one millisecond earlier. An
- * earlier time only makes the bound of cluster time (CT5) higher, which is the safe direction.
+ * earlier time only makes the upper bound of cluster time (CT5) higher, which is the safe direction.
  */
 export class SendTimes {
   readonly #clock: Clock

@@ -1,11 +1,12 @@
-// Driver: one timer that keeps a session alive while the session is in use. The timer is not cancelled when
-// the last user ends. When the timer fires, it does nothing if the session has no user. If a new user comes
-// before the timer fires, the timer is already set.
+// Driver: owns one timer that keeps a session alive while the session is in use. The timer is not cancelled
+// when the last user ends. When the timer fires and the session has no user, nothing is sent. If a new user
+// comes before the timer fires, the timer is already set.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './active-link.js'
 import type { Session } from './session.js'
 
+/** In ms: the shortest pause before the next check. */
 const LEAST = 50
 
 export class KeepAlive {
@@ -13,7 +14,7 @@ export class KeepAlive {
   readonly #session: () => Session | undefined
   readonly #send: () => boolean
   #users = 0
-  /** The id of the session whose keep-alive request has no answer yet. */
+  /** The session whose keep-alive request has no answer yet. */
   #underWay: Session | undefined
   #timer: Timer | undefined
 
@@ -50,7 +51,7 @@ export class KeepAlive {
   }
 
   /**
-   * Called when a keep-alive request has ended. `kept` means that the session lives on. A keep-alive that was
+   * Called when a keep-alive request has ended. `kept` is true if the session is alive. A keep-alive that was
    * refused is due again at once, but is sent only after the pause between retries.
    */
   ended(kept: boolean): void {

@@ -1,6 +1,6 @@
-// Driver: the requests that a session needs and that no caller makes: open it, keep it alive, close it, and
-// cancel the numbers of callers that have left. These requests have no number. Each may be executed twice
-// without harm, and is sent again if its outcome is unknown.
+// Driver: sends the requests that a session needs and that no caller makes: open the session, keep it alive,
+// close it, and cancel the numbers of callers that have left. These requests have no call number. Each of
+// them may be executed twice without harm, and is sent again if its outcome is unknown.
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
 import { Call, type Live } from './call.js'
@@ -37,8 +37,8 @@ export class SessionUpkeep {
   // ---- Sending requests
 
   /**
-   * Sends the request to open a session. If its answer is lost, the opened session ends by itself. So the
-   * request may be sent again too.
+   * Sends the request to open a session. If the answer is lost, the opened session ends by itself. So the
+   * request may be sent again without harm.
    */
   open(live: Live): void {
     if (this.#opening) return
@@ -62,8 +62,8 @@ export class SessionUpkeep {
   }
 
   /**
-   * Ends the session. Waiters of this store leave their queues at once, and holds stay. No code waits for the
-   * answer to the request.
+   * Ends the session. The waiters of this store leave their queues at once, and the holds stay. The store
+   * does not wait for the answer.
    */
   close(): void {
     this.keep.stop()

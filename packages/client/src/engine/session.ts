@@ -1,8 +1,7 @@
-// Rule: a session as its client knows it (docs/locks.md, 6).
-// Laws:
-// - Take the latest request that was answered. The session is certainly alive while the time since that
-//   request was sent, by the fastest of the local clocks, is shorter than the session's life. The reason: the
-//   entry of that request came after it was sent, and cluster time never runs faster than real time.
+// Rule: a session as its client knows it (docs/locks.md, 6). Laws:
+// - The session is certainly alive while its last answered request was sent less than the session's life ago.
+//   The fastest of the local clocks measures this time. The reason: the log entry of that request came after
+//   the request was sent, and cluster time never runs faster than real time.
 // - No new call gets a number in a session that may have ended, because the outcome of a call that is sent in
 //   an ended session is unknown.
 
@@ -34,7 +33,7 @@ export class Session {
     return elapsed(this.#touched, now) > (this.life * 2) / 3
   }
 
-  /** In ms, when the next keep-alive is due. */
+  /** Returns in how many ms the next keep-alive is due. */
   keepIn(now: Instant): number {
     return this.life / 3 - elapsed(this.#touched, now)
   }

@@ -1,10 +1,10 @@
-// Driver: finds out whether the member in use still answers. A stopped process or a cut cable closes
-// no connection.
+// Driver: finds out whether the member in use still answers. A stopped process or a cut cable closes no
+// connection.
 //
 // Laws:
-// - silence counts only while an answer is missing, to a request or to a probe. If no answer is missing
-//   but events or a grant may come, the link is probed once in an election timeout. Otherwise the link
-//   is left alone.
+// - silence counts only while an answer is missing, to a request or to a probe. If no answer is missing but
+//   events or a grant may come, the detector sends a probe once in an election timeout. Otherwise the
+//   detector sends nothing.
 // - any received byte ends the silence, even a part of a long answer. So a slow member is not silent.
 // - the detector counts the ticks (beats) of its timer, not time. A late beat does not count: this process
 //   was paused then, and it has not yet read what the member sent meanwhile.
@@ -25,7 +25,8 @@ const MOST_BEATS = 8
  */
 const SURE_BEATS = 11
 /**
- * In ms, the limits of the election timeout that a member may report. A value beyond the limits is not used.
+ * In ms: the limits of the election timeout that a member may report. If a report is beyond the limits,
+ * USUAL_TIMEOUT is used.
  */
 const LEAST_TIMEOUT = 50
 const MOST_TIMEOUT = 60_000
@@ -59,6 +60,7 @@ export class SilenceDetector {
    * the number is reduced by 5 %, so that an old silence counts less and less.
    */
   #longest = 0
+  /** After this many silent beats, the silence is suspected. */
   #patience = LEAST_BEATS
   #timer: Timer | undefined
   #due = 0

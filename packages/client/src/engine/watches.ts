@@ -20,7 +20,7 @@ import type { Live } from './call.js'
 import { judgeRead } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
 
-/** How many events of one watch may be under way or wait for the reader. */
+/** How many events of one watch a member may send before the reader has taken them. */
 const CREDIT = 1_024
 
 export interface WatchSink {
@@ -30,13 +30,13 @@ export interface WatchSink {
   over(error: LatchkeyError): void
 }
 export interface WatchHandle {
-  /** The reader has taken this many events. */
+  /** Called when the reader has taken this many further events. */
   taken(events: number): void
   end(): void
 }
 
 interface Watch extends WatchHandle {
-  /** What is watched. Undefined means keys. */
+  /** Which kind of changes is watched. Undefined means changes of keys. */
   readonly of: WatchOf | undefined
   readonly start: Uint8Array | null
   readonly end_: Uint8Array | null
@@ -95,7 +95,7 @@ export class Watches {
     if (this.#all.has(watch)) this.#start(watch)
   }
 
-  /** Called when there is a new link. Every watch moves to it. */
+  /** Called when there is a new link. Every watch moves to the new link. */
   resume(): void {
     for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
@@ -155,7 +155,7 @@ export class Watches {
     this.#allow(watch)
   }
 
-  /** The member has ended the watch. */
+  /** Called when the member has ended the watch. */
   over(live: Live, id: number, bytes: Answer | Uint8Array): void {
     const watch = this.#byId.get(id)
     if (!watch || watch.live !== live) return
@@ -184,8 +184,8 @@ export class Watches {
 }
 
 /**
- * Returns the events that can be delivered now. The others stay in `partial`. The array may be shared with
- * other watches.
+ * Returns the events that can be delivered now. The other events stay in `partial`. The returned array may be
+ * shared with other watches.
  */
 function completed(watch: Watch, events: readonly EventResult[], upTo: number): readonly EventResult[] {
   const [first, last] = [events[0], events[events.length - 1]]

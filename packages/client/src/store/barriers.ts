@@ -1,4 +1,4 @@
-// Driver: barriers for users: `store.barriers`.
+// Driver: the calls of store.barriers.
 
 import {
   type As,
@@ -25,26 +25,32 @@ import { LIST_OPTIONS, copyName, nameBelow, prefixBelow } from './latches.js'
 import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 
 export interface EnterOptions {
-  /** The number of parties, from 1 to 10,000. All parties of a generation must use the same number. */
+  /**
+   * How many callers, called parties, must arrive before the barrier opens. The number is from 1 to 10,000.
+   * All callers of one generation must give the same number.
+   */
   parties: number
   /** The time limit of the wait for the other parties. By default the wait has no limit. */
   wait?: Duration | undefined
   signal?: AbortSignal | undefined
 }
 
-/** The result for each party of a generation. Each party has its own index. */
+/**
+ * The result for each party of a generation. A generation is one use of the barrier, from the first arrival
+ * until the barrier opens.
+ */
 export interface Passage {
   /** The number of the generation. The first generation of a barrier has the number 1. */
   generation: number
-  /** The party's place in the order of arrival, from 0. */
+  /** The party's place in the order of arrival, from 0. Each party has its own place. */
   index: number
 }
 
 const ENTER_OPTIONS = knownNames('parties', 'wait', 'signal')
 
 /**
- * A barrier lets a number of parties continue when all of them have arrived. It can be used again and again.
- * See docs/latches.md.
+ * A barrier lets a number of callers, the parties, continue when all of them have arrived. It can be used
+ * again and again. See docs/latches.md.
  */
 export class Barriers {
   readonly #port: PartyPort

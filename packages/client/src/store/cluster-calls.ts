@@ -86,10 +86,9 @@ export class Cluster {
   }
 }
 
-/** In ms. */
 const READY_TIMEOUT = 30_000
 
-/** By default, the call has no time limit. */
+/** The default timeout of snapshot(): no time limit. */
 const NO_LIMIT = null
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

@@ -44,7 +44,7 @@ export interface StoreOptions {
   readonly newId: () => string
   readonly as?: As | undefined
   readonly onUndecodable?: OnUndecodable | undefined
-  /** In ms. The default is 30 s. */
+  /** How long the session lives while the store sends nothing, in ms. The default is 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
   /** Undefined if the store's calls are not traced. */
@@ -206,8 +206,8 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * Ends the session. The session's ephemeral keys are deleted at the same time. `close` waits for this,
-   * because an embedded member stops next and could not apply the command any more.
+   * Ends the session, which also deletes the session's ephemeral keys. `close` waits for the answer, because
+   * an embedded member stops next and could not apply the command any more.
    */
   #endSession(): Promise<unknown> {
     const limits = { timeout: RELEASE_PATIENCE, signal: undefined }

@@ -79,7 +79,10 @@ import { afterWrite, withRevision } from './undecodable-values.js'
 import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
-/** Sends the guard of a hold with every write. If the hold is known to be lost, nothing is sent. */
+/**
+ * What the key-value calls of a hold need. They send the hold's guard with every write. If the hold is known
+ * to be lost, they send nothing.
+ */
 export interface HoldGuard {
   /**
    * Returns the guard with the whole key of the lock, even for a hold of a sub. A rotation changes the token
@@ -362,7 +365,7 @@ const toRowValue = ([key, value]: Row, how: Decoding) =>
 
 const toKeyValue = (row: Row, how: Decoding) => ({ key: toUserKey(row[0], how), value: toRowValue(row, how) })
 
-/** A command that is too large is refused before any part of it is sent. */
+/** Encodes a command. Throws ERR_TOO_LARGE for a command that is too large, before any part of it is sent. */
 export function encoded(command: Command): Uint8Array {
   const reason = overBudget(command)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)

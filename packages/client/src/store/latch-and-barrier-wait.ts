@@ -1,13 +1,13 @@
 // Driver: owns one wait at a latch or a barrier: the request, the party, and the result that ends the wait
-// (docs/latches.md). A party is the record of one waiting caller in the cluster.
+// (docs/latches.md). A party is the cluster's record of one waiting caller.
 //
 // Laws
 // - A member pushes the end of a wait. After each reconnect the store also asks for the end, until a member
 //   answers. Without this law: the member that should push the end crashes, and the caller waits for ever.
 // - The party leaves when its caller stops waiting, in the background if necessary. Without this law: a
-//   caller has given up, and the barrier opens for the others, which rely on that caller.
-// - A party of an earlier session of this store is moved to the present session. Without this law: its end is
-//   pushed to a session that no connection uses.
+//   caller has given up, and the barrier opens for the other callers, which rely on that caller.
+// - A party of an earlier session of this store is moved to the present session. Without this law: the end of
+//   the wait is pushed to a session that no connection uses.
 
 import {
   CallLimit,
@@ -49,10 +49,10 @@ export interface WaitTerms {
   readonly name: Uint8Array
   /** The name as the caller gave it, for errors. */
   readonly given: Bytes
-  /** In milliseconds. Undefined means without limit. */
+  /** The time limit of the wait in ms. Undefined means no limit. */
   readonly wait: number | undefined
   readonly signal: AbortSignal | undefined
-  /** Returns the command that begins the wait. `wait` is in ms. 0 means without limit. */
+  /** Returns the command that begins the wait. `wait` is in ms, and 0 means no limit. */
   command(id: string, wait: number): PartyCommand
   /**
    * Returns what the call still waits for, as a sentence of its error. `left` is the state of the party when
@@ -61,12 +61,17 @@ export interface WaitTerms {
   missing(left: PartyResult | undefined): string
 }
 
+/** In ms: how long one request for the state of the party waits for its answer. */
 const ASK_TIMEOUT = 5_000
+/** In ms: the pause before a failed request for the state is repeated. */
 const ASK_PAUSE = 100
 const LEAVE_TIMEOUT = 5_000
-/** Twice the drift of two clocks. */
+/**
+ * As a fraction: by how much cluster time may run faster than this process's clock. The value is twice the
+ * allowed drift of two clocks.
+ */
 const CLOCKS_DIFFER = 0.02
-/** In ms. A call whose wait is over waits this long until its party has left. */
+/** In ms: how long a call whose wait is over still waits for the answer that its party has left. */
 const LEAVE_WAIT = 500
 
 export class PartyWait {
@@ -75,7 +80,7 @@ export class PartyWait {
   readonly #limit: CallLimit
   readonly #began: number
   readonly #ticket: PartyTicket
-  /** The session to which the party belongs. Undefined if it is not known for certain. */
+  /** The session to which the party belongs. Undefined if the session is not known for certain. */
   #session: number | undefined
   #ended: PartyResult | undefined
   #mustAsk = false
@@ -83,7 +88,7 @@ export class PartyWait {
   /** True if the cluster may know this party, so that the party has to leave. */
   #mayBeIn = false
   #isLeaving = false
-  /** How often the party has asked to leave. */
+  /** How many requests to leave were sent for the party. */
   #leaves = 0
   /** Resolves when the members can apply no request of the party any more. */
   #settled: Promise<void> | undefined
@@ -136,7 +141,8 @@ export class PartyWait {
       if ((await waiting(this.#port, this.#limit.wait(this.#woken()))) === OVER) return this.#waitIsOver()
       result = this.#ended ?? (await this.#ask())
       if (result?.[0] !== 'unknown') continue
-      // The own session has ended, and the party has ended with it, or the wait is over by cluster time.
+      // Either this store's session has ended, and the party has ended with it, or the wait is over by
+      // cluster time.
       this.#mayBeIn = false
       if (this.#terms.of === PARTY_OF.latch) result = await this.#enter()
       else if (this.#isNearlyOver) return this.#waitIsOver(result)
@@ -185,7 +191,7 @@ export class PartyWait {
     this.#settled = call.settled()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // The session is over, and all of its parties have ended. A second wait at a latch does no harm.
+    // The session is over, and all parties of the session have ended. A second wait at a latch does no harm.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }
@@ -290,7 +296,8 @@ export class PartyWait {
 const hasPassed = ([state]: PartyResult): boolean => state === 'passed'
 
 /**
- * The party was in the cluster when its call ended, so it may have passed. The outcome is therefore unknown.
+ * Returns the error with the outcome 'unknown'. The cluster may have known the party when its call ended, so
+ * the party may have passed the barrier.
  */
 const unsure = ({ code, message, cause }: LatchkeyError): LatchkeyError =>
   new LatchkeyError(code, message, { cause, outcome: 'unknown' })

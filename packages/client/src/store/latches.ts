@@ -1,4 +1,4 @@
-// Driver: latches for users: `store.latches`.
+// Driver: the calls of store.latches.
 
 import { copyBytes } from '@latchkey/base'
 import {
@@ -25,17 +25,17 @@ import {
 } from '@latchkey/protocol'
 import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 
-/** The stored name of a latch or barrier. In a sub it begins with the prefix. */
+/** Returns the stored name of a latch or barrier. In a sub, the name begins with the sub's prefix. */
 export const nameBelow = (prefix: Uint8Array, name: unknown): Uint8Array =>
   keyBelow(prefix, toKeyCopy(name, 'name'), 'name')
 
 export const LIST_OPTIONS = knownNames('as', 'timeout', 'signal')
 
-/** The first bytes of the names to list. */
+/** Returns the first bytes of the names that a query lists. */
 export const prefixBelow = (prefix: Uint8Array, below: unknown): Uint8Array =>
   below === undefined ? prefix : keyBelow(prefix, toBound(below, 'prefix'), 'prefix')
 
-/** A copy of the name for error messages, because the caller may reuse its bytes. */
+/** Copies the name for error messages, because the caller may reuse its bytes. */
 export const copyName = (name: Bytes): Bytes => (typeof name === 'string' ? name : copyBytes(name))
 
 /**

@@ -1,9 +1,9 @@
 // Driver: the calls that a store and its subs have in common. A sub adds its prefix to each key. The prefix
 // of the store itself is empty.
 //
-// Law (SV3): a sub has only a prefix and an encoding of its own. It shares the session, the renewals and
-// the holds of the store. So making a sub costs nothing, and a sub needs no close: a service may make one
-// for each request.
+// Law (SV3): a sub has only a prefix and an encoding of its own. It shares the session, the renewals and the
+// holds of the store. So a new sub costs nothing, and a sub needs no close. A service may make a new sub for
+// each request.
 
 import type { Clock } from '@latchkey/base'
 import {
@@ -31,7 +31,10 @@ interface StoreParts {
   readonly clock: Clock
   readonly newId: () => string
   readonly closed: AbortSignal
-  /** The waits at latches and barriers that have, or may have, a party in the cluster. */
+  /**
+   * The calls that wait at latches and barriers. The cluster may have a record, called a party, of each of
+   * these calls.
+   */
   readonly parties: Set<object>
 }
 

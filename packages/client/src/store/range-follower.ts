@@ -27,8 +27,8 @@ export type RangeStep =
 
 interface FollowOptions {
   /**
-   * Tells what the follower does when the view or the history is lost after the first report. If true, the
-   * follower begins again. If false, the follower ends with ERR_COMPACTED.
+   * What the follower does if the view or the history is lost after the first report. If true, the follower
+   * begins again. If false, the follower ends with ERR_COMPACTED.
    */
   readonly resync: boolean
   /** Ends the follower without an error. */
@@ -67,7 +67,7 @@ export async function* followRange(
   }
 }
 
-/** Ends at once when the signal aborts. */
+/** Resolves after `ms` milliseconds, or at once when the signal aborts. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(ms, () => end(), { ref: false })
@@ -107,7 +107,7 @@ async function* followOnce(
   }
 }
 
-/** The changes in batches of whole revisions. */
+/** Collects the changes of the range, in batches of whole revisions. */
 class History {
   readonly #handle: WatchHandle
   readonly #batches = new Queue<readonly EventResult[]>()
@@ -135,8 +135,9 @@ class History {
   }
 
   /**
-   * Resolves to the next step. Resolves to undefined when the signal has aborted. If the store was not
-   * closed, changes that came before the end are returned first.
+   * Resolves to the next batch of changes. Resolves to undefined when the signal has aborted. If the watch
+   * has failed, the changes that came before the failure are returned first. If the store was closed, they
+   * are dropped.
    */
   async next(): Promise<readonly EventResult[] | undefined> {
     for (;;) {

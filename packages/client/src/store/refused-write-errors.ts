@@ -22,8 +22,9 @@ export interface NamedGuard {
 }
 
 /**
- * Returns what the error of a refused guard names. Of a set of locks it names the first. The key is a copy,
- * because the caller may change its bytes after the call. For a sub the key is without the prefix.
+ * Returns the lock and the token that the error of a refused guard names. If the guard has several locks, the
+ * first lock is used. The key is a copy, because the caller may change its bytes after the call. For a sub,
+ * the key is without the prefix.
  */
 export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
   const [first] = guardsOf(guard)

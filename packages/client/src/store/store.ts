@@ -26,7 +26,10 @@ import type { Barriers } from './barriers.js'
 import type { Latches } from './latches.js'
 import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
 
-/** The calls for locks, in the style of RheaKV and in that of Node, and for semaphores. */
+/**
+ * The calls for locks and semaphores. Some calls are in the style of RheaKV, and the others are in the style
+ * of Node.
+ */
 export interface LockCalls<S extends As = 'bytes'> {
   /**
    * Returns a lock object in the style of RheaKV. Without a watchdog the lock expires at the end of the
@@ -70,7 +73,7 @@ export interface LockPrimitives {
   releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner>
 }
 
-/** Points where callers wait for each other. */
+/** The calls for latches and barriers, at which callers wait for each other. */
 export interface MeetingCalls {
   /** Latches. A latch counts down once and then opens for all waiters. */
   readonly latches: Latches

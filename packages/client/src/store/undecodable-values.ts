@@ -5,9 +5,10 @@ import { READ, type ReadArgs, undecodable, undecodableOf } from '@latchkey/proto
 import type { Engine } from '../engine/engine.js'
 
 /**
- * The answers of `get` and `multiGet` have no revision, so the revision is read after the failure. If the key
- * has another value by then, the revision of the failed value is unknown. The error then names `seen`, the
- * revision of the read, if `seen` is given. This function always rejects.
+ * Adds the revision of the value to the error of a value that cannot be decoded. The answers of `get` and
+ * `multiGet` have no revision, so the revision is read after the failure. If the key has another value by
+ * then, the revision of the failed value is unknown. The error then names `seen`, the revision of the read,
+ * if `seen` is given. The promise always rejects.
  */
 export async function withRevision(
   engine: Engine,

@@ -136,7 +136,10 @@ export type InitialItem =
   | { readonly is: 'row'; readonly row: Row }
   | { readonly is: 'event'; readonly event: EventResult }
 
-/** The next step is requested only after the caller has read all items of the step before. */
+/**
+ * Opens a watch that first delivers the present rows. The next step is requested only after the caller has
+ * read all items of the previous step.
+ */
 export function openInitial(
   engine: Engine,
   bounds: Bounds,

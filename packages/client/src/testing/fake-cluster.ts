@@ -148,9 +148,9 @@ export class FakeCluster {
   clusterId = 'cluster-1'
   electionTimeout = 1_000
   dials = 0
-  /** What a dial is refused with. */
+  /** The error with which each dial is refused. */
   refusal: LatchkeyError | undefined
-  /** Answers of these commands are kept back. */
+  /** If true, commands are applied but not answered. */
   mute = false
   /**
    * True if every numbered command gets the answer "the session is full": it is not executed, and its answer
@@ -159,7 +159,7 @@ export class FakeCluster {
   busy = false
   /** In ms, by how much the answers to reads are delayed. */
   readDelay = 0
-  /** The bound of cluster time that answers from the reply table have. A correct member sends 0. */
+  /** The cluster time in answers from the reply table. A correct member sends 0. */
   tableTime = 0
   page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
   admin:
@@ -205,7 +205,7 @@ export class FakeCluster {
     for (const link of this.links) link.tell(this.#leaderReply(link.url), 0)
   }
 
-  /** It goes on where it stood. */
+  /** Lets a silent member run again. It handles the messages that have waited. */
   wake(url: string): void {
     this.silent.delete(url)
     for (const run of this.stuck.splice(0)) run()

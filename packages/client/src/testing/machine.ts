@@ -34,10 +34,7 @@ export class Machine {
   index = 0
   /** Cluster time. */
   time = 0
-  /**
-   * How often a command was executed that had been executed before, or had been cancelled. It is 0 if the
-   * reply table works.
-   */
+  /** The largest number of answers that one session has kept at the same time. */
   most = 0
 
   apply(session: number, number: number, done: number, body: Uint8Array, now: number): Applied {

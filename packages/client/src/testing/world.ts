@@ -25,7 +25,7 @@ export class World {
     }
   }
 
-  /** Plans that would still be carried out. */
+  /** The number of planned functions that were not cancelled. */
   get pending(): number {
     return this.#plans.filter((plan) => plan.run).length
   }
@@ -52,7 +52,7 @@ export class World {
     this.now = end
   }
 
-  /** Runs until `done`, at most so long. */
+  /** Advances the time until `done` returns true, but at most by `most` ms. */
   async until(done: () => boolean, most = 60_000): Promise<void> {
     for (const end = this.now + most; !done() && this.now < end; ) await this.run(5)
   }

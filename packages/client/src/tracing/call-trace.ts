@@ -4,9 +4,9 @@ import { isLatchkeyError } from '@latchkey/protocol'
 import type { CallMessage, Publication } from './channels.js'
 import type { Attributes, Span } from './open-telemetry.js'
 
-/** One call, until its caller has its result or its error. */
+/** The trace of one call, until its caller has its result or its error. */
 export class CallTrace {
-  /** Sent with each attempt. */
+  /** The traceparent of the call's span, which is sent with each attempt. */
   readonly traceparent: string | undefined
   readonly #span: Span | undefined
   readonly #publication: Publication<CallMessage> | undefined

@@ -26,7 +26,7 @@ export interface WaitMessage {
   error?: unknown
 }
 
-/** The work of a withLock. */
+/** The work that withLock runs while it holds the lock. */
 export interface WorkMessage {
   readonly namespace: string
   readonly key: string
@@ -40,7 +40,7 @@ export const CHANNELS = {
   work: tracingChannel<unknown, WorkMessage>('latchkey:work'),
 } as const
 
-/** Publishes the events of one call, wait or work on its channel. */
+/** Publishes the events of one call, one wait, or the work of one withLock. */
 export class Publication<Message extends { error?: unknown }> {
   readonly #channel: TracingChannel<unknown, Message>
   readonly message: Message
@@ -50,7 +50,10 @@ export class Publication<Message extends { error?: unknown }> {
     this.message = message
   }
 
-  /** `work` returns at its first wait. */
+  /**
+   * Runs `work` with the message as the context of the channel. An async `work` returns at its first await,
+   * so `end` is published then.
+   */
   run<T>(work: () => T): T {
     const { start, end } = this.#channel
     try {

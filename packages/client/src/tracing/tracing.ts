@@ -1,9 +1,10 @@
-// Driver: follows the calls, waits and works of one store, for OpenTelemetry and for the subscribers of
-// node:diagnostics_channel. docs/tracing.md names the spans, their attributes and the channels.
+// Driver: follows the calls and the waits of one store, and the work under its locks, for OpenTelemetry and
+// for the subscribers of node:diagnostics_channel. docs/tracing.md names the spans, their attributes and the
+// channels.
 //
 // Laws
-// - OB1: if no program listens, a call, a wait or a work creates no object here. So each caller first
-//   checks `followsCalls` or `isOn`.
+// - OB1: if no program listens, no call, no wait and no work under a lock creates an object here. So each
+//   caller first checks `followsCalls` or `isOn`.
 // - OB2: each span ends once, however its call ends: with an answer, an error, or the close of the store.
 // - Renewals are not followed. One request renews all holds of a store, so a renewal belongs to no caller.
 
@@ -32,18 +33,18 @@ export class Tracing implements Observer {
   readonly openTelemetry: OpenTelemetry
   readonly #namespace: string
 
-  /** `namespace`: the name of the cluster. */
+  /** `namespace` is the name of the cluster. */
   constructor(namespace: string, logger: Logger) {
     this.#namespace = namespace
     this.openTelemetry = new OpenTelemetry(logger)
   }
 
-  /** Whether somebody listens to calls. */
+  /** Whether a program listens to calls. */
   get followsCalls(): boolean {
     return this.openTelemetry.isRegistered || CHANNELS.call.hasSubscribers
   }
 
-  /** Whether somebody listens to waits or works. */
+  /** Whether a program listens to waits or to work under locks. */
   get isOn(): boolean {
     return this.openTelemetry.isRegistered || CHANNELS.wait.hasSubscribers || CHANNELS.work.hasSubscribers
   }

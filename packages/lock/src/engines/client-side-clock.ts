@@ -3,9 +3,9 @@
 import { type Clock, elapsed, type Instant } from '@latchkey/base'
 
 /**
- * In ms, by how much a difference between two dates may be wrong. Dates are in whole milliseconds, so a
- * difference may show up to 1 ms more than has passed. If 1 ms were added at each reading, a clock that is
- * read often would run twice as fast.
+ * In ms: if the wall clock shows up to this much more elapsed time than the monotonic clock, the difference
+ * counts as a rounding error. Wall-clock times are whole milliseconds, so each difference may be 1 ms too
+ * large. If these errors were added, a clock that is read every millisecond would run twice as fast.
  */
 const DATE_STEP = 2
 
@@ -18,7 +18,9 @@ const DATE_STEP = 2
 export class OwnTime {
   readonly #clock: Clock
   #last: Instant
-  /** The time of this clock, in ms. It starts above 0, because an answer with time 0 proves nothing. */
+  /**
+   * The time of this clock, in ms. The clock starts above 0, because readers treat the time 0 as "no time".
+   */
   #sum = 1
 
   constructor(clock: Clock) {

@@ -14,13 +14,13 @@ const reason = (cause: unknown): string =>
 export const notReached = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_NO_LEADER', REACH + reason(cause), { cause })
 
-/** The error of a request that was sent, and of which nobody knows whether it was applied. */
+/** The error of a request that was sent and may have been applied. */
 export const mayHaveArrived = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_OUTCOME_UNKNOWN', LOST + reason(cause), { cause })
 
 /**
- * The error of a request that the server has refused. The request would be refused again if it were sent
- * again.
+ * The error of a request that the server has refused. The server would also refuse the same request a second
+ * time.
  */
 export const refusedByServer = (message: string, cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_FORBIDDEN', `${message}${reason(cause)}`, { cause })

@@ -17,15 +17,16 @@ export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
   as?: S | undefined
   /**
    * A waiter that no push has woken asks the server again after this time. A watch reads the locks again
-   * after this time, or after half a second if that is shorter. The default is '2s'.
+   * after this time, but at least every half second. The default is '2s'.
    */
   poll?: Duration | undefined
   /**
-   * A waiter that does not ask again within this time loses its place in the queue, and the next one is
-   * served. It must be at least two polls. The default is '10s', or five polls if that is longer.
+   * A waiter that does not ask again within this time loses its place in the queue, and the next waiter is
+   * served. The value must be at least twice `poll`. The default is '10s', or five times `poll` if that is
+   * longer.
    */
   patience?: Duration | undefined
-  /** By how much the rate of a clock may be wrong, as a fraction. The default is 0.005, so half a percent. */
+  /** By how much the rate of a clock may be wrong, as a fraction. The default 0.005 is half a percent. */
   drift?: number | undefined
 }
 
@@ -41,17 +42,18 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
   readonly capabilities: Capabilities
   /**
-   * Closes the client. It may be called again. Unless `holds` is 'keep', the holds are released, and their
-   * signals abort before that.
+   * Closes the client. The signals of the holds abort first, and then the holds are released. With `holds:
+   * 'keep'`, the holds stay until their leases end. A further call only waits for the first one.
    */
   close(options?: EngineCloseOptions): Promise<void>
 }
 
-/** The names that every engine's options have. */
+/** The names of the options that every engine has. */
 export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
 const DEFAULT_POLL = 2_000
-/** In ms: the default of `patience` is at least this time. */
+/** In ms: the smallest default of `patience`. */
 const LEAST_PATIENCE = 10_000
+/** In ms: how long `close` waits for the release of the holds. */
 const CLOSE_PATIENCE = 5_000
 const CLOSE_OPTIONS = knownNames('holds')
 

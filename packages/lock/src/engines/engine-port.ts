@@ -1,4 +1,5 @@
-// Driver: the LockPort over a lock engine. Each command of the lock objects becomes one call of the engine.
+// Driver: implements LockPort over a lock engine. Each command of the lock objects becomes one call of the
+// engine.
 
 import { type Clock, EMPTY, equalBytes, newId, onAbort, prefixEnd, startsWith } from '@latchkey/base'
 import {
@@ -37,6 +38,7 @@ export interface EngineTerms {
   readonly patience: number
 }
 
+/** In ms: the longest pause after which a watch reads the locks again. */
 const MOST_WATCH_PAUSE = 500
 
 type TryLock = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
@@ -74,7 +76,7 @@ export class EnginePort implements LockPort {
     return newId()
   }
 
-  /** 0, because a single server has no elections, so a caller need not wait until an election is over. */
+  /** 0, because the lock objects of an engine need not wait for the end of an election. */
   electionTimeout(): number {
     return 0
   }
@@ -171,7 +173,7 @@ export class EnginePort implements LockPort {
 
   guardedKv(_guard: () => GuardArg, _knownLost: () => boolean): KeyValueCalls<As> {
     const refuse = () => Promise.reject(new TypeError(NO_KEYS))
-    // The proxy has no `then`. Otherwise a hold that is awaited by mistake would look like a promise.
+    // The proxy has no `then`. Otherwise `await hold.kv` would treat the proxy as a promise.
     return new Proxy({} as KeyValueCalls<As>, {
       get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : refuse),
     })
@@ -202,8 +204,9 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Releases the hold. If a request for the same hold is still open, it may take the lock after the release.
-   * Such a lock is given back as soon as the result of the request is known.
+   * Releases the hold. An earlier take request of the same caller may still be under way, and may take the
+   * lock after the release. In that case the lock is released again, as soon as that take request can no
+   * longer be applied.
    */
   #release(key: Uint8Array, id: string, all: boolean, options: LockCallOptions): LockCall {
     const isOpen = all && this.#takes.has(key, id)
@@ -213,8 +216,8 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Gives up places in queues. A place is given up only when UnsettledTakes knows that no take for the place
-   * can be applied any more.
+   * Gives up places in queues. The request is sent only when no earlier take request for these places can be
+   * applied any more.
    */
   #cancel(
     list: readonly (readonly [key: Uint8Array, id: string])[],
@@ -265,7 +268,7 @@ const NO_KEYS =
   'This lock engine stores no keys. Guard your own writes with the token of the hold, as docs/engines.md says.'
 
 /**
- * Returns the call of a caller that has made a mistake. The call has sent nothing, and its result rejects.
+ * Returns a call for a wrong argument. The call has sent nothing, and its result rejects with the TypeError.
  */
 function refusedCall(error: TypeError): LockCall {
   const result = Promise.reject(error)

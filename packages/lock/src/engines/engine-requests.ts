@@ -13,31 +13,38 @@ export const TRY_TIMEOUT = 5_000
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 /**
- * In ms. The clock of the client and that of the engine are read in whole milliseconds, so a difference of
- * times may be wrong by 1 ms.
+ * In ms. The client's clock and the engine's clock are both rounded to whole milliseconds, so the difference
+ * between two of their times may be wrong by this much.
  */
 const ROUNDING = 1
 
-/** One attempt that was sent. `before` is in engine time: a take that arrives after `before` is void. */
+/**
+ * One attempt that was sent. `before` is a time of the engine's clock. The engine ignores a take request that
+ * arrives after that time.
+ */
 interface Flight {
   readonly before: number
   isOver: boolean
 }
 
-/** Sends one attempt. `before` is in engine time: a take that arrives after `before` is void. */
+/**
+ * Sends one attempt. `before` is a time of the engine's clock. The engine ignores a take request that arrives
+ * after that time.
+ */
 export type Send<T extends Timed> = (before: number) => Promise<T>
 
 export interface RequestOptions extends LockCallOptions {
   /**
-   * Whether the request does no harm if it is applied twice. If false, no further attempt is made after an
+   * Whether the request does no harm if it is applied twice. If false, the client stops after the first
    * attempt whose outcome is unknown.
    */
   readonly repeats: boolean
 }
 
 /**
- * Whether the engine has refused the request because the request came too late (EN4). The engine's clock was
- * then set forward. The answer has the engine's present time, so that the request can be sent again.
+ * Whether the engine has refused the request because it came too late (EN4). Either the request was delayed,
+ * or the engine's clock was set forward. The answer has the engine's present time, so the request can be sent
+ * again with a new limit.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 
@@ -65,12 +72,13 @@ export class EngineRequests {
   }
 
   /**
-   * Sends attempts until one is answered or refused for good, or until the time of the call is over or its
-   * signal aborts.
+   * Sends attempts until one attempt is answered or refused for good. The call also ends at its timeout, when
+   * its signal aborts, or when the client closes.
    *
-   * Law: `settled` resolves only when no attempt can be applied any more: each was answered or refused, or the
-   * engine's clock is above the `before` of the attempt. Without this law: a caller gives up, and its place in
-   * the queue is cancelled. Then its delayed take is applied, and the lock has a holder that nobody knows.
+   * Law: `settled` resolves only when the engine can apply no attempt any more. Each attempt was answered or
+   * refused, or the engine's clock is above the `before` of the attempt. Without this law: a caller gives up,
+   * and its place in the queue is cancelled. Then its delayed take is applied, and the lock has a holder that
+   * nobody knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []
@@ -128,10 +136,10 @@ export class EngineRequests {
   }
 
   /**
-   * Law (EN8): if the engine's clock is above the bound, the server's clock was set forward. The bound of
-   * cluster time then begins again at the new time. Without this law: the clock of the server jumps an hour
-   * ahead, and every new deadline is an hour above the old bound. A holder that is paused for a minute
-   * believes for an hour that it still holds the lock.
+   * Law (EN8): if an answer shows a time above the computed upper bound, somebody has set the server's clock
+   * forward. The bound is then computed anew from that answer. Without this law: the clock of the server
+   * jumps an hour ahead, and every new deadline is an hour above the old bound. A holder that is paused for a
+   * minute believes for an hour that it still holds the lock.
    */
   #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {
     const now = this.#clock.instant()
@@ -182,8 +190,8 @@ export class EngineRequests {
   }
 
   /**
-   * Waits for `promise`, until the attempt's timeout or the end of the call. `end` says whether an attempt
-   * may still be applied.
+   * Waits for `promise` until the call's timeout, its signal or the end of the client ends the call. `end`
+   * returns whether an attempt may still be applied.
    */
   #limited<T>(
     promise: Promise<T>,

@@ -1,5 +1,5 @@
-// Driver: owns the places in queues of one client of a lock engine. Each waiter asks again when it is woken,
-// or when its time to ask has come.
+// Driver: owns the waiters of one client of a lock engine. Each waiter asks for the lock again when a push
+// has woken it, or when its time to ask has come.
 
 import { binary, type Clock, type Timer } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
@@ -10,7 +10,7 @@ export interface Asked {
   readonly owner: OwnerResult | undefined
 }
 
-/** Asks for the lock, until the signal aborts. */
+/** Sends one take request for the waiter. `signal` ends the request. */
 export type Ask = (signal: AbortSignal) => Promise<Asked>
 
 interface Waiter {
@@ -30,15 +30,15 @@ interface Waiter {
  * - A push that comes before the answer "you wait now" is remembered, and the waiter asks again at once.
  *   Without this law: the lock is released between the request and its answer, and the waiter sleeps although
  *   the lock is free.
- * - A request ends when its place in the queue is given up. If the server may still apply the request,
- *   UnsettledTakes keeps that request.
+ * - A request ends when its caller gives up the place in the queue. If the server may still apply the
+ *   request, UnsettledTakes keeps track of the request.
  */
 export class EngineWaits {
   readonly #clock: Clock
   readonly #poll: number
   /**
-   * Called when the server has refused a request for good. The caller then asks for the lock once more by
-   * itself, and gets the error.
+   * Called when the server has refused a waiter's request for good. The caller then sends its own request
+   * once more, and gets the error.
    */
   readonly #refused: () => void
   readonly #waiters = new Map<string, Set<Waiter>>()
@@ -65,7 +65,7 @@ export class EngineWaits {
     }
   }
 
-  /** The caller now waits in the queue. */
+  /** Called when the engine has put the caller in the queue. */
   queued(key: Uint8Array, id: string, answer: TakeAnswer, ask: Ask): void {
     for (const waiter of this.#waiters.get(nameOf(key, id)) ?? []) {
       waiter.ask = ask

@@ -1,5 +1,5 @@
-// Driver: a watch of locks over an engine. It compares the lists of holds at two moments. A hold that began
-// and ended between the two moments is not seen.
+// Driver: a watch of locks over an engine. The watch compares the lists of holds at two moments. A hold that
+// began and ended between the two moments is not reported.
 
 import { binary } from '@latchkey/base'
 import {

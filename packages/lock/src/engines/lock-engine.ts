@@ -1,7 +1,7 @@
 // Types: what a lock engine must do, so that the lock objects of this package work over it: PostgreSQL,
 // Redis, etcd, or memory. `engineSuite` of @latchkey/locks tests these laws on any engine.
 //
-// Laws of an engine (docs/engines.md tells what goes wrong without each):
+// Laws of an engine (docs/engines.md tells what goes wrong without each law):
 // - EN1: at most one hold of a lock is in force, by the engine's own clock: from its take until the clock is
 //   above its deadline, or until release, cancel or forceRelease ends the hold.
 // - EN2: each new hold, and each rotation, has a token above every earlier token of this lock, even after a
@@ -10,11 +10,10 @@
 // - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was delayed on its
 //   way cannot take the lock after its caller has given up and cancelled it.
 // - EN5: an id that was cancelled has no hold and no place in a queue, until a later take names the id.
-// - EN6: with queue 'fair' no caller takes a free lock while another waits before it. A waiter that has not
-//   asked again within its patience has left, because a process that died must not block the others.
-// - EN7: with wakeUp 'push' the first waiter of a lock is told soon after the hold before it was released.
-//   With 'push' and with 'poll' the waiter asks again after `again` at the latest, because a push may be
-//   lost.
+// - EN6: with queue 'fair' no caller takes a free lock while another caller waits before it. A waiter that
+//   has not asked again within its patience has left, because a process that died must not block the others.
+// - EN7: with wakeUp 'push' the engine wakes the first waiter soon after the release of the hold. With 'push'
+//   and with 'poll' the waiter asks again after `again` at the latest, because a push may be lost.
 // - EN8: `now` is read at the engine after the request was sent, in whole milliseconds, rounded down. A hold
 //   is over when that number is above its deadline. The proof in ARCHITECTURE.md needs this law.
 
@@ -23,7 +22,7 @@ import type { ContextArg, LockInfoResult, OwnerCode } from '@latchkey/protocol'
 export interface Capabilities {
   /**
    * enforced: the server that has the data refuses a write with an old token. told: tokens grow, and the
-   * writer must compare them. none: a token says nothing.
+   * system that receives the writes must compare them. none: tokens have no order.
    */
   readonly fencing: 'enforced' | 'told' | 'none'
   /** fair: waiters are served in the order of their arrival. */
@@ -47,7 +46,7 @@ export interface EngineHold {
   readonly id: string
   readonly token: number
   readonly deadline: number
-  /** How often its owner has taken it. */
+  /** How often the owner has acquired the lock without a release. */
   readonly acquires: number
   readonly context: ContextArg
 }
@@ -61,18 +60,18 @@ export interface TakeRequest {
   readonly id: string
   /** In ms. */
   readonly lease: number
-  /** null leaves the context as it is. */
+  /** null leaves the context of an existing hold unchanged. */
   readonly context: ContextArg
-  /** Whether the caller waits in the queue if another holds the lock. */
+  /** Whether the caller waits in the queue if another caller holds the lock. */
   readonly queues: boolean
-  /** In ms, how long the place in the queue is kept without another take. */
+  /** In ms: a waiter that sends no further take request within this time leaves the queue. */
   readonly patience: number
-  /** In engine time. A take that arrives after this time is void (EN4). */
+  /** A time of the engine's clock. A take request that arrives after this time changes nothing (EN4). */
   readonly before: number
 }
 
 export interface Timed {
-  /** The engine's clock (EN8). */
+  /** The time of the engine's clock (EN8). */
   readonly now: number
 }
 
@@ -99,8 +98,8 @@ export interface RenewRequest {
 }
 
 /**
- * `hold` is the caller's own hold as it was before the release. With NOT_OWNER `hold` is that of another
- * caller.
+ * `hold` is the caller's own hold as it was before the release. With the code NOT_OWNER, `hold` is the hold
+ * of another caller.
  */
 export interface ReleaseAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'RELEASED' | 'DECREMENTED' | 'NOT_HELD' | 'EXPIRED' | 'NOT_OWNER'>
@@ -109,20 +108,20 @@ export interface ReleaseAnswer extends Timed {
 
 /**
  * Each call is one atomic step at the engine. A failed call rejects with a LatchkeyError: `notReached(cause)`
- * if the request was never sent, `mayHaveArrived(cause)` if it was sent. Any other error ends the caller's
- * attempt. Calls need no timeout of their own, because the port waits at most 5 s for each.
+ * if the request was never sent, `mayHaveArrived(cause)` if the request was sent. Any other error ends the
+ * caller's attempt. An engine needs no timeouts, because EngineRequests waits at most 5 s for each attempt.
  */
 export interface LockEngine {
   readonly capabilities: Capabilities
   take(request: TakeRequest): Promise<TakeAnswer>
   /**
-   * Prolongs holds. Returns one answer for each, in order. An answer is undefined if its hold is not in force
-   * any more.
+   * Prolongs holds. Returns one answer for each hold, in the order of the list. An answer is undefined if its
+   * hold is not in force any more.
    */
   renew(
     list: readonly RenewRequest[],
   ): Promise<Timed & { readonly holds: readonly (EngineHold | undefined)[] }>
-  /** Takes back one acquire, or all acquires. The hold ends with its last acquire. */
+  /** Releases one acquire, or all acquires. The hold ends with the release of its last acquire. */
   release(key: Uint8Array, id: string, all: boolean): Promise<ReleaseAnswer>
   /**
    * Ends the holds and the waits of these ids (EN5). Returns for each id the token of its hold, or 0 if the
@@ -151,6 +150,6 @@ export interface LockEngine {
    * missed. The returned function ends the calls. An engine without pushes never calls `wake`.
    */
   listen(wake: (id: string | undefined) => void): () => void
-  /** Closes all that the engine itself has opened. Called once, after the last call. */
+  /** Closes everything that the engine itself has opened. Called once, after the last call. */
   close(): Promise<void>
 }

@@ -1,14 +1,13 @@
-// Driver: owns the takes of one client that may still be applied. They are found by their lock and their
-// caller.
+// Driver: owns the take requests of one client that the engine may still apply, by lock and caller id.
 
 import { binary } from '@latchkey/base'
 import type { EngineCall } from './engine-requests.js'
 
 /**
- * Law: a caller's hold or place is given back only when no attempt of its takes can be applied any more. An
- * earlier attempt counts too, even if a later attempt was answered. Without this law: the first attempt of a
- * take is delayed on its way, the second is answered, and the caller leaves. Then the first attempt arrives,
- * and the lock has a holder that nobody knows.
+ * Law: a caller's hold or place is given back only when the engine can no longer apply any attempt of the
+ * caller's take requests. An earlier attempt counts too, even if a later attempt was answered. Without this
+ * law: the first attempt of a take is delayed, the second attempt is answered, and the caller leaves. Then
+ * the first attempt arrives, and the lock has a holder that nobody knows.
  */
 export class UnsettledTakes {
   readonly #open = new Map<string, Set<Promise<void>>>()
@@ -32,7 +31,7 @@ export class UnsettledTakes {
     return this.#open.has(nameOf(key, id))
   }
 
-  /** Resolves when the takes that are unsettled now can no longer be applied. */
+  /** Resolves when none of the present take requests of this caller can be applied any more. */
   async settled(key: Uint8Array, id: string): Promise<void> {
     await Promise.all([...(this.#open.get(nameOf(key, id)) ?? [])])
   }

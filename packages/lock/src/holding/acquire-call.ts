@@ -1,5 +1,5 @@
-// Driver: one call of acquire or tryAcquire, for locks and for semaphores. It checks the options, enters the
-// queue, and says why a wait has ended without the lock.
+// Driver: runs one call of acquire or tryAcquire, for locks, semaphores and elections. It checks the options,
+// enters the queue, and says why a wait has ended without the lock.
 
 import { copyBytes } from '@latchkey/base'
 import {
@@ -33,7 +33,7 @@ import { SetAcquisition } from './lock-set-acquisition.js'
 
 /** The options that acquire and tryAcquire have for locks and for semaphores. */
 export interface WaitOptions {
-  /** Default '10s'. */
+  /** How long the hold stays in force without a renewal. Default '10s'. */
   lease?: Duration | undefined
   /**
    * How long the call may wait in the fair queue. After this time the call rejects with ERR_TIMEOUT, or with
@@ -66,9 +66,10 @@ export const WAIT_OPTIONS = ['lease', 'wait', 'renew', 'signal', 'fencingKey', '
 export const ACQUIRE_OPTIONS = knownNames(...WAIT_OPTIONS, 'mode', 'rotateEvery')
 
 const DEFAULT_LEASE = 10_000
+/** In ms: how long the error of a timed-out wait may be delayed by the read of the present holder. */
 const HOLDER_TIMEOUT = 500
 
-/** The lock that is asked for: its key as the members know it, and its name as the caller gave it. */
+/** The lock that a call asks for: its key as the members know it, and its name as the caller gave it. */
 export interface Wanted {
   readonly key: Uint8Array
   readonly name: Bytes
@@ -88,7 +89,10 @@ export interface Acquired {
   readonly validity: HoldValidity
 }
 
-/** Resolves to undefined if others hold the lock and the call does not wait, or if its wait has ended. */
+/**
+ * Resolves to undefined if other callers hold the lock and the call does not wait, or if the wait has ended
+ * without the lock.
+ */
 export async function enter(
   place: LockServices,
   { key, share, steals = false }: Wanted,
@@ -119,8 +123,8 @@ export async function enter(
 }
 
 /**
- * Does for several locks in one step what `enter` does for one. `shares` says which of the locks are wanted
- * shared.
+ * Does for several locks in one step what `enter` does for one lock. Each lock of the list may be wanted
+ * exclusive or shared.
  */
 export async function enterAll<S extends As>(
   place: LockServices,
@@ -186,7 +190,7 @@ export async function acquire(
 
 /**
  * Returns the error of a wait that has ended without the lock. A caller must be able to tell a lock that
- * others hold from a cluster without a leader, so these two cases have different codes.
+ * other callers hold from a cluster without a leader. So these two cases have different error codes.
  */
 async function waitIsOver(
   place: LockServices,

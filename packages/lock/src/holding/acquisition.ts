@@ -36,13 +36,13 @@ export interface Terms {
 }
 export interface Attempt {
   readonly context: ContextArg
-  /** Undefined if the caller has named no flow and has called from within no other hold. */
+  /** Undefined if the caller names no flow and makes its call outside of every withLock. */
   readonly flow: FlowArg | undefined
   readonly limit: CallLimit
 }
 /**
- * again: the attempt has neither got the lock nor been refused. The caller may ask once more, with the
- * acquisition that is then current.
+ * again: the attempt has neither got the lock nor been refused. The caller may try again with the present
+ * acquisition of its lock object.
  */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
@@ -56,13 +56,14 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
+/** In ms: how long one background request waits for its answer. */
 const GIVE_BACK_TIMEOUT = 5_000
 const TICKET_PAUSE = 100
 
 /**
  * Laws:
- * - An id is used for one hold. The acquisition is over after the release of its last acquire, after a loss,
- *   or after an attempt with unknown outcome that left no known hold.
+ * - An id is used for one hold. The acquisition ends with the release of its last acquire, with a loss, or
+ *   with an attempt whose outcome is unknown and that left no known hold.
  * - giveBack releases every hold and place that the store may have for the id, but only when no request of
  *   the id is under way any more. Otherwise a late acquire could be applied after the release.
  * - The requests run one after the other (RequestOrder). A grant, a loss or the end of a wait may arrive at
@@ -72,17 +73,17 @@ export class Acquisition implements Releasable {
   readonly id: string
   validity: HoldValidity | undefined
   /**
-   * The number of successful acquires less the number of unlocks, as this process counts them. The count in
-   * the store is at least as high, because each acquire that is counted here was applied.
+   * The number of successful acquires minus the number of unlocks, as this process counts them. The count in
+   * the store is at least as high, because the members have applied each acquire that is counted here.
    */
   acquires = 0
   readonly #place: LockServices
   readonly #terms: Terms
   readonly #listener: Listener
-  /** The calls that have failed although they may have been applied. */
+  /** The failed calls that the members may still apply. */
   #unsettled: LockCall[] = []
   #grant: OwnerResult | undefined
-  /** This set is created for the first caller that has to wait, because most callers do not wait. */
+  /** The functions that wake the waiting callers. Undefined until the first caller waits. */
   #wakers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
@@ -150,9 +151,7 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /**
-   * Waits in the queue until a grant has arrived or the place is lost. The caller then calls `step` again.
-   */
+  /** Waits until a grant has arrived or the place is lost. The caller then calls `step` again. */
   async sleep(limit: CallLimit): Promise<undefined | Over> {
     if (this.#grant !== undefined || this.validity !== undefined) return undefined
     let wake = () => {}
@@ -180,7 +179,10 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /** Called when no attempt of this object waits. Until the next attempt asks, grants are ignored. */
+  /**
+   * Called when no attempt of the lock object waits any more. Grants are ignored until the next attempt sends
+   * a request.
+   */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
@@ -189,7 +191,7 @@ export class Acquisition implements Releasable {
 
   /**
    * Leaves the queue and releases any hold of this id, in the background. If the hold is known, the retries
-   * end when its lease is over, because nothing is left to release then.
+   * end when the lease is over, because then there is nothing to release.
    */
   async giveBack(): Promise<void> {
     this.#leaveQueue()
@@ -220,8 +222,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Called when the store releases all its holds in one request, this hold included. `released` resolves to
-   * true if that request was answered.
+   * Called when one request releases all holds of the store. `released` resolves to true if the request was
+   * answered.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
@@ -259,8 +261,8 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // The answer reports a new hold and not a reentry. So the hold that this process believed to have had
-    // ended. The new hold is released in the background.
+    // The answer reports a new hold and not a reentry. So the earlier hold, in which this process still
+    // believed, had ended. The new hold is released in the background.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -286,7 +288,7 @@ export class Acquisition implements Releasable {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, boundRenewal } = this.#place
     const [id, deadline, , token] = owner
-    // The grant is useless if its time is over, or if the store has meanwhile released all of its holds.
+    // The grant is useless if its time is over, or if the store has released all of its holds meanwhile.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
@@ -299,9 +301,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Whether a new hold can be used at once. Its deadline must be a whole lease after the entry that answered,
-   * and the bound of cluster time must leave at least half of the lease (CT6). Otherwise the hold is renewed
-   * first, for example an old grant from the queue.
+   * Whether a new hold can be used at once. Its deadline must be a whole lease after the entry of the answer.
+   * By the upper bound of cluster time (CT6), at least half of the lease must be left.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
@@ -324,9 +325,7 @@ export class Acquisition implements Releasable {
     return this.#place.renewals.confirm({ key, id: this.id, token, lease }, limit)
   }
 
-  /**
-   * Listens for pushed grants. Called before the first request that may queue, so that no grant is missed.
-   */
+  /** Listens for pushed grants, before the first request that may queue, so that no grant is missed. */
   #listen(): void {
     if (this.#offQueue.length > 0) return
     const { port, boundRenewal } = this.#place
@@ -358,12 +357,13 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * After a reconnect a pushed grant may have been missed, so the state of this id is read from the store.
+   * Reads the state of this id from the store after a reconnect, because a pushed grant may have been missed.
+   *
    * Law: after a new session each attempt asks for the lock again, which moves its place in the queue to the
    * new session. Without this law: there is no leader for longer than a session lives, and the client opens a
    * new session. But cluster time stood still, so the old session still lives, and the store says that the id
-   * waits. Then the old session ends, its waiters leave the queue, and no client is told. The lock is free,
-   * and the caller waits for ever.
+   * waits. Then the old session ends, its waiters leave the queue, and no member notifies the client. The
+   * lock is free, and the caller waits for ever.
    */
   async #askForTicket(isNewSession: boolean): Promise<void> {
     const round = ++this.#ticketRound
@@ -374,8 +374,8 @@ export class Acquisition implements Releasable {
         const [state, owner] = (await read) as TicketResult
         if (round !== this.#ticketRound) return
         if (state === 'granted' && owner !== null) this.#granted(owner)
-        // unknown: the place in the queue has ended with its session or its wait. Each attempt that has time
-        // left asks again.
+        // unknown: the place in the queue has ended, because its session or its wait was over. Each attempt
+        // that has time left asks again.
         if (state === 'unknown' || (state === 'queued' && isNewSession)) this.#wakeAll()
         return
       } catch (error) {
@@ -388,8 +388,8 @@ export class Acquisition implements Releasable {
 }
 
 /**
- * Returns the owner with the deadline of the renewal. The owner is unchanged if the renewal was not answered.
- * If the renewal was refused, the deadline is 0, so that the owner makes no hold.
+ * Returns the owner with the deadline of the renewal. If the renewal was not answered, the owner is
+ * unchanged. If the renewal was refused, the deadline is 0, so that no hold is made from the owner.
  */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner

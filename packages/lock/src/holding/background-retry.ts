@@ -1,5 +1,5 @@
-// Driver: repeats requests in the background until they are answered. The callers of these requests have
-// already got their results.
+// Driver: repeats requests in the background until they are answered. The callers of these requests already
+// have their results.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { LockPort } from './lock-port.js'

@@ -20,7 +20,10 @@ export interface HoldParts {
 
 export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposable {
   readonly key: string | Uint8Array
-  /** Private, so that a hold has no other fields than those of its type: `{ guard: hold }` is a guard. */
+  /**
+   * Private, because a hold may be passed as a guard (`{ guard: hold }`), and a guard must have no unknown
+   * fields.
+   */
   readonly #parts: HoldParts
   #release: Promise<LatchkeyError | undefined> | undefined
   #kv: KeyValueCalls<S> | undefined
@@ -36,31 +39,36 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * The fencing token: higher than that of every earlier hold of this lock. Pass it to resources outside the
-   * store (FenceGuard). With `rotateEvery` it becomes higher while the lock is held.
+   * The fencing token, which is higher than the tokens of all earlier holds of this lock. Pass it to systems
+   * outside the store that compare tokens, for example with a FenceGuard. With `rotateEvery`, the token grows
+   * while the lock is held.
    */
   get token(): number {
     return this.parts.validity.token
   }
 
   /**
-   * Aborts with ERR_LOCK_LOST as soon as the store can no longer promise the hold, or earlier. A release does
-   * not abort the signal.
+   * Aborts with ERR_LOCK_LOST when the store can no longer promise that the hold is in force, or earlier. A
+   * release does not abort the signal.
    */
   get signal(): AbortSignal {
     const { validity } = this.parts
-    // If the event loop was blocked, no timer has fired yet. So the clocks are compared here (CT7).
+    // If the event loop was blocked, no timer has fired yet. So this read compares the clocks (CT7), and
+    // aborts the signal if the time of the hold is over.
     validity.remaining()
     return validity.signal
   }
 
-  /** Each read of this property compares the clocks. If the clocks are uncertain, the hold counts as lost. */
+  /**
+   * Whether the hold is in force. Each read compares the deadline of the hold with this process's clocks. If
+   * the clocks cannot prove that the hold is in force, the hold counts as lost.
+   */
   get held(): boolean {
     return this.parts.validity.held
   }
 
   /**
-   * For how many milliseconds the store can promise the hold without a renewal; 0 if the hold is lost or
+   * For how many milliseconds the hold is certainly in force without a renewal. 0 if the hold is lost or
    * released.
    */
   remainingMillis(): number {
@@ -99,7 +107,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.#kv
   }
 
-  /** The guard of the writes that this hold makes, with the present token. */
+  /** Returns the guard of the writes of this hold, with the present token. */
   protected guard(): GuardArg {
     return [this.parts.validity.key, this.token]
   }

@@ -1,17 +1,17 @@
-// Driver: owns one timer for all locks of a store. The timer keeps the bound of cluster time fresh (CT6) and
-// ends holds when their time is over.
+// Driver: owns one timer for all locks of a store. The timer ends holds whose time is over. It also reads
+// from the store so often that the upper bound of cluster time stays exact (CT6).
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port.js'
 
-/** A hold, or an attempt that waits for a hold. Each of them needs a fresh bound of cluster time. */
+/** A hold, or an attempt that waits for a hold. Both need a recent upper bound of cluster time. */
 export interface Concern extends Indexed {
   readonly lease: number
   /**
-   * Compares the clocks, and ends the hold if its time is over. Returns the milliseconds that are left: 0 for
-   * a hold that is over, Infinity for an attempt that waits.
+   * Ends the hold if the clocks show that its time is over. Returns the remaining milliseconds: 0 for a hold
+   * that is over, Infinity for an attempt that waits.
    */
   remaining(): number
   lose(why: string): void
@@ -19,15 +19,16 @@ export interface Concern extends Indexed {
 
 const SHORTEST_PAUSE = 10
 /**
- * The most checks of all holds in one tick. The check is repeated if holds or attempts were added during a
- * check.
+ * How often one tick checks all holds at most. A tick repeats the check if holds or attempts were added
+ * during the check. The limit keeps a listener that acquires again and again from blocking the event loop.
  */
 const MOST_LOOKS = 4
 
 /**
  * Laws:
- * - A tick comes at the latest when the earliest hold ends, and at the latest a third of the shortest lease
- *   after the tick before. So a clock that jumped, or a machine that slept, is noticed in time.
+ * - A tick comes at the latest when the earliest hold ends. A tick also comes at the latest a third of the
+ *   shortest lease after the previous tick. So a clock that jumped, or a machine that slept, is noticed in
+ *   time.
  * - A tick may come too early, for a hold that was removed. Such a tick ends nothing and sets the next timer.
  * - While there is no hold and no waiting attempt, there is no timer.
  */
@@ -87,18 +88,18 @@ export class BoundRenewal {
   #tick = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
     let next = this.#look()
-    // A listener that is told of a loss may acquire again at once, which adds a new concern.
+    // A listener may react to the loss of a lock by acquiring again, which adds a new hold or attempt.
     for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port
-    // The bound is also read if nine tenths of the interval have passed. Otherwise a timer that fires just
-    // before the full interval would have to wait for a whole second interval.
+    // The store is read even if only nine tenths of the interval have passed. Otherwise a timer that fires
+    // just before the full interval would have to wait for a whole second interval.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
 
-  /** Ends the holds whose time is over. Returns the milliseconds until the next one ends. */
+  /** Ends the holds whose time is over. Returns the milliseconds until the next hold ends. */
   #look(): number {
     this.#joined = false
     let next = Number.POSITIVE_INFINITY
@@ -114,8 +115,9 @@ export class BoundRenewal {
   }
 
   /**
-   * Reads something from the store. Any linearizable read proves the cluster time, and the client passes the
-   * proof to the bound. If the read fails, the next tick reads again.
+   * Reads the revision of the store, only because the answer to each linearizable read proves the cluster
+   * time. The client passes that time to the upper bound of cluster time. If the read fails, the next tick
+   * reads again.
    */
   #read(): void {
     // In a closed store no request is sent. The holds still end by the clocks, and their listeners are still

@@ -10,14 +10,17 @@ export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 export type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
 
-/** Passed to a request as its options, so that the request ends together with the caller's call. */
+/**
+ * The time limit and the signal of one call of the user. Each request of the call gets this object as its
+ * options, so that the request ends together with the call.
+ */
 export class CallLimit implements LockCallOptions {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
   readonly due: number | undefined
   /**
-   * #waiting: the functions to call when the limit ends the call. #offs: the functions that remove this
-   * limit's listeners. These two are created for the first caller that waits, because most calls never wait.
+   * #waiting has the functions to call when the limit ends the call. #offs has the functions that remove this
+   * limit's listeners. Both are created for the first caller that waits, because most calls never wait.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined

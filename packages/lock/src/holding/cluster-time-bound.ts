@@ -1,8 +1,9 @@
-// Rule: the upper bound of cluster time (laws CT5 to CT7 of docs/locks.md). A store has one for all its
-// locks.
+// Rule: computes an upper bound of cluster time, which is the time that the leader writes into log entries
+// (laws CT5 to CT7 of docs/locks.md). A store has one bound for all its locks.
 
 import { type Instant, elapsed } from '@latchkey/base'
 
+/** By how much the rate of a clock may be wrong, as a fraction. 0.005 is half a percent. */
 export const DEFAULT_DRIFT = 0.005
 
 /**
@@ -10,7 +11,8 @@ export const DEFAULT_DRIFT = 0.005
  * - An answer proves that the cluster time is L. Its request was first sent at the local instant s. At a
  *   later instant t the cluster time is at most L + elapsed(s, t) * (1 + drift) / (1 - drift). Counting from
  *   the arrival of the answer would be wrong, because the answer may have travelled for a whole lease.
- * - Of several bounds the lowest is used. Each of them is true, so the lowest is the most exact.
+ * - Each answer gives one bound. All of these bounds are true, so the lowest bound is the most exact one, and
+ *   it is used.
  * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and no hold
  *   can be promised.
  */
@@ -27,8 +29,8 @@ export class ClusterBound {
   }
 
   /**
-   * Called at each handshake, before anything is learned from that link. If the cluster has changed, the
-   * bound is forgotten and all holds are lost.
+   * Called at each handshake with a member, before the bound learns from that member's answers. If the member
+   * belongs to another cluster than before, the bound is forgotten and all holds are lost.
    */
   meet(clusterId: string): void {
     if (this.#clusterId === clusterId) return
@@ -48,8 +50,8 @@ export class ClusterBound {
   }
 
   /**
-   * Forgets what was learned, but keeps the holds. Only the clock of a single server needs this method,
-   * because such a clock may be set forward. Cluster time never jumps.
+   * Forgets the bound, but keeps the holds. Only the clock of a single server needs this method, because
+   * somebody may set such a clock forward. Cluster time never jumps.
    */
   beginAgain(): void {
     this.#best = undefined

@@ -18,7 +18,7 @@ import type { LockAttempt, LockObject } from './lock-interface.js'
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
-/** The values of every attempt that gives no others. */
+/** The context and the flow of attempts that give none of their own. */
 export interface LockDefaults {
   readonly context: ContextArg
   readonly flow: string | undefined
@@ -52,7 +52,7 @@ export class DistributedLock implements LockObject {
 
   /**
    * Resolves to true if the object holds the lock. The acquire count is then larger by one. `timeout` limits
-   * the wait in the fair queue. Without it, there is one attempt.
+   * the wait in the fair queue. Without `timeout`, the call makes one attempt.
    */
   tryLock(options?: LockAttempt): Promise<boolean> {
     try {
@@ -68,7 +68,7 @@ export class DistributedLock implements LockObject {
     }
   }
 
-  /** Waits without limit. */
+  /** Waits in the fair queue without a time limit. */
   async lock(options?: Omit<LockAttempt, 'timeout'>): Promise<void> {
     const { context, signal } = optionsArg('lock', options, LOCK_OPTIONS)
     await this.#holder.enter({
@@ -100,15 +100,15 @@ export class DistributedLock implements LockObject {
     }
   }
 
-  /** Each read of this property compares the clocks. If the clocks are uncertain, the hold counts as lost. */
+  /**
+   * Whether the hold is in force. Each read compares the deadline of the hold with this process's clocks. If
+   * the clocks cannot prove that the hold is in force, the hold counts as lost.
+   */
   get held(): boolean {
     return this.#holder.held
   }
 
-  /**
-   * For how many milliseconds the store can promise the hold without a renewal. The value is 0 if
-   * the hold is over.
-   */
+  /** For how many milliseconds the hold is certainly in force without a renewal. 0 if the hold is over. */
   remainingMillis(): number {
     return this.#holder.validity?.remaining() ?? 0
   }
@@ -121,13 +121,14 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * The Owner of the last answer. After a refusal it describes the holder. Undefined before the first answer.
+   * Returns the Owner of the last answer. After a refusal, the Owner describes the present holder. Undefined
+   * before the first answer.
    */
   getOwner(): Owner | undefined {
     return this.#holder.last
   }
 
-  /** The context in the last answer. The context is that of the holder in the same answer. */
+  /** Returns the context of the Owner that `getOwner` returns. */
   getOwnerContext(): Bytes | undefined {
     return this.#holder.last?.context
   }

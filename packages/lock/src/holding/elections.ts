@@ -1,5 +1,5 @@
-// Driver: the calls of store.elections. An election is an exclusive hold in a name space of its own. The
-// context of the hold is the value that the leader proclaims.
+// Driver: the calls of store.elections. An election is an exclusive lock, and its names are separate from the
+// names of other locks. The context of its hold is the value that the leader proclaims.
 
 import {
   type As,
@@ -29,11 +29,11 @@ import type { LockWatchEvent } from './lock-watch-event.js'
 /** The options of campaign. */
 export interface CampaignOptions<S extends As = As>
   extends Pick<WaitOptions, 'lease' | 'wait' | 'signal' | 'flow'> {
-  /** The value that observers and `leader` are told, for example an address. Up to 4 KiB. */
+  /** The value that `observe` and `leader` return to other processes, for example an address. Up to 4 KiB. */
   value?: ValueIn<S> | undefined
 }
 
-/** Who leads. */
+/** The present leader of an election. */
 export interface Leader<S extends As = 'bytes'> {
   value: ValueAs<S> | undefined
   token: number

@@ -16,7 +16,8 @@ export interface FencePort {
  * Protects a resource outside of the store. The guard refuses a caller if the guard has seen a larger token
  * before.
  *
- * Law: for one resource, the get and set of one check never interleave with those of another check.
+ * Law: for one resource, the get and set of one check never interleave with the get and set of another check.
+ * Otherwise a lower token could overwrite a higher token.
  * ```ts
  * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, n) => db.setToken(name, n) })
  * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen

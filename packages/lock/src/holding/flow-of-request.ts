@@ -6,7 +6,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
 import { CAPS, type FlowArg, show, tooLarge } from '@latchkey/protocol'
 
-/** A hold of withLock around the current asynchronous call. The holds around it can be reached from it. */
+/** A hold of withLock around the current asynchronous call. `outer` is the next hold around this hold. */
 export interface HoldAround {
   /** The key of the lock, with one character for each byte. */
   readonly key: string
@@ -22,12 +22,15 @@ export interface HoldAround {
 }
 
 /**
- * A store and all of its subs share one such storage, because a lock of the store and a lock of a sub may be
- * the same lock.
+ * Finds the holds around the current call. A store and all of its subs share one storage, because a lock of
+ * the store and a lock of a sub may be the same lock.
  */
 export type Around = AsyncLocalStorage<HoldAround>
 
-/** Returns undefined if the caller has named no flow and has called from within no other hold. */
+/**
+ * Returns the flow of the current call, or undefined if the caller names no flow and makes its call outside
+ * of every withLock.
+ */
 export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   const named = flowNameArg(option)
   const inner = around.getStore()

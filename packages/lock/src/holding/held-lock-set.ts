@@ -48,14 +48,17 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
     return this.#parts.abort.signal
   }
 
-  /** Each read of this property compares the clocks. If the clocks are uncertain, the locks count as lost. */
+  /**
+   * Whether all of the locks are held. Each read compares the deadlines with this process's clocks. If the
+   * clocks cannot prove that a lock is held, the locks count as lost.
+   */
   get held(): boolean {
     return this.remainingMillis() > 0
   }
 
   /**
-   * For how many milliseconds the store can promise all of the locks without a renewal. The value is 0 if one
-   * of the locks is not held.
+   * For how many milliseconds all of the locks are certainly held without a renewal. 0 if one of the locks is
+   * not held.
    */
   remainingMillis(): number {
     return Math.min(...this.#validities.map((validity) => validity.remaining()))
@@ -85,8 +88,9 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * The guard of the writes of this set. If at least one lock is exclusive, the guard also names the shared
-   * locks. If all locks are shared, no write is allowed.
+   * Returns the guard of this set's writes, with the key and the token of each lock. If at least one lock is
+   * exclusive, the guard accepts the shared locks as shared. If all locks are shared, the guard accepts none
+   * of them, because a shared lock allows no writes.
    */
   #guard(): GuardArg {
     const { shares } = this.#parts

@@ -1,5 +1,5 @@
-// Driver: owns what this process knows of one hold: whether the store can still promise the hold, and the
-// signal that aborts when it cannot.
+// Driver: owns what this process knows of one hold: whether the store can still promise that the hold is in
+// force, and the signal that aborts at the loss of the hold.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
@@ -21,22 +21,19 @@ export type RenewedHold = Pick<HoldValidityPorts, 'key' | 'id' | 'token' | 'leas
 /** One hold that is being renewed. */
 export interface Renewal extends Indexed {
   readonly of: RenewedHold
-  /**
-   * Undefined as long as nobody knows whether the hold is in force. The first answer decides
-   * (Renewals.confirm).
-   */
+  /** Undefined until the first answer shows whether the hold is in force (Renewals.confirm). */
   validity: HoldValidity | undefined
-  /** The watchdog for which it is renewed. */
+  /** The watchdog that renews the hold. */
   by: object | undefined
-  /** When the next try is due. */
+  /** The time of the local clock at which the next renewal request is due. */
   at: number
-  /** When the last try was made. */
+  /** The time of the local clock at which the last renewal request was sent. */
   triedAt: number
-  /** In ms of the local clock: until when to wait for the first answer. */
+  /** The time of the local clock until which Renewals.confirm waits for the first answer. */
   until: number
   last: Try | undefined
   tries: number
-  /** Called with the first answer, or with undefined if no member answers. */
+  /** The callback of Renewals.confirm. It gets the first answer, or undefined if no member answers. */
   confirmed: ((owner: OwnerResult | undefined) => void) | undefined
 }
 
@@ -47,8 +44,8 @@ export interface Try {
 }
 
 /**
- * releasing: the release was sent or is about to be sent. The hold is no longer promised, and nobody knows
- * yet whether the hold was lost before.
+ * releasing: the release was sent or is about to be sent. The store no longer promises the hold, and only the
+ * answer will show whether the hold was lost before.
  */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
@@ -56,7 +53,7 @@ type State = 'held' | 'releasing' | 'over' | 'lost'
  * Laws:
  * - `held` compares the clocks at each call (CT6, CT7). The timer of BoundRenewal only makes the signal abort
  *   even if `held` is never read.
- * - A lost hold stays lost: neither a late renewal nor a better bound brings it back.
+ * - A lost hold stays lost, even if a late renewal or a lower bound of cluster time arrives.
  * - The deadline only grows.
  */
 export class HoldValidity implements Concern {
@@ -74,7 +71,7 @@ export class HoldValidity implements Concern {
   #deadline: number
   #state: State = 'held'
   #loss: LatchkeyError | undefined
-  /** Created at the first read of the signal, because few callers read it. */
+  /** Created at the first read of `signal`, because few callers read the signal. */
   #abort: AbortController | undefined
 
   constructor(
@@ -125,8 +122,8 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * An upper limit of the milliseconds since the entry that set the deadline. No answer carries the time of
-   * that entry, so the limit is computed from the bound of cluster time.
+   * Returns an upper limit of the milliseconds since the entry that set the deadline. No answer carries the
+   * time of that entry, so the limit is computed from the upper bound of cluster time.
    */
   age(): number {
     const { bound, clock } = this.#port
@@ -134,14 +131,14 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * Called when an answer has told the token of this hold. Answers may come out of order, so a lower token is
-   * ignored.
+   * Called with the token of this hold that an answer contains. Answers may come out of order, so a lower
+   * token is ignored.
    */
   rotated(token: number): void {
     this.token = Math.max(this.token, token)
   }
 
-  /** Called when a renewal or a reentry has succeeded. If the hold is lost or released, nothing is done. */
+  /** Called when a renewal or a reentry has succeeded. A hold that is lost or released is not changed. */
   prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
@@ -162,8 +159,8 @@ export class HoldValidity implements Concern {
   }
 
   /**
-   * Called when the store releases this hold together with all others. The holder did not ask for that
-   * release and must stop, so the signal aborts.
+   * Called when the store releases this hold together with all its other holds. The holder did not ask for
+   * that release and must stop, so the signal aborts.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return
@@ -173,7 +170,7 @@ export class HoldValidity implements Concern {
     this.#lost(why)
   }
 
-  /** Called before the release of all acquires is sent. From then on the hold cannot be promised. */
+  /** Called before the release of all acquires is sent. From then on the store does not promise the hold. */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }

@@ -5,9 +5,9 @@ import { type As, type LockMode, OP } from '@latchkey/protocol'
 import { BaseHold, type HoldParts } from './base-hold.js'
 
 /**
- * A lock that is held. Release it, or let `await using` release it. A write of `kv` under a shared hold fails
- * with ERR_FENCED. To write under a shared hold, call the store itself with the guard `{ key, token, shared:
- * true }`.
+ * A lock that is held. Call `release`, or let `await using` release the lock. A write of `kv` under a shared
+ * hold fails with ERR_FENCED. To write under a shared hold, call the store itself with the guard `{ key,
+ * token, shared: true }`.
  */
 export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
@@ -29,7 +29,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   }
 
   /**
-   * Changes an exclusive hold into a shared one in one step, so no other caller writes in between. The hold
+   * Changes an exclusive hold into a shared hold in one step, so no other caller writes in between. The hold
    * keeps its token and its lease. The shared requests at the front of the queue get their holds. The call
    * does nothing for a shared hold. The call rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if the hold is over.
    */

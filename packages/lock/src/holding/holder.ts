@@ -31,7 +31,7 @@ export interface Wanted extends Attempt {
   readonly waits: boolean
 }
 
-/** The loss of the last hold. `reported` is true if an unlock has already rejected with this loss. */
+/** The loss of the last hold. `reported` is true after an unlock has rejected because of this loss. */
 interface Loss {
   readonly acquisition: Acquisition
   readonly error: LatchkeyError
@@ -45,14 +45,15 @@ type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over
  * time is enough for a round trip, but not for a change of leader.
  */
 const LEAVE_QUEUE_WAIT = 500
+/** In ms: the pause before a failed attempt is repeated. */
 const PAUSE_AFTER_FAILURE = 50
 const RELEASE_TIMEOUT = 5_000
 const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER'])
 
 /**
  * Laws:
- * - `enter` resolves to true only while `held` is true. Anything else that an attempt may have got is
- *   released before the next attempt asks.
+ * - `enter` resolves to true only while `held` is true. Any other hold or place that an attempt may have got
+ *   is released before the next attempt sends a request.
  * - One holder is one owner in the store. All callers of the lock object share its hold. The callers that
  *   wait share one place in the queue.
  * - An acquisition ends with the release of its last acquire or with its loss. The next attempt of the holder
@@ -152,8 +153,8 @@ export class Holder {
   }
 
   /**
-   * Releases one acquire, or all acquires. After the release of the last acquire the hold is over, even if
-   * this call rejects.
+   * Releases one acquire, or all acquires. The release of the last acquire ends the hold, even if the call
+   * rejects.
    */
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     if (this.#acquisition.validity === undefined && !this.#hasLossToReport())
@@ -182,8 +183,8 @@ export class Holder {
   }
 
   /**
-   * Called if another request of this object is still under way. The release is sent after that request, and
-   * no caller waits for the release.
+   * Called when the caller's time is over while another request of this object is still under way. The
+   * release is sent after that request, and no caller waits for the release.
    */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
@@ -242,8 +243,8 @@ export class Holder {
   }
 
   async #failed(acquisition: Acquisition, wanted: Wanted, error: unknown): Promise<Turn> {
-    // An attempt with unknown outcome may have left a hold that this process does not know. If a hold is
-    // known, the release of that hold also ends what the attempt may have left.
+    // An attempt with unknown outcome may have made a hold that this process does not know. If this process
+    // knows a hold of the id, the release of that hold also ends the unknown one.
     if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasWaitingAttempts)
       this.#retire(acquisition)
     else acquisition.rest()
@@ -256,8 +257,8 @@ export class Holder {
   }
 
   /**
-   * Returns false for a wait that was ended by its timeout. A single attempt that could not even begin has
-   * found no leader, so its call rejects.
+   * Returns false if the timeout has ended the wait. A single attempt that could not begin has found no
+   * leader, so its call rejects.
    */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'
@@ -292,8 +293,8 @@ export class Holder {
   }
 
   /**
-   * Called when the clocks or a refusal show that the hold is over, which may happen at any time. The row of
-   * the hold in the store is then released in the background.
+   * Called when the clocks or a refusal show that the hold is over. The call may come at any time. The row of
+   * the hold in the store is then deleted in the background.
    */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
@@ -333,8 +334,8 @@ export class Holder {
   }
 
   /**
-   * Called before the release is sent. From then on no renewal is sent, and the hold is not promised any
-   * more.
+   * Called before the release is sent. From then on no renewal is sent, and the store does not promise the
+   * hold.
    */
   #endPromise(validity: HoldValidity): void {
     this.#place.renewals.remove(validity)
@@ -380,8 +381,9 @@ const BEHIND =
   'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'
 
 /**
- * How long the store keeps the place in the queue. The store needs this limit in case this process ends
- * before it can leave the queue.
+ * Returns how many milliseconds the cluster keeps the caller's place in the queue. 0 means no limit, and null
+ * means that the caller does not wait. The cluster needs the limit, because this process may end before it
+ * can leave the queue.
  */
 function waitOf({ waits, limit }: Wanted): number | null {
   return waits ? (limit.left() ?? 0) : null

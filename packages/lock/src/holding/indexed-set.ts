@@ -1,4 +1,4 @@
-// Rule: a set in an array, whose members store their own index.
+// Rule: a set that stores its members in an array. Each member stores its own index.
 //
 // A JavaScript Set would keep garbage in memory here. Members are added and removed with each hold, so V8
 // replaces the table of the Set again and again. When V8 has moved a replaced table to the old generation, a

@@ -74,7 +74,6 @@ export function modeArg(mode: unknown): ShareArg | undefined {
 /** The share of a shared lock, which any number of holders can have. */
 const SHARED: ShareArg = [1, 0]
 
-/** A number of permits. */
 export function permitsArg(permits: unknown, name: string): number {
   const isCount = typeof permits === 'number' && Number.isSafeInteger(permits)
   if (isCount && permits >= 1 && permits <= CAPS.permits) return permits
@@ -134,7 +133,7 @@ export function signalArg(signal: unknown): AbortSignal | undefined {
   throw new TypeError('signal must be an AbortSignal')
 }
 
-/** Checks a token that must be present. */
+/** Checks a token that the caller must give. */
 export function tokenArg(token: unknown, name = 'token'): number {
   if (typeof token === 'number' && Number.isSafeInteger(token) && token > 0) return token
   throw new TypeError(`${name} must be a positive safe integer; got ${String(token)}`)

@@ -15,8 +15,8 @@ type Exclusive = readonly [
 ]
 
 /**
- * Adds share and flow to the command. Most requests have no share and no flow, and so these fields are left
- * out.
+ * Adds share and flow to the command. Most requests have neither a share nor a flow, so the command leaves
+ * these fields out.
  */
 export function lockCommand(attempt: Exclusive, share: ShareArg | null, flow: FlowArg | undefined): Command {
   if (flow !== undefined) return [...attempt, share, flow]

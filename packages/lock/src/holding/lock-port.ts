@@ -1,4 +1,5 @@
-// Types: what the lock objects need from a store. The client's session engine implements it.
+// Types: LockPort, which contains everything that lock objects need from a store. The client's session engine
+// implements LockPort.
 
 import type { Clock } from '@latchkey/base'
 import type {
@@ -36,9 +37,9 @@ export interface LockCall {
    */
   readonly result: Promise<unknown>
   /**
-   * For a call whose `result` was rejected with outcome 'unknown'. Resolves when the command can no longer be
-   * applied later. The proof is the answer to a cancelCall, a `done` that has passed the number of the call,
-   * or the end of the session.
+   * Resolves when the members can no longer apply the command later. Called after `result` was rejected with
+   * the outcome 'unknown'. Three events prove that the command will not be applied later: the answer to a
+   * cancelCall, a `done` number above the number of this call, or the end of the session.
    *
    * The client asks in the background, without limit. The promise rejects with ERR_CLOSED when the store
    * closes. Every call of this method returns the same promise.
@@ -48,11 +49,11 @@ export interface LockCall {
 
 export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_set' | 'latch' | 'barrier'
 
-/** Passes the waits and the work under locks to a tracer or a listener. */
+/** Reports waits, and work that runs under a lock, to tracing. */
 export interface Observer {
   /**
-   * Whether anybody listens. Read before each of the following calls, so that these calls cost nothing
-   * without a listener.
+   * Whether a tracer or a listener exists. Read before each of the following calls, so that these calls cost
+   * nothing if nobody listens.
    */
   readonly isOn: boolean
   wait<T>(
@@ -74,13 +75,13 @@ export interface HoldingCounts {
 
 export interface LockPort {
   readonly clock: Clock
-  /** undefined: nobody can listen. */
+  /** Undefined if waits and work are not traced. */
   readonly observer?: Observer | undefined
-  /** undefined: nobody asks for the counts. */
+  /** Undefined if nobody needs the counts. */
   readonly counts?: HoldingCounts | undefined
   /**
-   * The bound of cluster time; each store has one. The client calls `meet` at each handshake and `learn` for
-   * each answer.
+   * The upper bound of cluster time. Each store has one bound. The client calls `meet` at each handshake and
+   * `learn` for each answer.
    */
   readonly bound: ClusterBound
   /**
@@ -109,7 +110,7 @@ export interface LockPort {
     readonly renewals: boolean
     /**
      * True for an election. The watch begins with the present hold, or with a release if there is no hold. If
-     * an entry has a release and also the next hold, the release is left out.
+     * one log entry has a release and also the next hold, the watch leaves the release out.
      */
     readonly isElection?: boolean
     readonly decoding: Decoding

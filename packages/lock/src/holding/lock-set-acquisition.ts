@@ -24,7 +24,7 @@ export interface SetTerms {
   readonly fencingKey: Uint8Array | null
   readonly lease: number
   readonly context: ContextArg
-  /** Undefined if the caller has named no flow and has called from within no other hold. */
+  /** Undefined if the caller names no flow and makes its call outside of every withLock. */
   readonly flow: FlowArg | undefined
   readonly renews: boolean
 }
@@ -38,7 +38,7 @@ type Entered = 'held' | 'refused' | 'over' | 'broken'
 const GIVE_BACK_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
-/** How often the request is sent again if its answer leaves less than half of the lease. */
+/** How often the request is sent again because its answer leaves less than half of the lease. */
 const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'
@@ -62,11 +62,11 @@ class Member implements Releasable {
 
 /**
  * Laws:
- * - All keys or none: the set is held only while every key is held. If one key is lost, no key is promised
- *   any more, and the other keys are given back.
+ * - All keys or none: the set is held only while every key is held. If one key is lost, the store promises
+ *   none of the keys any more, and releases the other keys.
  * - A repeated request with the same id changes nothing in the store except the leases and the wait. So a
  *   request whose outcome is unknown is sent again.
- * - The holds and places that the set may have in the store are given back only when none of its requests is
+ * - The holds and places that the set may have in the store are released only when no request of the set is
  *   under way any more.
  */
 export class SetAcquisition {

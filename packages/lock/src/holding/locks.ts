@@ -115,7 +115,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return (await this.#acquire('acquire', key, options)).hold
   }
 
-  /** `id` is that of the acquirer. */
+  /** Resolves to the hold and to the acquirer id under which the store knows the hold. */
   async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined) {
     const given = optionsArg(call, options, ACQUIRE_OPTIONS)
     const wanted = this.#wanted(key, given)
@@ -319,7 +319,7 @@ const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
 /**
- * Releases the hold, and so finds out whether the hold was lost before the work was done. A hold that fn
+ * Releases the hold. Throws ERR_LOCK_LOST if the hold was lost before the work was done. A hold that fn
  * itself has released was not lost.
  */
 async function settleLoss(hold: Hold<As>): Promise<void> {

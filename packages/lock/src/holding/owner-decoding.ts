@@ -63,8 +63,8 @@ export function toOwner(result: OwnerResult): Owner {
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /**
- * Copies the bytes of an owner that is kept. Without the copy, the owner's bytes would be a view of the
- * received frame and would keep the whole frame in memory.
+ * Copies the context bytes of an owner that is kept for later. Without the copy, these bytes would be a view
+ * of the received frame and would keep the whole frame in memory.
  */
 export function toKept(result: OwnerResult): OwnerResult {
   const [id, deadline, remaining, token, acquires, context, code, now] = result

@@ -3,25 +3,26 @@
 // Laws, for a lease L and a round trip R:
 // - A renewal that is sent at s and answered in time proves the hold until about s + L, but its answer
 //   arrives only at s + R. So renewals at intervals of L / 16 keep a hold as long as R is below 15 / 16 of L,
-//   less the drift of the clocks. The number of unanswered renewals does not matter.
+//   minus the drift of the clocks. The number of unanswered renewals does not matter.
 // - If R is known, the next renewal is sent so early that its answer and one more attempt are still in time.
 // - A hold that can survive a change of leader is renewed so early that it survives the change. Its remaining
 //   time is never less than the time of the change or three quarters of its lease, whichever is shorter.
 
 /**
- * The most requests under way for one hold. While no member answers, a request is sent each MOST_TRIES-th
- * part of the lease.
+ * How many renewal requests of one hold may be unanswered at the same time. While no member answers, requests
+ * are sent at intervals of the lease divided by this number.
  */
 export const MOST_TRIES = 16
+/** In ms: the limits of the pause between two unanswered requests. */
 const SHORTEST_PAUSE = 5
 const LONGEST_PAUSE = 5_000
 /**
- * In election timeouts, the time until the members have a new leader and this process has sent the new leader
- * a request. An election takes one to two election timeouts.
+ * In election timeouts: the time that a change of leader may take, until this process has sent a request to
+ * the new leader. An election takes one to two election timeouts.
  */
 const CHANGE = 2.25
 
-/** Milliseconds between two tries while no member answers. */
+/** Returns the milliseconds between two requests while no member answers. */
 export function pauseOf(lease: number): number {
   return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.ceil(lease / MOST_TRIES)))
 }
@@ -36,8 +37,8 @@ export function patienceOf(lease: number): number {
 }
 
 /**
- * Milliseconds from the last success to the next attempt. If the value is negative, the attempt is made at
- * once. `electionTimeout` is in ms, and is 0 if the timeout is not known.
+ * Returns the milliseconds from the last successful renewal to the next attempt. If the value is negative,
+ * the attempt is made at once. `electionTimeout` is in ms, and is 0 if the timeout is not known.
  */
 export function renewAfter(lease: number, roundTrip: number, electionTimeout: number): number {
   const change = lease < electionTimeout * 2 ? 0 : Math.min(electionTimeout * CHANGE, (lease * 3) / 4)

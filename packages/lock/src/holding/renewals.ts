@@ -13,19 +13,19 @@ import { splitRequests } from './split-requests.js'
 import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
 
 /**
- * As a part of its lease: a renewal that is due within this time is sent together with the renewal that is
- * due now.
+ * As a fraction of the lease: a renewal that is due within this time is sent early, in one request with a
+ * renewal that is due now.
  */
 const TOGETHER = 1 / 20
 
 /**
  * Laws:
- * - A renewal is due 2/3 of the lease after the last success, or sooner if that leaves too little time
- *   (renewal-times.ts). The lease is counted from the earliest moment at which the cluster can have executed
- *   the request that succeeded. So the renewal may come too early but never too late.
+ * - A renewal is due 2/3 of the lease after the last success, or sooner if the rest of the lease would be too
+ *   short (renewal-times.ts). The lease is counted from the earliest moment at which the cluster can have
+ *   executed the request that succeeded. So the renewal may come too early but never too late.
  * - Each answer counts, at any time and in any order. Each answer proves a deadline that is computed from the
- *   moment at which its request was first sent. The next attempt is sent while others are unanswered, so even
- *   a round trip of most of the lease loses no hold.
+ *   moment at which its request was first sent. The next attempt is sent while earlier attempts are
+ *   unanswered. So no hold is lost even if a round trip takes most of the lease.
  * - Only a refusal, or the clocks of HoldValidity, ends a hold. An attempt that failed or was never answered
  *   ends nothing.
  * - At most MOST_TRIES attempts for one hold are under way. No attempt is added while the last one has not
@@ -226,7 +226,7 @@ export class Renewals {
   }
 }
 
-/** The answer for a hold of which nobody knew whether it was in force. Undefined if no member answered. */
+/** The answer about a hold that may or may not have been in force. Undefined if no member answered. */
 export type Confirmed = OwnerResult | undefined
 
 function confirm(renewal: Renewal, owner: Confirmed): void {
@@ -251,8 +251,8 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 }
 
 /**
- * Whether another attempt may be sent. The last attempt must have been sent before: otherwise the two
- * attempts would leave this process at the same time and prove the same.
+ * Whether another attempt may be sent. The last attempt must have left this process. Otherwise the two
+ * attempts would leave at the same time and prove the same deadline.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

@@ -5,13 +5,13 @@ import type { CallLimit } from './call-deadline-or-abort.js'
 
 /**
  * Laws:
- * - A task begins when the one before it has ended. Without this law: a caller sends an acquire and then an
+ * - A task begins when the previous task has ended. Without this law: a caller sends an acquire and then an
  *   unlock without awaiting the acquire, the leader changes, and the retried acquire is applied after its own
  *   release.
  * - A caller that awaits a task continues before the next task begins, so what the task promised is still
  *   true when the caller reads it.
- * - An urgent task comes before all tasks that wait. An urgent task releases what a finished attempt may have
- *   got.
+ * - An urgent task comes before all waiting tasks. An urgent task releases the hold or the place that a
+ *   finished attempt may have got.
  */
 export class RequestOrder {
   #busy = false
@@ -19,7 +19,7 @@ export class RequestOrder {
 
   /**
    * Runs the task when no other task runs. If the limit ends before the task begins, the task never begins,
-   * and the result is that of `over`.
+   * and the result of `over` is returned.
    */
   run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
     return this.#busy ? this.#inTurn(task, limit, over) : this.#begin(task)
@@ -35,8 +35,8 @@ export class RequestOrder {
   }
 
   /**
-   * Waits until the task before has ended, and then one microtask more. In this microtask the caller of the
-   * task before continues, while the result of that task is still true.
+   * Waits until the previous task has ended, and then one microtask more. In this microtask the caller of the
+   * previous task continues, while the result of that task is still true.
    */
   async #turn(stand: (begin: () => void) => void, limit?: CallLimit): Promise<boolean> {
     const isMine = await this.#place(stand, limit)

@@ -1,5 +1,5 @@
-// Driver: the lock calls of one store, and the parts that its lock objects share: the renewal of the bound of
-// cluster time, the renewal of the holds, and the store's own watchdog.
+// Driver: the lock calls of one store, and the objects that all its locks share: the timer for holds and for
+// the upper bound of cluster time, the renewals, and the store's own watchdog.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
@@ -52,9 +52,9 @@ export interface LockOptions {
   fencingKey?: Bytes | null | undefined
   /** Up to 4 KiB that other callers can read while this caller holds the lock. */
   context?: Bytes | undefined
-  /** The same as for `locks.acquire`. */
+  /** 'exclusive' or 'shared', as in the options of `locks.acquire`. */
   mode?: LockMode | undefined
-  /** The same as for `locks.acquire`. */
+  /** The name of the flow, as in the options of `locks.acquire`. */
   flow?: string | undefined
 }
 

@@ -1,14 +1,15 @@
-// Rule: decides tryLockAll: several locks in one step, all or none (docs/locks.md, section 12).
+// Rule: decides tryLockAll, the command that acquires several locks in one step, all or none (docs/locks.md,
+// section 12).
 //
-// | what the id has at the keys of the set    | answer                                                  |
-// |-------------------------------------------|---------------------------------------------------------|
-// | holds in force of all keys                | held, with their owners; their leases begin again       |
-// | holds in force of some keys               | broken: the caller releases the holds that are left     |
-// | a place in the queues                     | queued, at the same place                               |
-// | nothing, and all keys are free            | held: a new hold of each key, each with its token       |
-// | nothing, a key is not free, no wait       | refused, with the owner of a key that is not free       |
-// | nothing, and a flow would wait for itself | circle, with its flows and keys                         |
-// | nothing, a key is not free, with a wait   | queued at every key, or ERR_BUSY if a queue is full     |
+// | what the acquirer has at the keys of the set  | answer                                                  |
+// |-----------------------------------------------|---------------------------------------------------------|
+// | holds in force of all keys                    | held, with their owners; the leases begin again         |
+// | holds in force of some keys                   | broken: the client releases the holds that are left     |
+// | places in the queues                          | queued, at the same places                              |
+// | nothing, and all keys are free                | held: a new hold of each key, each with its token       |
+// | nothing, a key is not free, no wait           | refused, with the owner of a key that is not free       |
+// | nothing, and its flow would wait for itself   | circle, with the flows and keys of the circle           |
+// | nothing, a key is not free, with a wait       | queued at every key, or ERR_BUSY if a queue is full     |
 
 import { CAPS, type Command, type ErrorCode, type OP, type TryLockAllResult } from '@latchkey/protocol'
 import { circleOf } from './deadlock-detection.js'
@@ -52,8 +53,8 @@ export function tryLockAll(
 }
 
 /**
- * Answers a caller that waits already. The same id with other keys is a mistake of the caller, which keeps
- * its places in the queues.
+ * Answers a caller that already waits in the queues. If the request now names other keys than before, the
+ * request is refused, and the caller keeps its places.
  */
 function queuedAgain(
   tx: LockTransaction,

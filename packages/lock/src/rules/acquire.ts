@@ -35,13 +35,13 @@ export interface TryLock extends Ask {
   /** The token of the request, or 0 if the request has none. */
   readonly token: number
   /**
-   * If null, the request makes one attempt and does not queue. Otherwise the milliseconds to wait after a
-   * refusal with HELD, and 0 means no limit.
+   * How many milliseconds the caller waits in the queue if the lock is held. 0 means no limit. null means
+   * that the caller does not wait.
    */
   readonly wait: number | null
 }
 
-/** The answer to send, or the error code of a refusal. A refusal with an error code has written nothing. */
+/** The answer to the caller, or an error code. If the result is an error code, nothing was written. */
 export type TryLockAnswer = TryLockResult | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
@@ -58,14 +58,13 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
 }
 
 /**
- * Runs many renewals in one command. Each renewal is a tryLockWith with keepLease. The renewals run in the
- * order of the list.
+ * Runs many renewals in one command, in the order of the list. Each renewal is a tryLockWith with keepLease.
  *
- * The answers carry no contexts. No caller needs the contexts, and those of thousands of holds would make one
- * answer too large.
+ * The answers carry no contexts. No caller needs the contexts, and the contexts of thousands of holds would
+ * make one answer too large.
  *
  * An answer has the short form of RenewResult, without an owner object for each hold. Every member builds the
- * answer, and one command may hold ten thousand renewals.
+ * answer, and one command may renew ten thousand holds.
  */
 export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
   const items: (OwnerResult | number)[] = []
@@ -74,8 +73,8 @@ export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
 }
 
 /**
- * The parts are read by index. A destructuring pattern would use the iterator of the list, which is slow
- * until V8 has optimized the function.
+ * Renews one hold. The function reads the parts of the renewal by index. A destructuring pattern would use
+ * the iterator of the list, which is slow until V8 has optimized the function.
  */
 function renewOne(tx: LockTransaction, one: RenewalArg): OwnerResult | number {
   const key = one[0]
@@ -125,9 +124,9 @@ const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
 
 /**
- * Answers a caller that already holds the lock. A holder that asks for the other mode is refused, because the
- * holder would wait for itself. Two shared holders that both ask for the exclusive mode would wait for each
- * other.
+ * Answers a caller that already holds the lock. A holder that asks for the other mode, shared or exclusive,
+ * is refused, because the holder would wait for itself. Two shared holders that both ask for the exclusive
+ * mode would wait for each other.
  */
 function again(tx: LockTransaction, own: HoldRow, ask: TryLock): TryLockAnswer {
   if (ask.keepLease) return [keep(tx, own, ask.lease), false]
@@ -146,7 +145,7 @@ const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
 
 /**
  * Prolongs the deadline. The deadline never moves to an earlier time, because a renewal with a short lease
- * must not end a hold earlier than an answer has promised.
+ * must not end a hold earlier than an older answer has promised.
  */
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }

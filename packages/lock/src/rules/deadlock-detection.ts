@@ -1,33 +1,34 @@
-// Rule: finds out whether a request would make flows wait for each other in a circle
+// Rule: decides whether a request would close a deadlock, which is a circle of flows that wait for each other
 // (docs/locks.md, section 13).
 //
-// A flow is work that does one thing after the other: requests to which callers give the same flow name, or a
-// hold of withLock with all requests within it. The table shows what can be in the way of a waiter, and when
-// the obstacle goes away:
+// A flow is work that does one thing after the other: requests with the same flow name, or a hold of withLock
+// with all requests that its function makes. The table says what can block a waiter, and when each obstacle
+// goes away:
 //
-// | obstacle                      | it goes away when                                                    |
-// |-------------------------------|----------------------------------------------------------------------|
-// | a hold that conflicts with it | every waiter of the hold's flow, or within the hold, was granted     |
-// | the holds of a semaphore      | so many of them have gone that its permits are free                  |
-// | an earlier waiter             | that waiter was granted                                              |
-// | an earlier set of keys        | the same; but a waiter for a single key may pass a set that waits    |
-// |                               | for something that came before the set                               |
+// | obstacle                          | when the obstacle goes away                                      |
+// |-----------------------------------|------------------------------------------------------------------|
+// | a hold that excludes the waiter   | every waiter of the hold's flow, or inside the hold, was granted |
+// | the holds of a semaphore          | enough of these holds have ended to free the wanted permits      |
+// | an earlier waiter                 | that waiter was granted                                          |
+// | an earlier waiter for a set       | that waiter was granted; a waiter for a single key may also      |
+// |   of keys                         | overtake the set while something older blocks the set            |
 //
-// A waiter is stuck if what is in its way does not go away before another stuck waiter is granted. A request
-// closes a circle if its caller would be stuck, and if the caller would not be stuck without its own holds.
+// A waiter is stuck if one of its obstacles goes away only after another stuck waiter was granted. A request
+// closes a circle if its caller would be stuck, and would not be stuck without its own holds.
 //
 // Laws:
-// - A request is refused only if it could not have been granted before a wait or a lease of the circle is
-//   over. So a search that becomes too long finds nothing, and all holders of a semaphore that are not stuck
-//   count as free. If a set of keys waits, this law does not hold in every case, because of the next law.
-// - No circle of named flows waits for ever. A waiter may pass a set now, but no longer when everything that
-//   came before the set is gone. So the set counts as in the way of that waiter if a hold that was granted
-//   later blocks the set.
+// - A request is refused only if nothing could have granted it before a wait or a lease of the circle ends.
+//   So a search with too many steps reports no circle. For the same reason, a semaphore's holders that are
+//   not stuck count as holders that will release their permits. While a set of keys waits, the next law can
+//   break this law.
+// - No circle of named flows waits for ever. A waiter may overtake a set of keys only while something older
+//   than the set blocks the set. So if a hold that was granted after the set came blocks the set, the set
+//   counts as an obstacle of that waiter.
 // - Each member of the cluster finds the same circle, because the answer is a part of the replicated state.
-//   So holds are searched in the order of their grants, and waiters in the order of their arrival.
-// - A flow that holds the lock itself makes a circle only within one session. A flow that died with its
-//   process, and begins again in another process under the same name, waits for the lease of its own former
-//   hold.
+//   So the search visits holds in the order of their grants, and waiters in the order of their arrival.
+// - A flow that holds the lock itself closes a circle only within one session. A flow whose process died may
+//   begin again in another process, under the same name. The flow then waits until the lease of its own
+//   former hold ends.
 
 import type { FlowLink } from '@latchkey/protocol'
 import { inForce } from './lock-answers.js'
@@ -35,12 +36,15 @@ import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import type { Ask } from './queue.js'
 import { membersOf } from './waiting-key-sets.js'
 
-/** The most holds and waiters that one search visits. The limit bounds the work of one request. */
+/**
+ * How many holds and waiters one search visits at most. The limit keeps one request from blocking the state
+ * machine for long.
+ */
 const MOST_STEPS = 1_000
 
 /**
- * Returns the flows of the circle that these requests of one caller would close. Each flow comes with the key
- * for which it waits. The caller's flow is the first.
+ * Returns the flows of the circle that these requests of one caller would close, or undefined if there is no
+ * circle. The caller's flow comes first. Each flow comes with the key for which the flow waits.
  */
 export function circleOf(
   tx: LockTransaction,
@@ -59,15 +63,16 @@ export function circleOf(
   return stuck.has(start) ? circleFrom(start, stuck, stuckAnyway) : undefined
 }
 
-/** A waiter, or the caller that would wait. */
+/** A node in the graph of waits: a waiter, or the caller whose request is being decided. */
 interface Node {
   readonly name: string
   readonly needs: Need[]
 }
 
 /**
- * What is in the way at one key. The need is met when the stuck obstacles together weigh no more than
- * `spare`.
+ * The obstacles of a node at one key. The obstacles no longer block the node when the stuck obstacles
+ * together weigh at most `spare`. A hold of a semaphore weighs as many units as it has permits, and every
+ * other obstacle weighs one unit.
  */
 interface Need {
   readonly key: Uint8Array
@@ -79,16 +84,16 @@ interface InTheWay {
   readonly weight: number
   /** True for a hold of the flow that makes the request. */
   readonly isOwn: boolean
-  /** The hold is stuck as long as one of these nodes is stuck. */
+  /** The obstacle is stuck as long as one of these nodes is stuck. */
   readonly behind: readonly Node[]
 }
 
 interface WaitingPosition {
   readonly key: Uint8Array
   readonly permits: number
-  /** Waiters with this arrival number or a higher one are not in the way. */
+  /** Waiters with this arrival number or a higher number came later, so they are no obstacles. */
   readonly before: number
-  /** Holds and waiters with a lower arrival number than this are not in the way. */
+  /** Holds and waiters with an arrival number below `since` are no obstacles. */
   readonly since: number
   readonly isAsker: boolean
   readonly isSet: boolean
@@ -103,7 +108,7 @@ class Search {
   readonly #asker: Ask
   #steps = 0
   readonly #nodes = new Map<string, Node>()
-  /** The steps that are still to be done to find the needs of nodes. */
+  /** The functions that still have to run. Each function finds the needs of one node. */
   readonly #open: (() => void)[] = []
 
   constructor(tx: LockTransaction, session: number, asker: Ask) {
@@ -113,8 +118,8 @@ class Search {
   }
 
   /**
-   * Finds all waiters that are in the way of these requests, directly or through other waiters. Returns
-   * undefined if there are too many waiters.
+   * Finds all waiters that block these requests, directly or through other waiters. Returns undefined if the
+   * search would take too many steps.
    */
   follow(asks: readonly Ask[], isSet: boolean): Node | undefined {
     const start: Node = { name: flowName(this.#asker), needs: [] }
@@ -130,7 +135,9 @@ class Search {
     }
   }
 
-  /** Returns the nodes that are stuck. With `own`, the holds of the caller's own flow count too. */
+  /**
+   * Returns the nodes that are stuck. With `own`, the holds of the caller's own flow count as obstacles too.
+   */
   stuck(own: boolean): ReadonlySet<Node> {
     const stuck = new Set(this.#nodes.values())
     for (let before = 0; before !== stuck.size; ) {
@@ -184,7 +191,8 @@ class Search {
 
   #isOwn({ id, flow, session }: HoldRow, isDirect: boolean): boolean {
     const { within, flow: name } = this.#asker
-    // A caller that waits for its own hold of withLock was warned before the request, or wants to wait.
+    // A caller that directly waits for its own hold of withLock closes no circle here. The client refuses
+    // such a call before it sends a request, or the caller has allowed the wait with the option `wait`.
     if (within.includes(id)) return !isDirect
     if (name === null || flow !== name) return false
     return isDirect ? session === this.#session : this.#tx.sessionLife(session) !== undefined
@@ -221,8 +229,8 @@ function goesAway({ spare, inTheWay }: Need, stuck: ReadonlySet<Node>, own: bool
 }
 
 /**
- * Returns the shortest path from the caller to one of its own holds, through the nodes that are stuck
- * because of that hold.
+ * Returns the shortest path from the caller to one of its own holds, through the nodes that are stuck only
+ * because of these holds.
  */
 function circleFrom(start: Node, stuck: ReadonlySet<Node>, anyway: ReadonlySet<Node>): FlowLink[] {
   const ways: { readonly node: Node; readonly links: FlowLink[] }[] = [{ node: start, links: [] }]

@@ -6,28 +6,29 @@ import type { LockTransaction } from './lock-transaction.js'
 import { grantNext, remove, waitIsOver } from './queue.js'
 
 /**
- * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in the
- * order of their deadlines and then of their ids. For each of these sessions kv calls removeWaiters.
- * `unsettled` are the keys that removeWaiters has returned.
+ * Ends the waits and the holds whose time is over. Runs at each entry, before the entry's commands (CT3).
+ * Before this call, kv ends the sessions that are over, in the order of their deadlines and then of their
+ * ids. kv calls removeWaiters for each of these sessions, and passes the returned keys as `changedQueues`.
  *
- * Law: due waiters are removed before due holds are passed on. Otherwise the lock of an ended hold could be
- * granted, in the same entry, to a waiter whose wait is already over.
+ * Law: due waiters are removed before the locks of due holds are granted again. Otherwise the lock of an
+ * ended hold could be granted, in the same entry, to a waiter whose wait is already over.
  *
- * Law: a hold ends in one entry only. A member that was started again finds holds that were over before. If
- * that member passed such a lock on once more, it might serve the waiters of a set in another order than the
- * other members.
+ * Law: a hold ends in one entry only. A member that restarts finds the rows of holds that had ended before.
+ * If that member granted such a lock again, it might serve the waiters for a set of keys in another order
+ * than the other members.
  *
- * Law: all holds that are over end before any lock is passed on. Otherwise a set of locks, which is granted
- * at one of its keys, would take another key before the expiry of the hold of that key was reported.
+ * Law: all holds that are over end before any lock is granted again. A set of keys is granted at all of its
+ * keys at once. Otherwise such a grant could take a key before the expiry of that key's old hold was
+ * reported.
  *
- * Law: queues that lost a waiter are settled last. Otherwise the next waiter would be granted a lock whose
- * lease is over but whose hold has not been ended yet, and no watch would report that this hold has expired.
+ * Law: the queues that lost a waiter are served last. Otherwise the next waiter would be granted a lock whose
+ * lease is over but whose hold has not been ended yet. No watch would then report that this hold has expired.
  */
-export function expire(tx: LockTransaction, unsettled: readonly Uint8Array[]): void {
-  const changed = [...unsettled]
+export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]): void {
+  const changed = [...changedQueues]
   for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter))
-  // An expired exclusive hold without waiters stays in the table. A later request sees from its deadline
-  // that it is over.
+  // The row of an expired exclusive hold stays if no waiter is granted the lock. A later request sees from
+  // the deadline of the row that the hold is over.
   const over = [...tx.dueHolds()].filter((row) => tx.now > overAt(row) && tx.previous <= overAt(row))
   for (const row of over) {
     tx.happened('expired', row)
@@ -53,8 +54,8 @@ export function endSession(tx: LockTransaction, session: number): void {
 }
 
 /**
- * Called for each command of a session, before the command runs. The command shows that the client is alive,
- * so the session's unconfirmed grants are valid for their whole lease from now on.
+ * Called for each command of a session, before the command runs. The command shows that the client is alive.
+ * So from now on the session's unconfirmed grants are valid for their whole lease.
  */
 export function touch(tx: LockTransaction, session: number): void {
   for (const row of tx.untouchedHoldsOf(session)) {

@@ -6,7 +6,10 @@ import { OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protoco
 interface Applied {
   /** The cluster time of the entry. */
   readonly time: number
-  /** The real time at which the leader stamped that entry, on the clock of one observer. */
+  /**
+   * The real time at which the leader set the time of that entry. One clock measures the real times of all
+   * events.
+   */
   readonly at: number
   readonly key: string
 }
@@ -50,7 +53,7 @@ export type LockEvent =
   | (Applied & { readonly kind: 'untouched'; readonly token: number })
   /** A caller received this answer to that call. */
   | { readonly kind: 'answer'; readonly call: string; readonly owner: OwnerResult }
-  /** A process reported at the real time `at` that it holds the lock with this token. */
+  /** A promise: a process reported, at the real time `at`, that it holds the lock with this token. */
   | { readonly kind: 'promise'; readonly key: string; readonly token: number; readonly at: number }
 
 export type Law =
@@ -72,11 +75,11 @@ interface Ownership {
   readonly from: number
   deadline: number
   acquires: number
-  /** The real time from which this hold is certainly not in force. */
+  /** The real time from which this hold is certainly over. */
   endedAt: number
 }
 
-/** What the log has said about one key so far. */
+/** The holds and the queue of one key, as the events so far describe them. */
 interface KeyHistory {
   readonly owners: Ownership[]
   readonly queue: string[]
@@ -211,7 +214,8 @@ function checkRelease(
 }
 
 /**
- * Law: a new hold begins only while no other is in force, and its token is higher than all tokens before it.
+ * Law: a new hold begins only while no other hold is in force. Its token is higher than all earlier tokens of
+ * the lock.
  */
 function begin(history: KeyHistory, event: Owned, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
@@ -228,13 +232,13 @@ function begin(history: KeyHistory, event: Owned, report: Report): void {
   }
   if (acquires !== 1) report('counts', event, `a new ownership with ${acquires} acquires`)
   history.freeSince = undefined
-  // Even if this grant was wrong, from here on a second process may believe that it holds the lock. So the
+  // Even if this grant was wrong, a second process may believe from now on that it holds the lock. So the
   // last hold counts as ended.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
 
-/** Checks a renewal or reentry that has succeeded: it must belong to the hold that is in force. */
+/** Checks a renewal or a reentry that has succeeded. Its hold must be the hold that is in force. */
 function continued(holder: Ownership | undefined, event: Owned, more: number, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
   if (holder === undefined || holder.id !== id || holder.token !== token) {
@@ -258,7 +262,8 @@ function continued(holder: Ownership | undefined, event: Owned, more: number, re
 }
 
 /**
- * If the hold of that id is in force, an answer that says "you hold nothing" shows that the hold was lost.
+ * Called when an answer has said that the caller holds nothing. If the hold of that id is in force, the store
+ * has lost the hold.
  */
 function missing(holder: Ownership | undefined, event: LockEvent, id: string, report: Report): void {
   if (holder !== undefined && holder.id === id)
@@ -312,7 +317,9 @@ function leaveQueue(history: KeyHistory, id: string): void {
   if (place >= 0) history.queue.splice(place, 1)
 }
 
-/** Law: a call is applied at most once, and every answer to it is the answer of that one application. */
+/**
+ * Law: a call is applied at most once, and every answer to the call is the answer of that one application.
+ */
 function judgeCalls(events: readonly LockEvent[], report: Report): void {
   // A renewal of many holds is one call with many keys, so each of its keys is checked separately.
   const applied = new Map<string, Map<string, string>>()

@@ -1,16 +1,18 @@
-// Rule: changes of a hold by its owner: a downgrade, another context, a new token.
+// Rule: the changes that an owner makes to its own hold: a downgrade to shared, another context (proclaim),
+// or a new token (rotate).
 //
 // A rotation may race with other requests. Each race ends well:
 // - A renewal, reentry or release with the old token comes after a rotation. isSame accepts every token of
 //   this hold, so the owner's own request is not refused.
 // - A worker that the owner has stopped makes a guarded write with the old token after a rotation. isHeldWith
 //   accepts only the current token, so the write is refused.
-// - The answer to a rotation is lost. The repeated call gets the answer that the session has kept, with the
-//   same token. A renewal also answers with the current token, so the owner learns the token in any case.
-// - A rotation comes after a release, a loss or the next holder's grant. The id has no hold, so nothing
-//   changes. The answer is NOT_HELD or NOT_OWNER.
-// - Two rotations of one hold follow each other. Each takes the next token of the counter, and the second
-//   token is in force.
+// - The answer to a rotation is lost. The client repeats the call, and the session returns the answer that it
+//   has kept, with the same token. A renewal also returns the current token, so the owner learns the token in
+//   any case.
+// - A rotation comes after a release, after a loss, or after the next holder got the lock. The id has no
+//   hold, so nothing changes. The answer is NOT_HELD or NOT_OWNER.
+// - Two rotations of one hold follow each other. Each rotation takes the next token of the counter, and the
+//   second token is in force.
 
 import type { ContextArg, OwnerResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './lock-answers.js'
@@ -19,8 +21,8 @@ import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { grantNext } from './queue.js'
 
 /**
- * Runs `change` on the hold of that id if the hold is in force. Otherwise the answer names the holder of the
- * lock.
+ * Runs `change` on the hold of that id if the hold is in force. Otherwise the answer names the present holder
+ * of the lock.
  */
 function changeOwn(
   tx: LockTransaction,
@@ -37,8 +39,8 @@ function changeOwn(
 }
 
 /**
- * Makes an exclusive hold a shared one, which keeps its token. Shared requests at the front of the queue are
- * granted the lock in the same entry. A hold that is shared already is not changed.
+ * Makes an exclusive hold a shared hold with the same token. The shared requests at the front of the queue
+ * are granted the lock in the same entry. A hold that is already shared is not changed.
  */
 export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
@@ -52,9 +54,7 @@ export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, toke
   })
 }
 
-/**
- * Changes the context of a hold. The context of an election's hold is the value that the leader proclaims.
- */
+/** Changes the context of a hold. In an election, the context is the value that the leader proclaims. */
 export function proclaim(
   tx: LockTransaction,
   key: Uint8Array,

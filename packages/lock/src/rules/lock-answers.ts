@@ -13,11 +13,12 @@ import {
 } from '@latchkey/protocol'
 import type { HoldRow, WaiterRow } from './lock-transaction.js'
 
-/** The number that stands for each code on the wire. */
+/** The number that stands for each owner code in messages between client and member. */
 export const CODE = Object.fromEntries(OWNER_CODES.map((code, i) => [code, i])) as Readonly<
   Record<OwnerCode, number>
 >
 
+/** In ms: how long the row of an expired hold is kept. */
 const RECLAIM_AFTER = 60 * 60 * 1000
 
 /**
@@ -45,15 +46,15 @@ export function reclaimAt(row: HoldRow): number {
 }
 
 /**
- * Whether the request comes from the holder: its id must be that of the hold, and so must its token if the
- * request carries one. A token from before a rotation also belongs to the holder, because the request may
- * have been sent before the answer to the rotation came.
+ * Whether the request comes from the holder. The id of the request must be the id of the hold. If the request
+ * carries a token, the token must be the current token or an older token of the same hold. The request may
+ * have been sent before the answer to a rotation came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))
 }
 
-/** The number that RheaKV uses for each success of an acquire. The index is a CODE. */
+/** The number with which RheaKV's interface reports each kind of successful acquire. The index is a CODE. */
 export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,
   [CODE.NEW_ACQUIRE]: NEW_ACQUIRE_SUCCESS,
@@ -62,18 +63,18 @@ export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
 }
 
 /**
- * The answer to a successful acquire, with the present values of the hold.
+ * Builds the answer to a successful acquire, with the present values of the hold.
  *
  * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than the
- * life of its session. The session ends, and the grant, which was not confirmed, passes to the next waiter.
- * The first waiter still believes in its whole lease, and there are two holders.
+ * life of its session. The session ends before it confirms the grant, so the lock is granted to the next
+ * waiter. The first waiter still believes in its whole lease, and there are two holders.
  */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number
   return [row.id, overAt(row), number, row.token, row.acquires, row.context, code, now]
 }
 
-/** The Owner of a grant to a waiter, for a push or for a read of the waiter's state. */
+/** Builds the owner that a waiter gets after its grant, by a push or by a read of the waiter's state. */
 export function ownerOfHold(row: HoldRow, now: number): OwnerResult {
   return acquired(row, row.code, now)
 }
@@ -82,23 +83,20 @@ export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
-/** The answer if the lock has no holder, but an earlier waiter must be served first. */
+/** Builds the refusal for a lock without a holder. An earlier waiter must be served before this caller. */
 export function refusedBehind(first: WaiterRow | undefined, id: string, now: number): OwnerResult {
   return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }
 
 /**
- * The answer to a renewal that has failed. `row` is the expired hold, if there is one. The answer carries the
- * id and the context of that hold.
+ * Builds the answer to a renewal that has failed. `row` is the expired hold, if there is one. The answer then
+ * carries the id and the context of that hold.
  */
 export function keepLeaseFailed(row: HoldRow | undefined, id: string, now: number): OwnerResult {
   return [row?.id ?? id, 0, KEEP_LEASE_FAIL, 0, 0, row?.context ?? null, CODE.KEEP_LEASE_FAIL, now]
 }
 
-/**
- * The answers RELEASED, DECREMENTED and EXPIRED, with the id, token, deadline and context of the
- * caller's hold.
- */
+/** Builds the answer RELEASED, DECREMENTED or EXPIRED from the values of the caller's hold. */
 export function released(row: HoldRow, code: number, acquires: number, now: number): OwnerResult {
   return [row.id, row.deadline, 0, row.token, acquires, row.context, code, now]
 }
@@ -107,7 +105,7 @@ export function notHeld(id: string, now: number): OwnerResult {
   return [id, 0, 0, 0, 0, NO_CONTEXT, CODE.NOT_HELD, now]
 }
 
-/** The answer NOT_OWNER. It carries the holder's id, token and context. Its other fields have no meaning. */
+/** Builds the answer NOT_OWNER with the holder's id, token and context. The other fields have no meaning. */
 export function notOwner(row: HoldRow, now: number): OwnerResult {
   return [row.id, 0, 0, row.token, 0, row.context, CODE.NOT_OWNER, now]
 }

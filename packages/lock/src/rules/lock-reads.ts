@@ -11,8 +11,9 @@ import { CODE, inForce, notHeld, overAt, ownerOfHold } from './lock-answers.js'
 import type { HoldRow, LockView, WaiterRow } from './lock-transaction.js'
 
 /**
- * Whether the hold with exactly that token is in force. Guards and conditions { lock, token } use this. A
- * shared hold counts only if `shared` allows it, because holders of a shared lock are expected to read only.
+ * Whether a hold with exactly that token is in force. Guards and conditions of the form { lock, token } use
+ * this function. A shared hold counts only if `shared` is true, because holders of a shared lock are expected
+ * only to read.
  */
 export function isHeldWith(view: LockView, key: Uint8Array, token: number, shared = false): boolean {
   const row = view.hold(key)
@@ -20,21 +21,24 @@ export function isHeldWith(view: LockView, key: Uint8Array, token: number, share
   return shared && inForce(view.sharedHoldWith(key, token), view.now)
 }
 
-/** The hold of that id: an exclusive hold, even if its lease is over, or a shared hold. */
+/** Returns the hold of that id: an exclusive hold, even if its lease is over, or a shared hold. */
 export function holdOf(view: LockView, key: Uint8Array, id: string): HoldRow | undefined {
   const row = view.hold(key)
   return row?.id === id ? row : view.sharedHold(key, id)
 }
 
-/** The hold that prevents an exclusive one: the exclusive hold, or the first of the shared holds. */
+/**
+ * Returns the hold that excludes other exclusive holds: the exclusive hold in force, or else the first shared
+ * hold.
+ */
 export function holderOf(view: LockView, key: Uint8Array): HoldRow | undefined {
   const row = view.hold(key)
   return inForce(row, view.now) ? row : view.shared(key)?.first
 }
 
 /**
- * The holder, for the answer to a write whose guard is not in force. If there are several holders, it is the
- * first. null means that there is no holder.
+ * Returns the holder that the refusal of a guarded write names: the first holder, or null if there is no
+ * holder.
  */
 export function guardHolder(view: LockView, key: Uint8Array): HolderResult | null {
   const row = holderOf(view, key)
@@ -42,7 +46,10 @@ export function guardHolder(view: LockView, key: Uint8Array): HolderResult | nul
   return [row.id, row.context, row.token, overAt(row) - view.now, Math.max(0, view.now - row.since)]
 }
 
-/** The state of an acquirer, which the pair (key, id) names. This pair is called a ticket. */
+/**
+ * Returns the state of an acquirer: granted, queued or unknown. The pair (key, id) names the acquirer and is
+ * called a ticket.
+ */
 export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketResult {
   const row = holdOf(view, key, id)
   if (inForce(row, view.now)) return ['granted', ownerOfHold(row, view.now)]
@@ -50,8 +57,8 @@ export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketRes
 }
 
 /**
- * One result of a lockQuery. Undefined if the hold is over, so that the hold is left out. With `queue` the
- * result has the waiters, in the order of their arrival.
+ * Builds one row of the answer to a lockQuery. Returns undefined if the hold is over. With `queue`, the row
+ * lists the waiters in the order of their arrival.
  */
 export function lockInfo(view: LockView, row: HoldRow, queue = false): LockInfoResult | undefined {
   if (!inForce(row, view.now)) return undefined
@@ -80,7 +87,7 @@ const queued = ({ now }: LockView, { id, context, since, permits }: WaiterRow): 
 ]
 
 /**
- * The answer to a question for the present holder: HELD with all fields, also token and acquires, or NOT_HELD
+ * Answers who holds the lock now. The answer is HELD with all fields, also token and acquires, or NOT_HELD
  * with an empty id.
  */
 export function lockOwner(view: LockView, key: Uint8Array): OwnerResult {

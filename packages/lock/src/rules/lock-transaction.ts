@@ -21,11 +21,11 @@ export interface HoldRow {
   readonly acquires: number
   /**
    * The last cluster time at which the hold is in force. The hold is over at the first entry whose time is
-   * later.
+   * later than the deadline.
    */
   readonly deadline: number
   readonly context: ContextArg
-  /** The counter from which the token comes. null means the counter of the store. */
+  /** The key of the counter that gave the token. null means the store's own counter. */
   readonly fencingKey: Uint8Array | null
   /** The session of the command that made this hold, or of the waiter that was granted the lock. */
   readonly session: number
@@ -34,9 +34,8 @@ export interface HoldRow {
    */
   readonly since: number
   /**
-   * A grant to a waiter must be confirmed: a command of the waiter's session must arrive before the cluster
-   * time is later than touchBy. Otherwise the grant ends. 0 if the grant is confirmed, or if the holder
-   * has not waited.
+   * A waiter's session must confirm a grant by sending any command. If cluster time passes touchBy before
+   * such a command arrives, the grant ends. 0 if the grant is confirmed, or if the holder has not waited.
    */
   readonly touchBy: number
   /**
@@ -45,12 +44,13 @@ export interface HoldRow {
    */
   readonly code: number
   /**
-   * 0 means exclusive. Otherwise the hold is shared: 1 for a lock, or the number of permits of a semaphore.
+   * 0 means that the hold is exclusive. Otherwise the hold is shared. The number is 1 for a lock, and the
+   * number of permits for a semaphore.
    */
   readonly permits: number
   /**
-   * The number of this hold in the order of grants, from the counter of arrivals. All members agree on the
-   * order of shared holds, even after a restart.
+   * The number of this hold in the order of grants. Holds and waiters draw their numbers from one counter. By
+   * this number all members agree on the order of shared holds, even after a restart.
    */
   readonly arrival: number
   /** The flow that the caller has named, or null. */
@@ -59,9 +59,9 @@ export interface HoldRow {
 
 /** The shared holds of a lock or semaphore. */
 export interface SharedHolds {
-  /** The sum of their permits. */
+  /** The sum of the permits of all shared holds. */
   readonly permits: number
-  /** The one that was granted first. */
+  /** The shared hold that was granted first. */
   readonly first: HoldRow
 }
 
@@ -71,7 +71,7 @@ export interface WaiterRow {
   readonly arrival: number
   readonly id: string
   readonly session: number
-  /** Cluster time of the entry in which the waiter joined the queue. */
+  /** The cluster time of the entry in which the waiter joined the queue. */
   readonly since: number
   /**
    * The wait is over at the first entry whose time is later than this cluster time. 0 means that the wait has
@@ -81,7 +81,7 @@ export interface WaiterRow {
   readonly lease: number
   readonly context: ContextArg
   readonly fencingKey: Uint8Array | null
-  /** The same as for a hold. */
+  /** 0 if the waiter wants an exclusive hold. Otherwise the permits of the wanted shared hold. */
   readonly permits: number
   /**
    * The waiters for a set of keys have consecutive arrival numbers: `setCount` numbers, from `setFirst` on.
@@ -89,15 +89,15 @@ export interface WaiterRow {
    */
   readonly setFirst: number
   readonly setCount: number
-  /** The same as for a hold. */
+  /** The flow that the caller has named, or null. */
   readonly flow: string | null
   /** The ids of the holds of withLock around the request, the innermost first. */
   readonly within: readonly string[]
 }
 
 /**
- * The view that reads need. In a linearizable read `now` is the cluster time that the leader has proven, and
- * at least the time of the last applied entry.
+ * What a read of locks needs. `now` is cluster time. For a linearizable read, the leader has proven this
+ * time, and the time is not before the last applied entry.
  */
 export interface LockView {
   readonly now: number
@@ -106,7 +106,7 @@ export interface LockView {
   /** The shared hold of that id. The next method returns the shared hold with that token. */
   sharedHold(key: Uint8Array, id: string): HoldRow | undefined
   sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined
-  /** Undefined if there is no shared hold. */
+  /** Returns undefined if the lock has no shared hold. */
   shared(key: Uint8Array): SharedHolds | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
@@ -118,14 +118,14 @@ export interface LockView {
 export type LockHappening = LockEventName
 
 export interface LockTransaction extends LockView {
-  /** Cluster time of the entry. */
+  /** The cluster time of the present entry. */
   readonly now: number
-  /** The cluster time of the entry before. */
+  /** The cluster time of the previous entry. */
   readonly previous: number
   putHold(row: HoldRow): void
   /**
-   * Records an event for watches of locks. For a row that is put, this method is called directly after
-   * `putHold` or `putWaiter`. For a row that is removed, `row` is the row before the removal.
+   * Records an event for watches of locks. The rules call this method directly after `putHold` or
+   * `putWaiter`. For a row that is removed, `row` is the row before the removal.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
   /**
@@ -135,12 +135,12 @@ export interface LockTransaction extends LockView {
   taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
   /**
-   * How many permits that semaphore has. Undefined if the number is not known yet, or if the key is no
+   * How many permits the semaphore has. Undefined if no caller has named the number yet, or if the key is no
    * semaphore.
    */
   permitsOf(key: Uint8Array): number | undefined
   setPermits(key: Uint8Array, of: number): void
-  /** The next token of that counter. It is higher than every earlier token of the counter. */
+  /** Returns the next token of that counter. The token is higher than every earlier token of the counter. */
   nextToken(fencingKey: Uint8Array | null): number
   /** The shared holds of a lock, in the order of their grants. */
   sharedOf(key: Uint8Array): Iterable<HoldRow>
@@ -149,19 +149,19 @@ export interface LockTransaction extends LockView {
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
-   * Replaces the row with the same key and id, if there is one. The caller passes the arrival number of the
-   * old row. The session may be another one.
+   * Replaces the row with the same key and id, if there is such a row. The caller passes the arrival number
+   * of the old row. The session may be another session than before.
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
   /**
-   * The whole life of that session in milliseconds, and not the rest of its life. Undefined if the session
-   * has ended in this entry or before.
+   * The length of that session's life in ms, not the remaining time. Undefined if the session has ended in
+   * this entry or before.
    */
   sessionLife(session: number): number | undefined
   /**
-   * Called if a waiter was granted this hold in this entry. The waiter's member pushes ownerOfHold(row, now)
-   * to the waiter.
+   * Called when a waiter was granted this hold in this entry. The member to which the waiter's client is
+   * connected pushes ownerOfHold(row, now) to the client.
    */
   granted(row: HoldRow): void
 
@@ -179,15 +179,13 @@ export interface LockTransaction extends LockView {
    */
   dueHolds(): Iterable<HoldRow>
   /**
-   * The rows whose reclaimAt(row) is over, which means that they were over an hour ago, in the order of
-   * reclaimAt and then of the key.
+   * The rows of holds that ended more than an hour ago (reclaimAt), in the order of reclaimAt and then of the
+   * key.
    */
   reclaimableHolds(): Iterable<HoldRow>
-  /**
-   * The waiters of a session. `untouchedHoldsOf` returns the grants that the session has not confirmed yet.
-   */
   waitersOf(session: number): WaiterRow[]
   /** The waiters of the flow with that name, or within the hold with that id, in the order of arrival. */
   waitersOfFlow(name: string): WaiterRow[]
+  /** The grants of a session that the session has not confirmed yet (HoldRow.touchBy). */
   untouchedHoldsOf(session: number): Iterable<HoldRow>
 }

@@ -10,21 +10,23 @@ export type Ask = Pick<
   'key' | 'id' | 'lease' | 'context' | 'fencingKey' | 'permits' | 'flow' | 'within'
 >
 
-/** The flow of a caller that has named no flow and has called from within no other hold. */
+/** The flow of a caller that names no flow and makes its call outside of every withLock. */
 export const NO_FLOW: FlowArg = [null, []]
 
 /**
- * Grants the lock to the first waiter of the queue, again and again, as long as that waiter fits together
- * with the holds. Waiters whose wait or session is over are removed. No waiter overtakes a first waiter that
- * does not fit. Otherwise a stream of readers would keep a writer waiting for ever, and many small requests
- * for permits would keep a large request waiting. Only sets of keys may be passed (waiting-key-sets.ts).
+ * Grants the lock to the first waiter of the queue, again and again, as long as that waiter's hold is
+ * compatible with the present holds. Waiters whose wait or session is over are removed. No waiter overtakes a
+ * first waiter that must still wait. Otherwise a stream of readers would keep a writer waiting for ever, and
+ * many small requests for permits would keep a large request waiting. Only a waiter for a set of keys may be
+ * overtaken (waiting-key-sets.ts).
  *
- * Law: a queue exists only while its first waiter does not fit together with the holds. Therefore each rule
- * that ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry. A caller joins
- * a queue only when it is refused with HELD.
+ * Law: a queue exists only while the first waiter's hold would conflict with the present holds. Therefore
+ * each rule that ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry. A
+ * caller joins a queue only when it is refused with HELD.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
-  // A set is granted or removed with all of its keys. Its end also changes the queues of its other keys.
+  // A waiter for a set of keys is granted or removed at all of its keys together. So the queues of the other
+  // keys must be served too.
   const keys = [key]
   for (let next = keys.pop(); next !== undefined; next = keys.pop()) grantAt(tx, next, code, keys)
 }
@@ -45,8 +47,8 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 }
 
 /**
- * The next waiter to serve. If the first waiter is a set that does not fit, the next one is the first waiter
- * that may pass the set.
+ * Returns the next waiter to serve. If the first waiter waits for a set of keys that cannot be granted yet,
+ * the next waiter is the first one that may overtake the set.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -66,11 +68,12 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
 }
 
 /**
- * The row of a new hold, with the next token of its counter.
+ * Builds the row of a new hold, with the next token of its counter.
  *
- * Law: the arrival number of a hold is that of its grant, and not that of its wait, because a set may have
- * been passed meanwhile. Without this law: a member reads the shared holds of a lock from its disk in the
- * order of these numbers. Their order then differs from the order of the members that saw the grants.
+ * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait, because a
+ * waiter for a set may have been overtaken. Without this law: a member that restarts reads the shared holds
+ * from its disk in the order of their waits. The members that saw the grants have the order of the grants, so
+ * the members disagree.
  */
 export function heldBy(
   tx: LockTransaction,
@@ -100,10 +103,10 @@ export function heldBy(
 }
 
 /**
- * Puts the row of a new hold.
+ * Stores the row of a new hold.
  *
  * Law: when a shared hold begins, the row of an exclusive hold that is over is deleted. Without this law: the
- * former owner, which shares the lock now, releases the old row instead of its shared hold.
+ * former owner, which now has a shared hold, releases the old row instead of its shared hold.
  */
 export function hold(tx: LockTransaction, row: HoldRow): void {
   const over = row.permits === 0 ? undefined : tx.hold(row.key)
@@ -114,8 +117,8 @@ export function hold(tx: LockTransaction, row: HoldRow): void {
 
 /**
  * Puts the caller in the queue. `wait` is in milliseconds, and 0 means no limit. Returns false if the queue
- * is full. A caller that already waits keeps its place and its terms. A repeated request never shortens the
- * wait, because several attempts of one lock object share that place.
+ * is full. A caller that already waits keeps its place, its mode and its flow. A repeated request never
+ * shortens the wait, because several attempts of one lock object share that place.
  */
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
@@ -126,7 +129,8 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
 }
 
 /**
- * Puts the caller in the queue with that arrival number, or changes the row that the caller has in the queue.
+ * Puts the caller in the queue with the arrival number `at.arrival`. If the caller already waits, its row is
+ * changed.
  */
 export function join(
   tx: LockTransaction,
@@ -164,8 +168,8 @@ export function waitIsOver(row: WaiterRow, now: number): boolean {
 }
 
 /**
- * Ends a hold that its owner has released, or that an operator has ended by force. The row is deleted, and
- * the waiters that fit now are granted the lock in the same entry.
+ * Ends a hold that its owner has released, or that an operator has ended by force. The row is deleted.
+ * Waiters whose holds are now compatible with the other holds are granted the lock in the same entry.
  */
 export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   tx.deleteHold(row)
@@ -173,7 +177,10 @@ export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   grantNext(tx, row.key, CODE.FIRST_TIME)
 }
 
-/** Ends the wait of a caller that was not granted the lock. The waiters after it may fit now. */
+/**
+ * Ends the wait of a caller that was not granted the lock. The waiters after this caller may be granted the
+ * lock now.
+ */
 export function leave(tx: LockTransaction, waiter: WaiterRow): void {
   for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME)
 }
@@ -183,7 +190,8 @@ export function leave(tx: LockTransaction, waiter: WaiterRow): void {
  * Returns the keys at which later waiters may be served now.
  */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
-  // A list of due waiters names each key of a set. The first of these rows removes all of them.
+  // A waiter for a set of keys has one row for each key. The first of these rows that is due removes all of
+  // them.
   if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
   return membersOf(tx, waiter)
     .filter((member) => {

@@ -17,7 +17,8 @@ import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { freeAndGrant, grantNext, heldBy, hold, leave, remove } from './queue.js'
 
 /**
- * Releases one acquire; `all` releases every acquire at once. A `token` of 0 means that the request has none.
+ * Releases one acquire, or every acquire if `all` is true. A `token` of 0 means that the request has no
+ * token.
  */
 export function release(
   tx: LockTransaction,
@@ -45,7 +46,7 @@ export function release(
 
 /**
  * Removes the waiter from the queue. If the waiter was granted the lock before, all acquires of that grant
- * are released. Returns the state before.
+ * are released. Returns the waiter's state before the call.
  */
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
@@ -66,9 +67,9 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
  * Cancels or releases every ticket of the list. Returns for each ticket the token of the hold that was
  * released, or 0 if the ticket had no hold.
  *
- * Law: all holds and waits of the list end before any lock is passed on. Without this law: a caller waits for
- * two of the locks, and a later caller waits only for the first lock. The later caller gets the first lock
- * before the other lock is free.
+ * Law: all holds and waits of the list end before any lock is granted again. Without this law: a caller waits
+ * for two of the locks, and a later caller waits only for the first of them. The later caller gets the first
+ * lock before the second lock is free.
  */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
   const changed: [key: Uint8Array, code: number][] = []
@@ -87,7 +88,7 @@ export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): num
   return tokens
 }
 
-/** Ends the hold with exactly that token and all its acquires, if the hold is in force. */
+/** Ends the hold with exactly that token, with all its acquires, if the hold is in force. */
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
   const exclusive = tx.hold(key)
   const row = exclusive?.token === token ? exclusive : tx.sharedHoldWith(key, token)
@@ -108,8 +109,8 @@ export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
 }
 
 /**
- * Ends every hold of a web lock and gives the lock to the caller alone, before all waiters. The waiters go on
- * waiting. The former holders learn by their next renewal that the lock was stolen.
+ * Ends every hold of a web lock and gives the lock to the caller alone. The caller overtakes all waiters, and
+ * the waiters go on waiting. The former holders learn by their next renewal that the lock was stolen.
  */
 export function steal(
   tx: LockTransaction,

@@ -1,27 +1,28 @@
-// Rule: sets of keys for which one caller waits (docs/locks.md, section 12).
+// Rule: decides when a caller that waits for a set of keys gets all keys of the set (docs/locks.md, section
+// 12).
 //
-// A set takes no key before it can take all of its keys in one entry. A caller that comes later may take a
-// key for which a set waits, as long as the set could not have that key anyway. The set cannot have the key
-// as long as another of its keys has a hold or a waiter that came before the set. When all of these holds and
-// waiters have gone, every later caller waits after the set at each of its keys.
+// A set takes no key before it can take all of its keys in one entry. A later caller may take a key for which
+// a set waits, as long as the set could not take that key anyway. The set cannot take the key as long as
+// another of its keys has a hold or a waiter that came before the set. When all of these holds and waiters
+// have gone, every later caller waits after the set at each of its keys.
 //
 // Laws:
-// - There is no circle of waiting. A set waits for holds, and for waiters with lower arrival numbers, and the
-//   numbers of all keys come from one counter. So the waiter with the lowest number of all waits for holds
+// - There is no circle of waiting. A set waits only for holds and for waiters with lower arrival numbers, and
+//   one counter gives the numbers for all keys. So the waiter with the lowest number of all waits for holds
 //   only.
-// - No set waits for ever. The number of holds and waiters that came before the set only falls. When the
-//   number is 0, no caller passes the set. Without this law: one caller always holds one of two keys, or
-//   another caller the other key, and a set of the two never finds both free.
+// - No set waits for ever. The number of holds and waiters that came before the set only falls. When this
+//   number is 0, no caller overtakes the set. Without this law: two callers take turns, so that one of two
+//   keys is always held, and a set of these two keys is never granted.
 
 import { inForce } from './lock-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
-/** The most waiting sets that a caller may pass at one key. The limit bounds the work of one entry. */
+/** How many waiting sets a caller may overtake at one key. The limit keeps the work of one entry small. */
 const MOST_PASSED = 4
 
 /**
- * Whether such a hold fits together with the present holds. An exclusive hold fits only alone. A shared hold
- * fits together with shared holds. Permits of a semaphore fit as long as the semaphore has enough of them.
+ * Whether a new hold with these permits can be in force together with the present holds. An exclusive hold
+ * must be alone. A shared hold is compatible with shared holds. A semaphore must have enough free permits.
  */
 export function fits(tx: LockTransaction, key: Uint8Array, permits: number): boolean {
   if (inForce(tx.hold(key), tx.now)) return false
@@ -43,7 +44,7 @@ export function membersOf(tx: LockTransaction, one: WaiterRow): WaiterRow[] {
 
 /**
  * Whether all keys of the set can be granted now. The set must be the first waiter at each key, because sets
- * do not pass each other.
+ * do not overtake each other.
  */
 export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   membersOf(tx, one).every(
@@ -51,8 +52,8 @@ export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   )
 
 /**
- * The first waiter that a new caller may not overtake. A new caller may only overtake waiters for sets.
- * Undefined means that the new caller need not wait if its hold is compatible with the present holds.
+ * Returns the first waiter that a new caller may not overtake. A new caller may only overtake waiters for
+ * sets. Undefined means that the new caller need not wait if its hold is compatible with the present holds.
  */
 export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -64,8 +65,8 @@ export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow 
 }
 
 /**
- * Whether an earlier waiter, or a hold that was granted before the set came, prevents the set from getting
- * one of its keys.
+ * Whether something older than the set prevents the set from getting one of its keys: an earlier waiter, or a
+ * hold that was granted before the set came.
  */
 function waitsForEarlier(tx: LockTransaction, set: WaiterRow): boolean {
   const isEarlier = (arrival: number | undefined) => arrival !== undefined && arrival < set.setFirst

@@ -14,7 +14,7 @@ interface Waiter {
   readonly id: string
   readonly context: ContextArg
   readonly since: number
-  /** The waiter leaves the queue if it does not ask again before this time. */
+  /** The time at which the waiter leaves the queue if it does not ask again before. */
   patientUntil: number
 }
 
@@ -41,8 +41,8 @@ export class LockMemory {
 
   /**
    * The time of a monotonic clock in whole milliseconds. The time is greater than 0, because callers treat 0
-   * as unknown. Each call reads the time once. With two readings, a hold could have ended at the second
-   * reading, while the next hold began at the first.
+   * as unknown. Each call reads the time once. Otherwise a call could end a hold at its second reading,
+   * although it began the next hold at its earlier first reading.
    */
   get now(): number {
     return Math.floor(this.#clock.now()) + 1
@@ -192,8 +192,8 @@ export class LockMemory {
   }
 
   /**
-   * Removes ended holds and waiters of one lock. Each take checks the lock that was not checked for the
-   * longest time, so every lock is cleaned at some time.
+   * Removes one lock if its hold and its waits have ended. Each take checks the lock that was not checked for
+   * the longest time, so every unused lock is removed at some time.
    */
   #reclaimOne(now: number): void {
     const [oldest] = this.#locks

@@ -23,11 +23,11 @@ export function capabilityTests(register: Register): void {
       'a write after the end of the hold went through',
     )
     const next = await b.locks.acquire(scene.key)
-    await assert.rejects(write(rotated), { code: 'ERR_FENCED' }, 'a late holder wrote beside the next one')
+    await assert.rejects(write(rotated), { code: 'ERR_FENCED' }, 'a former holder wrote beside the next one')
     await write({ key: scene.key, token: next.token })
   })
 
-  register("fencing 'told': a system that compares tokens refuses a late holder", async (scene) => {
+  register("fencing 'told': a system that compares tokens refuses a former holder", async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.fencing !== 'told') return
     const guard = new FenceGuard()

@@ -34,23 +34,26 @@ export interface RecordedHold {
   endedAt: number | undefined
 }
 
+/** In ms: a waiter that does not ask again within this time leaves the queue. */
 const PATIENCE = 40
+/** In ms: the engine may apply a take until this time has passed since its caller read the engine's clock. */
 const BEFORE = 60_000
 
 /**
- * The engines must be clients of the same server. Engines that use their client's time must share one time.
+ * Makes the calls and returns the mistakes. The engines must be clients of the same server. Engines that use
+ * their client's time must share one time.
  */
 export async function engineHistory(
   engines: readonly LockEngine[],
   { operations, callers = 8, keys = 4, seed = newId() }: HistoryOptions,
 ): Promise<HistoryReport> {
-  const space = newId()
+  const keyPrefix = newId()
   const holds: RecordedHold[] = []
   const state = { left: operations }
   const work = engines.flatMap((engine, i) =>
     Array.from({ length: callers }, (_, n) => {
       const random = seededRandom(`${seed}/${i}/${n}`)
-      return call(engine, { holds, state, random, keyOf: () => `${space}/${random.between(0, keys)}` })
+      return call(engine, { holds, state, random, keyOf: () => `${keyPrefix}/${random.between(0, keys)}` })
     }),
   )
   await Promise.all(work)
@@ -125,7 +128,7 @@ function prolonged(hold: RecordedHold, is: EngineHold | undefined): void {
 
 /**
  * Checks that the holds of each lock follow each other in the order of their tokens, and that no hold begins
- * before the one before has ended.
+ * before the previous hold has ended.
  */
 export function judgeHolds(holds: readonly RecordedHold[], order: 'token' | 'from' = 'token'): string[] {
   const byKey = new Map<string, RecordedHold[]>()
