@@ -114,7 +114,10 @@ export const SECTIONS = [
     [server('test-cluster/options'), 'TestClusterOptions', 'MemberOptions', 'MemberIds'],
     [server('test-cluster/test-cluster-types'), 'TestCluster', 'TestStores', 'TestConnectOptions'],
   ],
-  ['A level', ['packages/level/dist/level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions']],
+  [
+    'LatchkeyLevel, a database of abstract-level',
+    ['packages/level/dist/level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions'],
+  ],
 ]
 
 /** Undefined before the first build. */

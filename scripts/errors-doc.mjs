@@ -7,43 +7,42 @@ export const PLACE = 'docs/errors.md'
 
 const HEAD = `# Errors
 
-This page lists all error codes. The page is for developers who handle errors of Latchkey.
+This page lists all error codes, and the fields of an error. The page is for developers who handle errors of Latchkey.
 
 The script \`node scripts/errors-doc.mjs\` writes this page from the table in \`packages/protocol/src/errors.ts\`. Edit the table there.
 
-Every error of a call is a \`LatchkeyError\` with one of these codes, or a \`TypeError\` without a code. A \`TypeError\` means a
-mistake in the program, and Latchkey sends nothing in this case. Your program can rely on the code, but the message may change.
+If a call fails, the error is a \`LatchkeyError\` with one of these codes, or a \`TypeError\` without a code. A \`TypeError\` means that
+the program made a mistake, and that Latchkey sent nothing. Your program may compare codes. But do not compare messages, because they may change.
 
-- \`code\` is one of the names below.
+Every \`LatchkeyError\` has these fields:
+
+- \`code\` is one of the codes in the table.
 - \`retryable\` says whether the same call may succeed later.
-- \`outcome\` says what happened to the call. With \`not-applied\`, the call certainly changed nothing. With \`unknown\`, the cluster
-  may have applied the call, so read the state before you decide.
-- The column "outcome" has the usual outcome, but each error object has its own outcome. For example, a write that was aborted after it was sent has
-  the code \`ERR_ABORTED\` and the outcome \`unknown\`.
-- \`cause\` is the error that caused this error, if such an error exists.
+- \`outcome\` says whether the cluster applied the call. If it is \`not-applied\`, the call certainly changed nothing. If it is
+  \`unknown\`, the cluster may have applied the call, so read the state before you decide what to do.
+- \`cause\` is the error that caused this error, if there is one.
 
-The column "fields" names the further fields of an error. The body of an HTTP answer has the same fields.
+The column "outcome" shows the usual outcome of a code. A single error may have another outcome. For example, if a program aborts a write
+that was already sent, the error has the code \`ERR_ABORTED\` and the outcome \`unknown\`.
 
-- \`key\` is the key of the lock: of a wait that ended without the lock, of a hold that is over, or of the guard of a
-  refused write. For a semaphore, a latch or a barrier, \`key\` is the name. The key is text if its bytes are UTF-8 or if it was given as
-  text.
-- For \`ERR_NOT_A_NUMBER\`, \`key\` is the key of the \`increment\`. For \`ERR_UNDECODABLE\`, \`key\` is the key of the
-  value, as text.
-- \`token\` is the fencing token of the hold that is over, or of the guard.
-- \`holder\` is the holder of the lock, \`{ id, context, fencingToken, remainingMillis, sinceMillis }\`, at the end of the wait
-  or at the entry that refused the guard. The field is missing if nobody held the lock.
-- \`owner\` is the lock's \`Owner\` if another caller holds the lock during an unlock.
-- \`waitedMillis\` is the length of a wait for a lock.
-- \`leader\` is the id of the last leader that the store knows, for a call that ended without an answer. With \`ERR_NO_LEADER\`,
-  this member no longer leads or does not answer. With other codes, this member may still lead. The field is missing if the store never knew
-  a leader.
-- \`missing\` has the ids of the members that the asked member cannot reach, while there is no leader.
-- \`revision\` is the revision of the write of the value, if it is known.
-- \`present\` is the number of permits of the semaphore, or the number of parties that the waiting callers gave to the
-  barrier.
-- \`circle\` has the flows that would wait for each other, each as \`{ flow, key }\`. \`key\` is the lock that the flow waits for. The
-  caller's flow is first.
-- \`clusters\` has the addresses of each cluster, by the cluster's id.
+Some codes have more fields, which the column "fields" names. The body of an HTTP answer has the same fields.
+
+- \`key\` is the key of a lock. The lock is the one that a caller waited for, that was lost, or that is named in the guard of a refused write.
+  For a semaphore, a latch or a barrier, \`key\` is the name. \`key\` is a text if its bytes are UTF-8 or if the caller gave a text.
+- For \`ERR_NOT_A_NUMBER\` and \`ERR_UNDECODABLE\`, \`key\` is the key of the stored value.
+- \`token\` is the fencing token of the hold that has ended, or of the guard.
+- \`holder\` is the holder of the lock at the end of the wait, or at the log entry that refused the guard:
+  \`{ id, context, fencingToken, remainingMillis, sinceMillis }\`. If nobody held the lock, the field is missing.
+- \`owner\` is the \`Owner\` of the lock, if an unlock fails because another caller holds the lock.
+- \`waitedMillis\` says how long the caller waited for the lock.
+- \`leader\` is the id of the last leader that the store knew when the call ended without an answer. With \`ERR_NO_LEADER\`, this
+  member no longer leads or does not answer. With other codes, it may still lead. If the store never knew a leader, the field is missing.
+- \`missing\` lists the members that the asked member cannot reach while there is no leader.
+- \`revision\` is the revision at which the value was written, if the store knows it.
+- \`present\` is the number of permits that the semaphore has, or the number of parties with which the waiting callers entered the barrier.
+- \`circle\` lists the flows that would wait for each other, each as \`{ flow, key }\`. \`key\` is the lock that the flow waits for.
+  The first flow is the flow of the caller.
+- \`clusters\` has the addresses of each cluster, by the ids of the clusters.
 
 | code | retryable | outcome | fields | meaning, and what to do |
 |---|---|---|---|---|
