@@ -5,10 +5,10 @@
 import { newId, seededRandom } from '@latchkey/base'
 import type { Store } from '@latchkey/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { testCluster } from '../../test-cluster/index.js'
-import { FlowRun } from './flow-run.js'
-import { HeldRun, type World } from './held-run.js'
-import { PartyRun } from './party-run.js'
+import { testCluster } from '../test-cluster/index.js'
+import { FlowRun } from './testing/models/flow-run.js'
+import { HeldRun, type World } from './testing/models/held-run.js'
+import { PartyRun } from './testing/models/party-run.js'
 
 const IS_LONG = process.env.MODEL_STEPS !== undefined
 const STEPS = Number(process.env.MODEL_STEPS ?? 3_000)
