@@ -1,36 +1,30 @@
-// Driver: `npm run mutants -- --package P --count N --seed S`: draws small faults in a package's sources, puts one at a time into a copy
-// of the repository, and runs the package's tests there. A fault that no test notices is a hole in the tests, or a line that
-// changes nothing: a person has to look. Not a part of the gate. Exits with 1 when a fault was not noticed.
+// Driver: `npm run mutants -- --package P --count N --seed S`: draws small faults in a package's sources, puts
+// one at a time into a copy of the repository, and runs the tests that import the changed file, and the
+// simulator. A fault that no test notices is a hole in the tests, or a line that changes nothing: a person has
+// to look. Not a part of the gate. Exits with 1 when a fault was not noticed.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { ChangedCopy } from './mutants/changed-copy.mjs'
 import { drawn, faultsOf } from './mutants/mutations.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const USAGE = `Usage: npm run mutants -- --package P [--count N] [--seed S] [--under FOLDER] [--tests P,Q]
+const USAGE = `Usage: npm run mutants -- --package P [options]
 
   --package P     whose sources get the faults: base, protocol, raft, lock, kv, client, level or latchkey
-  --count N       how many faults, 10 by default
+  --count N       how many faults are drawn, 10 by default
   --seed S        another seed draws others; 1 by default
+  --first K       begins with the draw's fault K, so that an interrupted command can go on; 1 by default
   --under FOLDER  only sources below that folder of the package's src
-  --tests P,Q     the projects whose tests run; the package's own by default
+  --processes     also the slow tests that start processes, after all others
 `
-/** A fault may make a test wait for ever: that is noticed, too, after so many times of what the tests take without one. */
-const PATIENCE = 4
-const LEAST_PATIENCE_MS = 180_000
-/** The tests end by themselves where there is no fault. */
-const FIRST_MS = 3_600_000
-
-const { values } = read()
-const { package: of, seed = '1', count = '10', under = '', tests = of } = values
 const PRODUCT = /^packages\/[^/]+\/src\/.*\.ts$/
 const NO_PRODUCT = /\.test\.ts$|\/testing\/|index\.ts$/
 
+const { package: of, seed, count, first, under, processes } = read()
 const tracked = execFileSync('git', ['ls-files', `packages/${of}/src/${under}`], {
   cwd: ROOT,
   encoding: 'utf8',
@@ -45,87 +39,37 @@ const places = tracked
   )
 if (places.length === 0) usage(`there is nothing to change in packages/${of}/src/${under}`)
 
-const copy = mkdtempSync(join(tmpdir(), 'latchkey-mutants-'))
+const copy = new ChangedCopy(ROOT)
+const faults = drawn(places, count, seed).slice(first - 1)
 let unnoticed = 0
-// However it ends, by an interruption too, the tests that run end and the copy goes.
-process.once('exit', () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 }))
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
-cpSync(ROOT, copy, {
-  recursive: true,
-  verbatimSymlinks: true,
-  filter: (path) => !/\/(\.git|coverage)$/.test(path),
-})
-// A test that fails without a fault, or takes longer than a fault is given, would notice everything.
-const began = performance.now()
-if (types() || (await runs(FIRST_MS))) fail('the build or the tests fail without any fault: mend them first')
-const most = Math.max(LEAST_PATIENCE_MS, PATIENCE * (performance.now() - began))
-for (const fault of drawn(places, Number(count), Number(seed))) if (!(await isNoticed(fault))) unnoticed++
-console.log(`${unnoticed} of ${count} faults were not noticed`)
+for (const [i, fault] of faults.entries()) {
+  const by = await copy.noticedBy(fault, of, processes).catch((error) => fail(error.message))
+  const { path, at, name, was, line } = fault
+  const where = `${first + i}. ${path}:${at + 1}: ${name}`
+  if (by !== undefined) console.log(`${where}: noticed by ${by}`)
+  else console.log(`${where}: NOT NOTICED\n  was:  ${was.trim()}\n  now:  ${line.trim() || '(nothing)'}`)
+  if (by === undefined) unnoticed++
+}
+console.log(`${unnoticed} of ${faults.length} faults were not noticed`)
 process.exitCode = unnoticed === 0 ? 0 : 1
-
-async function isNoticed({ path, at, was, line, name }) {
-  const file = join(copy, path)
-  const whole = readFileSync(file, 'utf8')
-  const lines = whole.split('\n')
-  lines[at] = line
-  writeFileSync(file, lines.join('\n'))
-  try {
-    const by = types() ? 'the compiler' : (await runs(most)) ? 'a test' : undefined
-    console.log(`${by === undefined ? 'NOT NOTICED' : `noticed by ${by}`}: ${path}:${at + 1}: ${name}`)
-    if (by === undefined) console.log(`  was:  ${was.trim()}\n  now:  ${line.trim() || '(nothing)'}`)
-    return by !== undefined
-  } finally {
-    writeFileSync(file, whole)
-  }
-}
-
-/** Built too, since some tests start the command. */
-function types() {
-  return spawnSync('npx', ['tsc', '-b'], { cwd: copy, stdio: 'ignore' }).status !== 0
-}
-
-/**
- * The tests are a group of processes of their own, and it is ended as a group. Otherwise a fault that makes a test loop leaves that
- * test's process behind: it notices neither its signals nor the end of whoever started it, and takes a core for ever.
- */
-async function runs(ms) {
-  const projects = tests.split(',').flatMap((name) => ['--project', name])
-  const vitest = join(copy, 'node_modules', 'vitest', 'vitest.mjs')
-  const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', ...projects], {
-    cwd: copy,
-    stdio: 'ignore',
-    detached: true,
-  })
-  const endGroup = () => {
-    try {
-      process.kill(-Number(child.pid), 'SIGKILL')
-    } catch {
-      // Nobody of it is there any more.
-    }
-  }
-  process.prependOnceListener('exit', endGroup)
-  const timer = setTimeout(endGroup, ms)
-  const [status] = await once(child, 'exit')
-  clearTimeout(timer)
-  endGroup()
-  process.off('exit', endGroup)
-  return status !== 0
-}
 
 function read() {
   try {
     const options = Object.fromEntries(
-      ['package', 'count', 'seed', 'under', 'tests'].map((name) => [name, { type: 'string' }]),
+      ['package', 'count', 'seed', 'first', 'under'].map((name) => [name, { type: 'string' }]),
     )
-    const line = parseArgs({ options: { ...options, help: { type: 'boolean', short: 'h' } } })
-    if (line.values.help) {
+    const flags = { processes: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } }
+    const { values } = parseArgs({ options: { ...options, ...flags } })
+    if (values.help) {
       process.stdout.write(USAGE)
       process.exit(0)
     }
-    if (!/^[a-z]+$/.test(line.values.package ?? '')) usage('--package names whose sources get the faults')
-    for (const name of ['count', 'seed'])
-      if (!/^[1-9]\d*$/.test(line.values[name] ?? '1')) usage(`--${name} must be a positive whole number`)
-    return line
+    if (!/^[a-z]+$/.test(values.package ?? '')) usage('--package names whose sources get the faults')
+    const numbers = { count: '10', seed: '1', first: '1', ...values }
+    for (const name of ['count', 'seed', 'first'])
+      if (!/^[1-9]\d*$/.test(numbers[name])) usage(`--${name} must be a positive whole number`)
+    const [count, seed, first] = [numbers.count, numbers.seed, numbers.first].map(Number)
+    return { under: '', ...values, count, seed, first }
   } catch (error) {
     return usage(error.message)
   }

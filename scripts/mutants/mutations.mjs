@@ -1,7 +1,7 @@
-// Rule: the small faults that a line of code can be given, one fault each: what a tired person might have typed. Which of them is drawn
-// is the caller's matter.
+// Rule: the small faults that a line of code can be given, one fault each: what a tired person might have
+// typed. The caller draws some of them.
 
-/** Each fault: its name, where it fits, and what stands there instead. Text and comments of a line are left alone. */
+/** Each fault: its name, where it fits, and what stands there instead. It changes no text and no comment. */
 const FAULTS = [
   { name: 'an equality is turned round', from: /===/g, to: '!==' },
   { name: 'an inequality is turned round', from: /!==/g, to: '===' },
@@ -28,11 +28,13 @@ const FAULTS = [
 
 const COMMENT = /^\s*(\/\/|\/\*|\*)/
 /** Declarations of types and modules hold nothing that runs. */
-const NO_CODE = /^\s*(import |export (type|interface|\*|\{)|type |interface |readonly \w+\??:|\}|@)/
+const NO_CODE = /^\s*(import |export (type|interface|\*|\{)|type |interface |readonly \w+\??:|\| |\}|@)/
+/** No promise says what a log tells, so no test has to read its lines. */
+const LOG = /[lL]ogger\??\.(debug|info|warn|error)\(/
 
 /** All faults that fit in one line, each with the whole new line. */
 export function faultsOf(line) {
-  if (COMMENT.test(line) || NO_CODE.test(line)) return []
+  if (COMMENT.test(line) || NO_CODE.test(line) || LOG.test(line)) return []
   const quoted = quotedPlaces(line)
   return FAULTS.flatMap(({ name, from, to, close }) =>
     [...line.matchAll(from)]

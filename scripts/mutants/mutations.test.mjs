@@ -19,11 +19,13 @@ test('each place that fits gives one fault', () => {
   ])
 })
 
-test('text, comments and types are left alone', () => {
+test('text, comments, types and lines of a log are left alone', () => {
   expect(lines("  const said = 'a + b is true' // 1 + 1")).toEqual([])
   expect(lines('  // a < b')).toEqual([])
   expect(lines('  readonly done: true')).toEqual([])
+  expect(lines("  | readonly ['done', true]")).toEqual([])
   expect(lines("import { a } from './a.js'")).toEqual([])
+  expect(lines("  if (1 === a) this.#logger.warn('one', { a })")).toEqual([])
 })
 
 test('the same seed draws the same, another seed draws others', () => {
