@@ -4,10 +4,7 @@
 import type { LinkRequest } from './client-messages.js'
 import { OP, READ } from './operations.js'
 
-/**
- * An operation's number is below this limit. The limit is a power of two, because opOf keeps the lowest bits
- * of a number that is too large.
- */
+/** An operation's number is below this limit, so MessagePack can write the number in one byte. */
 export const OPERATION_LIMIT = 128
 
 const OPS = new Map<number, string>(Object.entries(OP).map(([name, op]) => [op, name]))
@@ -17,13 +14,13 @@ export const commandName = (op: number): string => OPS.get(op) ?? 'other'
 export const readName = (read: number): string => READS.get(read) ?? 'other'
 
 /**
- * Returns the number of a command's operation, which is the first element of the packed list. Returns 0 if
- * the bytes are not a command.
+ * Returns the number of a command's operation. Returns 0 if the bytes are not a command, or if a foreign
+ * encoder has written the command in a longer form than necessary. The shortest form has one byte for the
+ * head of the list, and one for the operation.
  */
 export function opOf(body: Uint8Array): number {
-  const first = body[0] ?? 0
-  if (first >= 0x90 && first <= 0x9f) return (body[1] ?? 0) & (OPERATION_LIMIT - 1)
-  return first === 0xdc ? (body[3] ?? 0) & (OPERATION_LIMIT - 1) : 0
+  const [head, op] = [body[0] ?? 0, body[1] ?? 0]
+  return head >= 0x90 && head <= 0x9f && op < OPERATION_LIMIT ? op : 0
 }
 
 /** Returns the name of a command, of a read, or of a call about the cluster. */

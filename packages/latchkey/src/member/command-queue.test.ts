@@ -38,10 +38,10 @@ function opened(mostBytes = 1_000_000) {
     log.push({ name: names.get(ticket as number) as string, done })
   }
   const queue = new CommandQueue({ node: { submit }, kv, mostBytes })
-  const send = (origin: string, command: Command, name: string) => {
+  const send = (origin: string, command: Command, name: string, encode = encodeCommand) => {
     const ticket = names.size + 1
     names.set(ticket, name)
-    const record = { session: 1, number: 1, done: 1, body: encodeCommand(command) }
+    const record = { session: 1, number: 1, done: 1, body: encode(command) }
     queue.submit(
       origin,
       record,
@@ -79,6 +79,28 @@ test('A16: no more large work is in the log than can be applied in good time; a 
   applyOne()
   expect(more()).toEqual(['little'])
 })
+
+/** Forms that MessagePack allows too, but that the encoder of this project never writes. */
+const LONG_FORMS = {
+  'the head of the list in three bytes': (command: Command) => {
+    const bytes = encodeCommand(command)
+    return Buffer.concat([Buffer.of(0xdc, 0, command.length), bytes.subarray(1)])
+  },
+  'the operation in two bytes': (command: Command) => {
+    const bytes = encodeCommand(command)
+    return Buffer.concat([bytes.subarray(0, 1), Buffer.of(0xcc), bytes.subarray(1)])
+  },
+}
+
+test.each(Object.entries(LONG_FORMS))(
+  'A16: a large command is large in every form in which a foreign client may send it: %s',
+  (_, encode) => {
+    const { send, inLog } = opened()
+    for (const name of ['one', 'two', 'three']) send('greedy', HALF, name, encode)
+    send('other', PUT, 'put')
+    expect(inLog()).toEqual(['one', 'put'])
+  },
+)
 
 test('A16: connections take turns: whoever had the least done goes first, however many commands another one has sent', () => {
   const { send, inLog, apply } = opened()

@@ -21,7 +21,7 @@
 //     ERR_BUSY.
 
 import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
-import { type Command, decodeCommand, isBadCommand, OP } from '@latchkey/protocol'
+import { type Command, decodeCommand, isBadCommand, OP, opOf } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
 /** In units of kv's rules/apply-work-limit.ts. This work takes about a tenth of a second of one core. */
@@ -275,12 +275,6 @@ export class CommandQueue {
   }
 }
 
-/**
- * Returns the operation of a command. A command is a short array that begins with a small number, so the head
- * of the array takes one byte, and the number another one.
- */
-const opOf = (body: Uint8Array): number => body[1] ?? 0
-
 function kindOf(body: Uint8Array): Kind {
   const op = opOf(body)
   if (op >= OP.tryLock) return 'locks'
@@ -289,6 +283,8 @@ function kindOf(body: Uint8Array): Kind {
 
 function isSmallByKind(body: Uint8Array): boolean {
   switch (opOf(body)) {
+    // The operation is hidden in a longer form than necessary, so only the decoded command shows its work.
+    case 0:
     case OP.openSession:
     case OP.endSession:
     case OP.putAll:
