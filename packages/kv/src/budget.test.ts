@@ -48,6 +48,12 @@ describe('A13: a command over its budget is refused as a whole', () => {
       3,
       /11 keys, conditions and steps.*10 rows/,
     ],
+    [
+      'the steps of a txn that is applied once, and its kept answer',
+      (n) => [OP.txn, null, [], many(n, (i) => put(`o${i}`, '')), [], [k('once'), k('digest'), 1_000]],
+      9,
+      /11 keys, conditions and steps.*10 rows/,
+    ],
     ['ranges', (n) => [OP.batch, null, many(n, () => range('x', 'y'))], 3, /4 deleteRange steps.*may have 3/],
     [
       'rows that ranges remove, counted for each range',

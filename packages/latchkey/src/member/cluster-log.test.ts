@@ -2,7 +2,7 @@
 // this process.
 
 import { uptime } from 'node:os'
-import { systemClock } from '@latchkey/base'
+import { silentLogger, systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { freePorts } from '../contract/testing/ports.js'
@@ -133,6 +133,42 @@ test('a member whose log is behind asks in vain, and its log says who refused', 
     ],
   ])
   log.close()
+})
+
+test.each([
+  { voters: ['a', 'b'], needed: 2 },
+  { voters: ['a', 'b', 'c'], needed: 2 },
+  { voters: ['a', 'b', 'c', 'd'], needed: 3 },
+  { voters: ['a', 'b', 'c', 'd', 'e'], needed: 3 },
+])('of $voters.length members $needed are a majority, and half is none', ({ voters, needed }) => {
+  const membership = { voters, outgoing: [], learners: [], peers: {} }
+  const node = {
+    options: { id: 'a', electionTimeout: 300 },
+    raft: { role: 'leader', leader: 'a', term: 4, membership },
+    applied: { membership },
+    on: (_: string, run: () => void) => {
+      look = run
+      return () => {}
+    },
+  }
+  let look = () => {}
+  const connected = new Set(voters.slice(1))
+  const transport = { connected: (id: string) => connected.has(id), on: () => () => {} }
+  const said: boolean[] = []
+  const log = new ClusterLog({ node, transport } as never, systemClock(uptime), silentLogger, ({ lost }) => {
+    said.push(lost)
+  })
+  onTestFinished(() => log.close())
+  const reached = (count: number) => {
+    connected.clear()
+    for (const id of voters.slice(1, count)) connected.add(id)
+    look()
+    return said.splice(0)
+  }
+  expect(reached(needed)).toEqual([])
+  expect(reached(needed - 1)).toEqual([true])
+  expect(reached(1)).toEqual([])
+  expect(reached(needed)).toEqual([false])
 })
 
 test('a remote store reports its connection: lost, had again, moved to the leader', async () => {

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { jsonLogger } from '@latchkey/daemon'
+import { checkOptions } from '../open/options.js'
 import { sidecarOptions } from './options.js'
 import { configJson, configText } from './print-config.js'
 import { ConfigError, resolveSettings, type Sources } from './settings.js'
@@ -125,6 +126,12 @@ test('beyond loopback with tls and a token, or openly insecure', () => {
     { token: 'a:b', rights: ['admin'] },
     { token: 'three' },
   ])
+})
+
+test('a setting that is not given has the default that the same option of open() has', () => {
+  const { listen: _, ...given } = checkOptions(optionsOf({}).open)
+  const { listen: __, ...library } = checkOptions({ id: base.id, dir: base.dir })
+  expect(given).toEqual(library)
 })
 
 test('a duration is a number of milliseconds, as a text or as a number, or a text with a unit', () => {

@@ -1,7 +1,7 @@
 // Test: how long a hold may be promised when clocks, answers and event loops misbehave (docs/locks.md,
 // section 1).
 
-import { READ } from '@latchkey/protocol'
+import { OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { finish, scene } from '../testing/scene.js'
 import { ClusterBound } from './cluster-time-bound.js'
@@ -134,6 +134,24 @@ describe('CT6: what `held` means', () => {
     await finish(world, waiting)
     expect(lock.remainingMillis()).toBeGreaterThan(2_900)
   })
+
+  test.each([
+    { answer: 4_800, left: 'half of the lease', renewals: 0, remaining: 5_100 },
+    { answer: 5_500, left: 'less than half of the lease', renewals: 1, remaining: 9_800 },
+  ])(
+    'a reentry whose answer leaves $left is renewed $renewals times before the caller gets it',
+    async ({ answer, renewals, remaining }) => {
+      const { world, locking, port } = scene()
+      const lock = locking.getDistributedLock('k', 10_000)
+      await finish(world, lock.tryLock())
+      // Only the answer of the reentry travels for long.
+      const times = [answer]
+      port.travel = (way) => (way === 'back' ? (times.shift() ?? 0) : 0)
+      expect(await finish(world, lock.tryLock({ timeout: '60s' }))).toBe(true)
+      expect(lock.remainingMillis()).toBeGreaterThan(remaining)
+      expect(port.sent.filter(([op]) => op === OP.renew)).toHaveLength(renewals)
+    },
+  )
 
   test('K28: an attempt that is aborted while its grant is being renewed rejects with ERR_ABORTED and releases the hold', async () => {
     const { world, locking, port, store } = scene({ delay: 3_000 })
