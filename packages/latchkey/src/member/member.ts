@@ -61,6 +61,8 @@ interface MemberPorts {
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
+  /** Is told about each step of the replica. Left out in production. */
+  readonly observer?: ReplicaPorts['observer']
   /** Called when the member may serve clients. */
   readonly asked?: (() => void) | undefined
   /** Returns why no member can be added. Undefined if connections of members are authenticated. */

@@ -1,5 +1,6 @@
-// Rule: the laws of a run.
+// Rule: Raft's laws. They judge the members of both profiles.
 
+import { decodeMembership } from '@latchkey/raft/core'
 import { acknowledgedWrites } from './acknowledged-writes.js'
 import { clusterTime, type TimeBounds } from './cluster-time.js'
 import { committedConfiguration } from './committed-configuration.js'
@@ -7,9 +8,11 @@ import { diskBeforeWord } from './disk-before-word.js'
 import { durableQuorum } from './durable-quorum.js'
 import { durableVotes } from './durable-votes.js'
 import { electionSafety } from './election-safety.js'
+import { equalAnswers } from './equal-answers.js'
 import { freshReads } from './fresh-reads.js'
 import { hardState } from './hard-state.js'
 import type { MakeLaw } from './law.js'
+import { LawChecker } from './law-checker.js'
 import { leaderAppendOnly } from './leader-append-only.js'
 import { leaderCompleteness } from './leader-completeness.js'
 import { logMatching } from './log-matching.js'
@@ -17,13 +20,15 @@ import type { ReadMembership } from './observed-log.js'
 import { orderlyIndexes } from './orderly-indexes.js'
 import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
+import { LawBroken } from './verdict.js'
 
 /** What a client or a replica would notice. */
-export const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
+const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
   electionSafety,
   leaderAppendOnly,
   logMatching,
   leaderCompleteness,
+  equalAnswers,
   stateMachineSafety,
   acknowledgedWrites,
   freshReads,
@@ -31,7 +36,7 @@ export const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
 ]
 
 /** Laws about the way there: they notice a wrong step before it has done harm. */
-export const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
+const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
   diskBeforeWord,
   hardState,
   durableVotes,
@@ -41,7 +46,13 @@ export const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
   committedConfiguration(decode),
 ]
 
-export const allLaws = (bounds: TimeBounds, decode: ReadMembership): readonly MakeLaw[] => [
-  ...innerLaws(decode),
-  ...outerLaws(bounds),
-]
+const decode: ReadMembership = (data) => {
+  const membership = decodeMembership(data)
+  if (membership === undefined)
+    throw new LawBroken('committed-configuration', 'a configuration cannot be read')
+  return membership
+}
+
+/** `outerOnly` leaves the inner laws out. `more`: what else the world wants to hear. */
+export const newLawChecker = (bounds: TimeBounds, outerOnly: boolean, more: readonly MakeLaw[]): LawChecker =>
+  new LawChecker(decode, [...(outerOnly ? [] : innerLaws(decode)), ...outerLaws(bounds), ...more])

@@ -1,4 +1,5 @@
-// Rule: election safety. At most one member leads in a term.
+// Rule: election safety. At most one member leads in a term, and only between one start of it and the next: a
+// member that starts again has voted for itself in that term, and remembers the vote (E1, E3, E4).
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -6,16 +7,17 @@ import type { MakeLaw } from './law.js'
 const name = 'election-safety'
 
 export const electionSafety: MakeLaw = () => {
-  const leaders = new Map<number, string>()
+  const leaders = new Map<number, { readonly id: string; readonly starts: number }>()
   return {
     name,
     role(member, role, term) {
       if (role !== 'leader') return
-      const other = leaders.get(term)
-      if (other !== undefined && other !== member.id) {
-        throw new LawBroken(name, `${other} and ${member.id} both lead in term ${term}`)
-      }
-      leaders.set(term, member.id)
+      const { id, starts } = member
+      const first = leaders.get(term)
+      if (first === undefined) leaders.set(term, { id, starts })
+      else if (first.id !== id) throw new LawBroken(name, `${first.id} and ${id} both lead in term ${term}`)
+      else if (first.starts !== starts)
+        throw new LawBroken(name, `${id} leads in term ${term} again, after another start`)
     },
   }
 }

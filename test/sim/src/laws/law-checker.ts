@@ -3,7 +3,14 @@
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
-import type { Acknowledged, RecoveredState, ReadServed, StagedPiece } from './law-events.js'
+import type {
+  Acknowledged,
+  AppliedEntry,
+  ReadServed,
+  RecoveredState,
+  StagedPiece,
+  StateHash,
+} from './law-events.js'
 import type { Law, MakeLaw } from './law.js'
 import { ObservedCluster, type ObservedMember } from './observed-cluster.js'
 import type { ReadMembership } from './observed-log.js'
@@ -115,11 +122,10 @@ export class LawChecker {
     this.observed.commit(member, to)
   }
 
-  /** `hash`: of the whole state machine after this entry. */
-  applied(id: MemberId, index: number, hash: number): void {
+  applied(id: MemberId, applied: AppliedEntry): void {
     const member = this.observed.member(id)
-    for (const law of this.#applied) law.applied?.(member, index, hash)
-    member.applied = index
+    for (const law of this.#applied) law.applied?.(member, applied)
+    member.applied = applied.entry.index
   }
 
   /** Behind the last piece the state machine is being replaced: nothing may be handed out to it (S3). */
@@ -130,11 +136,16 @@ export class LawChecker {
   }
 
   /** The state machine was replaced by a snapshot's. */
-  installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void {
+  installed(id: MemberId, position: LogPosition, membership: Membership, state?: StateHash): void {
     const member = this.observed.member(id)
-    for (const law of this.#laws) law.installed?.(member, position.index, position.term, hash)
+    for (const law of this.#laws) law.installed?.(member, position.index, position.term, state)
     this.observed.install(member, position, membership)
     this.counts.snapshots++
+  }
+
+  /** The disk failed while the snapshot was written, so the state machine keeps its state. */
+  installFailed(id: MemberId): void {
+    this.observed.member(id).installing = false
   }
 
   sending(id: MemberId, message: Message): void {

@@ -1,6 +1,6 @@
 // Rule: what laws are told of, as plain data.
 
-import type { Effect, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
+import type { Effect, Entry, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 
 /** What a member found on its disk when it started. */
 export interface RecoveredState {
@@ -11,6 +11,22 @@ export interface RecoveredState {
   readonly entries: PersistBatch['entries']
   /** What its state machine holds already. */
   readonly applied: number
+}
+
+export interface StateHash {
+  /** Of the whole state. */
+  readonly hash: number | string
+  /** The hash of each part of the state, for the message of a broken law. */
+  readonly spaces?: Readonly<Record<string, string>>
+}
+
+/** What the state machine of a member did with one entry. */
+export interface AppliedEntry {
+  readonly entry: Entry
+  /** One answer for each command. Undefined if the entry holds no commands. */
+  readonly answers: readonly Uint8Array[] | undefined
+  /** The state after this entry. Undefined if nobody has hashed that state. */
+  readonly state: StateHash | undefined
 }
 
 export type StagedPiece = Extract<Effect, { type: 'stageSnapshot' }>

@@ -2,7 +2,14 @@
 
 import type { Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import type { ObservedCluster, ObservedMember } from './observed-cluster.js'
-import type { Acknowledged, RecoveredState, ReadServed, StagedPiece } from './law-events.js'
+import type {
+  Acknowledged,
+  AppliedEntry,
+  ReadServed,
+  RecoveredState,
+  StagedPiece,
+  StateHash,
+} from './law-events.js'
 
 /** A law hears of what it asks for. */
 export interface Law {
@@ -17,9 +24,9 @@ export interface Law {
   decided?(member: ObservedMember, commit: number): void
   settled?(member: ObservedMember): void
   committed?(member: ObservedMember, from: number, to: number): void
-  applied?(member: ObservedMember, index: number, hash: number): void
+  applied?(member: ObservedMember, applied: AppliedEntry): void
   staged?(member: ObservedMember, piece: StagedPiece): void
-  installed?(member: ObservedMember, index: number, term: number, hash: number): void
+  installed?(member: ObservedMember, index: number, term: number, state: StateHash | undefined): void
   sending?(member: ObservedMember, message: Message): void
   acknowledged?(ack: Acknowledged): void
   served?(read: ReadServed): void

@@ -8,6 +8,7 @@ import { diskBeforeWord } from './disk-before-word.js'
 import { durableQuorum } from './durable-quorum.js'
 import { durableVotes } from './durable-votes.js'
 import { electionSafety } from './election-safety.js'
+import { equalAnswers } from './equal-answers.js'
 import { freshReads } from './fresh-reads.js'
 import { hardState } from './hard-state.js'
 import type { MakeLaw } from './law.js'
@@ -30,8 +31,15 @@ const time = clusterTime({ fastest: 1.005, clamp: 100, steps: () => 0 })
 const cases: Readonly<Record<string, Case>> = {
   'election-safety': {
     law: electionSafety,
-    good: (cluster) => cluster.leads('a', 1).leads('b', 2),
-    bad: { 'two leaders of a term': (cluster) => cluster.leads('a', 1).leads('b', 1) },
+    good: (cluster) => cluster.leads('a', 1).leads('b', 2).leads('a', 1),
+    bad: {
+      'E3: two leaders of a term': (cluster) => cluster.leads('a', 1).leads('b', 1),
+      'E4: one leader of a term, again after a start': (cluster) =>
+        cluster
+          .leads('a', 1)
+          .boot('a', members('a', 'b', 'c'))
+          .leads('a', 1),
+    },
   },
   'durable-votes': {
     law: durableVotes,
@@ -101,7 +109,7 @@ const cases: Readonly<Record<string, Case>> = {
     good: (cluster) => {
       cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
       cluster.laws.committed('a', 1, 1)
-      cluster.laws.applied('a', 1, 7)
+      cluster.applies('a', entry(1, 1), 7)
     },
     bad: {
       'two entries at one place': (cluster) =>
@@ -117,18 +125,18 @@ const cases: Readonly<Record<string, Case>> = {
         ] as const) {
           cluster.write(id, { entries: [entry(1, 1)] }).commits(id, 1)
           cluster.laws.committed(id, 1, 1)
-          cluster.laws.applied(id, 1, hash)
+          cluster.applies(id, entry(1, 1), hash)
         }
       },
       'an entry twice': (cluster) => {
         cluster.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
         cluster.laws.committed('a', 1, 1)
-        cluster.laws.applied('a', 1, 7)
-        cluster.laws.applied('a', 1, 7)
+        cluster.applies('a', entry(1, 1), 7)
+        cluster.applies('a', entry(1, 1), 7)
       },
       'not committed': (cluster) => {
         cluster.write('a', { entries: [entry(1, 1)] })
-        cluster.laws.applied('a', 1, 7)
+        cluster.applies('a', entry(1, 1), 7)
       },
       'handed out before it is on disk': (cluster) => {
         cluster.write('a', { entries: [entry(1, 1)] }, { durable: false }).commits('a', 1)
@@ -142,10 +150,28 @@ const cases: Readonly<Record<string, Case>> = {
       'back to an older snapshot': (cluster) => {
         cluster.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
         cluster.laws.committed('a', 1, 2)
-        cluster.laws.applied('a', 1, 7)
-        cluster.laws.applied('a', 2, 8)
-        cluster.laws.installed('a', { index: 1, term: 1, time: 0 }, members('a'), 7)
+        cluster.applies('a', entry(1, 1), 7)
+        cluster.applies('a', entry(2, 1), 8)
+        cluster.laws.installed('a', { index: 1, term: 1, time: 0 }, members('a'), { hash: 7 })
       },
+      'another entry than the committed one': (cluster) => {
+        cluster.write('a', { entries: [entry(1, 1, 'x')] }).commits('a', 1)
+        cluster.laws.committed('a', 1, 1)
+        cluster.applies('a', entry(1, 1, 'y'), 7)
+      },
+    },
+  },
+  'equal-answers': {
+    law: equalAnswers,
+    good: (cluster) => cluster.applies('a', entry(1, 1), 7, 'x').applies('b', entry(1, 1), 7, 'x'),
+    bad: {
+      'A1: two members answer differently': (cluster) =>
+        cluster.applies('a', entry(1, 1), 7, 'x').applies('b', entry(1, 1), 7, 'y'),
+      'A2: another answer after a restart': (cluster) =>
+        cluster
+          .applies('a', entry(1, 1), 7, 'x')
+          .boot('a', members('a', 'b', 'c'))
+          .applies('a', entry(1, 1), 7, 'x', 'x'),
     },
   },
   'durable-quorum': {

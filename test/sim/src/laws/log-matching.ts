@@ -52,7 +52,8 @@ export const logMatching: MakeLaw = () => {
   }
 }
 
-function equalEntries(a: Entry, b: Entry): boolean {
+/** Compares everything but the index and the term. */
+export function equalEntries(a: Entry, b: Entry): boolean {
   if (a === b) return true
   return a.kind === b.kind && a.time === b.time && equalBytes(a.data, b.data)
 }

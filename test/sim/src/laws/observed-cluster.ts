@@ -25,6 +25,8 @@ export class ObservedMember {
   handed = 0
   applied = 0
   installing = false
+  /** How many times the member was opened. */
+  starts = 0
   /** The durable snapshot's index: a start finds at least this, whatever the log says. */
   snapshot = 0
   /**
@@ -88,6 +90,7 @@ export class ObservedCluster {
     for (const log of [record.live, record.disk]) log.restart(found.base, found.membership, found.entries)
     record.hard = record.durableHard = { term: found.term, vote: found.vote }
     record.unsynced = []
+    record.starts++
     record.role = 'follower'
     record.term = found.term
     record.commit = found.applied

@@ -85,6 +85,11 @@ export class ScriptedCluster {
     return this
   }
 
+  applies(id: string, entry: Entry, hash: number, ...answers: string[]): this {
+    this.laws.applied(id, { entry, answers: answers.map(utf8), state: { hash } })
+    return this
+  }
+
   stages(id: string, offset: number, done = false): this {
     const position = { index: 1, term: 1, time: 0 }
     const piece = { type: 'stageSnapshot', from: 'b', position, membership: members('a'), offset } as const

@@ -1,6 +1,8 @@
-// Rule: state-machine safety. All members commit the same entry at an index, apply each once and in order,
-// and hold the same state after it.
+// Rule: state-machine safety. All members commit the same entry at an index, apply each entry once and in
+// order, and hold the same state after it (A10).
 
+import type { StateHash } from './law-events.js'
+import { equalEntries } from './log-matching.js'
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 import type { ObservedCluster, ObservedMember } from './observed-cluster.js'
@@ -8,10 +10,12 @@ import type { ObservedCluster, ObservedMember } from './observed-cluster.js'
 const name = 'state-machine-safety'
 
 export const stateMachineSafety: MakeLaw = (cluster) => {
-  const states: number[] = []
-  const same = (id: string, index: number, hash: number) => {
-    const other = (states[index] ??= hash)
-    if (other !== hash) throw new LawBroken(name, `${id}: another state after entry ${index}`)
+  const states: StateHash[] = []
+  const same = (id: string, index: number, state: StateHash | undefined) => {
+    if (state === undefined) return
+    const first = (states[index] ??= state)
+    if (first.hash !== state.hash)
+      throw new LawBroken(name, `${id} holds another state after entry ${index}${differing(first, state)}`)
   }
   return {
     name,
@@ -26,14 +30,18 @@ export const stateMachineSafety: MakeLaw = (cluster) => {
         throw new LawBroken(name, `${member.id} is to apply ${index}, which its own disk does not hold`)
       }
     },
-    applied(member, index, hash) {
+    applied(member, { entry, state }) {
+      const { index } = entry
       if (index !== member.applied + 1) {
         throw new LawBroken(name, `${member.id} applies ${index} after ${member.applied}`)
       }
       if (index > member.handed) throw new LawBroken(name, `${member.id} applies ${index}, not committed`)
-      same(member.id, index, hash)
+      const agreed = cluster.committed[index]
+      if (agreed !== undefined && (agreed.term !== entry.term || !equalEntries(agreed, entry)))
+        throw new LawBroken(name, `${member.id} applies another entry ${index} than the committed one`)
+      same(member.id, index, state)
     },
-    installed(member, index, term, hash) {
+    installed(member, index, term, state) {
       const agreed = cluster.committed[index]?.term ?? term
       if (agreed !== term) {
         throw new LawBroken(
@@ -44,9 +52,14 @@ export const stateMachineSafety: MakeLaw = (cluster) => {
       if (index < member.applied) {
         throw new LawBroken(name, `${member.id} goes back from ${member.applied} to a snapshot of ${index}`)
       }
-      same(member.id, index, hash)
+      same(member.id, index, state)
     },
   }
+}
+
+function differing(first: StateHash, { spaces = {} }: StateHash): string {
+  const names = Object.keys(spaces).filter((space) => spaces[space] !== first.spaces?.[space])
+  return names.length === 0 ? '' : `, in ${names.join(', ')}`
 }
 
 function agrees(cluster: ObservedCluster, member: ObservedMember, index: number): void {

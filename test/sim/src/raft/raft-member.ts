@@ -13,11 +13,11 @@ import {
 import type { Outcome, ReadOutcome, Replica } from '@latchkey/raft/node'
 import { ASLEEP, type MemberView, viewOf } from './member-view.js'
 import type { RaftModules } from './raft-modules.js'
-import { observeLoop } from './observe-loop.js'
 import type { Options } from './options.js'
 import { decodeResult, encodeCommand, RegisterDisk, Registers, type Request } from './registers.js'
 import { LawBroken } from '../laws/verdict.js'
 import type { LawChecker } from '../laws/law-checker.js'
+import { observeLoop, recoveredState } from '../laws/observe-loop.js'
 
 /** A client's truth has three values. 'done' carries what the register held before; of a read, what it holds. */
 export type Answer =
@@ -209,9 +209,9 @@ export class RaftMember {
   #makeRegisters(life: HostProcess): Registers {
     const { laws, random, options } = this.#ports
     return new Registers(this.#registerDisk, life, random.fork(`apply/${this.#starts}`), options.member, {
-      applied: (index, hash) => this.#judge(life, () => laws.applied(this.id, index, hash)),
+      applied: (applied) => this.#judge(life, () => laws.applied(this.id, applied)),
       installed: ({ position, membership }, hash) =>
-        this.#judge(life, () => laws.installed(this.id, position, membership, hash)),
+        this.#judge(life, () => laws.installed(this.id, position, membership, { hash })),
     })
   }
 
@@ -222,17 +222,7 @@ export class RaftMember {
         throw new LawBroken('rot', `${this.id} starts with a log that is damaged where it was durable`)
       })
     const { node } = replica
-    const { log, configs, vote, term } = node.raft.state
-    this.#judge(life, () =>
-      this.#ports.laws.booted(this.id, {
-        term,
-        vote,
-        base: log.start,
-        membership: configs.at(log.start.index),
-        entries: node.raft.entries(log.firstIndex, log.lastIndex),
-        applied: node.applied.position.index,
-      }),
-    )
+    this.#judge(life, () => this.#ports.laws.booted(this.id, recoveredState(replica)))
     this.#replica = replica
     node.on('failed', (error) => this.#failed(life, error))
     if (node.failure !== undefined) this.#failed(life, node.failure)
@@ -276,7 +266,7 @@ export class RaftMember {
     if (!life.dead) this.#ports.judge(part)
   }
 
-  get #raft(): Raft | undefined {
+  get raft(): Raft | undefined {
     return this.#replica?.node.raft
   }
 
@@ -322,7 +312,7 @@ export class RaftMember {
   }
 
   #refuse(request: Request): void {
-    this.#ports.answer(this, request, { type: 'refused', leader: this.#raft?.leader })
+    this.#ports.answer(this, request, { type: 'refused', leader: this.raft?.leader })
   }
 
   change(change: MembershipChange): boolean {
@@ -358,6 +348,6 @@ export class RaftMember {
   }
 
   describe(): string {
-    return this.#raft?.describe() ?? (this.ruined ? 'ruined' : 'down')
+    return this.raft?.describe() ?? (this.ruined ? 'ruined' : 'down')
   }
 }

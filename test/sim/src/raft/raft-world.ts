@@ -1,23 +1,17 @@
-// Driver: the world of one seed: machines, members and clients, the network between them, and the laws that
-// watch. What happens is a function of the seed, the options and the list of faults, to the byte.
+// Driver: the world of one seed of the Raft profile: members with registers, their clients, and the network.
 
-import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
+import { seededRandom } from '@latchkey/base'
 import type { MemberId, Membership, Message } from '@latchkey/raft/core'
-import { Cuts, Host, MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
+import { MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
 import { History } from '../history/history.js'
-import { allLaws, outerLaws } from '../laws/all.js'
-import { LawBroken } from '../laws/verdict.js'
-import { LawChecker } from '../laws/law-checker.js'
-import { VirtualTime } from '../world/virtual-time.js'
+import type { Law } from '../laws/law.js'
+import { World, type WorldMode } from '../world/world.js'
 import { Clients } from './register-clients.js'
 import { RaftMember } from './raft-member.js'
 import type { RaftModules } from './raft-modules.js'
 import type { Options } from './options.js'
 
-export interface RunMode {
-  readonly trace?: boolean
-  /** Leaves out the laws that notice a wrong step before it has done harm. */
-  readonly outerOnly?: boolean
+export interface RunMode extends WorldMode {
   /** Timers are exact, and who stops by itself is not started again: for scenarios. */
   readonly directed?: boolean
 }
@@ -31,22 +25,13 @@ const DIAL_TIMES = { first: [200, 3_000], afterEnd: [500, 10_000], again: [10_00
 
 const DIRECTED_DIAL_TIMES = { first: [200, 300], afterEnd: [500, 1_000], again: [1_000, 2_000] } as const
 
-const lateness = (random: Random): number =>
-  random.chance(0.02) ? random.between(0, 20_000) : random.between(0, 300)
-
-export class RaftWorld {
+export class RaftWorld extends World<RaftMember> {
   readonly options: Options
   readonly modules: RaftModules
-  readonly time = new VirtualTime()
-  readonly random: Random
-  readonly laws: LawChecker
-  readonly cuts: Cuts
   readonly network: MemoryNetwork
   readonly #network: Mutable<NetworkOptions>
-  readonly members: RaftMember[] = []
   readonly history = new History()
   readonly clients: Clients
-  readonly trace: string[] = []
   /** Share of messages that are lost now. */
   loss: number
   /** A scenario keeps messages back. */
@@ -54,18 +39,17 @@ export class RaftWorld {
   crashes = 0
   sent = 0
   readonly #mode: RunMode
-  readonly #logger: Logger
   /** The highest acknowledged index; what a read must reflect. */
   #floor = 0
 
   constructor(options: Options, modules: RaftModules, mode: RunMode = {}) {
+    super(seededRandom(options.seed).fork('world'), mode, {
+      fastest: 1 + options.drift,
+      clamp: options.member.electionTimeout,
+    })
     this.options = options
     this.modules = modules
     this.#mode = mode
-    this.random = seededRandom(options.seed).fork('world')
-    this.laws = this.#makeWatch()
-    this.#logger = mode.trace === true ? this.#tracing() : silentLogger
-    this.cuts = new Cuts(() => this.network.changed())
     this.loss = options.network.unreliable?.loss ?? 0
     this.#network = this.#networkOptions()
     this.network = new MemoryNetwork(
@@ -113,42 +97,23 @@ export class RaftWorld {
     for (const connection of this.network.connections()) connection.break()
   }
 
-  #makeWatch(): LawChecker {
-    const bounds = {
-      fastest: 1 + this.options.drift,
-      clamp: this.options.member.electionTimeout,
-      steps: (until: number) => this.#stepsUntil(until),
-    }
-    const decode = (data: Uint8Array) => {
-      const membership = this.modules.decodeMembership(data)
-      if (membership === undefined)
-        throw new LawBroken('committed-configuration', 'a configuration cannot be read')
-      return membership
-    }
-    const remember = () => ({
+  protected get ownLaw(): Law {
+    return {
       name: 'floor',
-      acknowledged: ({ index }: { index: number }) => {
+      acknowledged: ({ index }) => {
         this.#floor = Math.max(this.#floor, index)
       },
-    })
-    const laws = this.#mode.outerOnly === true ? outerLaws(bounds) : allLaws(bounds, decode)
-    return new LawChecker(decode, [...laws, remember])
-  }
-
-  #stepsUntil(until: number): number {
-    let count = 0
-    for (const { host } of this.members) for (const { at } of host.clock.steps) if (at <= until) count++
-    return count
+    }
   }
 
   #addMember(id: MemberId, founders: readonly MemberId[] | undefined): RaftMember {
     const { drift } = this.options
     const random = this.random.fork(`host/${id}`)
-    const host = new Host(this.time, this.members.length, id, random, {
+    const host = this.addHost(id, random, {
       rate: 1 + (random.float() * 2 - 1) * drift,
       uptime: random.between(0, 1e9),
       wallAhead: random.between(-20_000, 20_000),
-      lateness: this.#mode.directed === true ? () => 0 : lateness,
+      ...(this.#mode.directed === true && { lateness: () => 0 }),
     })
     const member = new RaftMember(id, {
       modules: this.modules,
@@ -157,7 +122,7 @@ export class RaftWorld {
       network: this.network,
       laws: this.laws,
       random: this.random.fork(`member/${id}`),
-      logger: this.#logger,
+      logger: this.logger,
       founders,
       sends: (message) => {
         this.sent++
@@ -202,50 +167,9 @@ export class RaftWorld {
     return this.members.filter(({ id, rotten }) => !inside.has(id) && !rotten)
   }
 
-  find(id: MemberId): RaftMember | undefined {
-    return this.members.find((member) => member.id === id)
-  }
-
-  /** Whoever leads the highest term. */
-  leader(): RaftMember | undefined {
-    let found: RaftMember | undefined
-    let best = -1
-    for (const member of this.members) {
-      const view = member.view
-      if (view?.role !== 'leader' || view.term <= best) continue
-      found = member
-      best = view.term
-    }
-    return found
-  }
-
   crash(member: RaftMember, power: boolean): void {
     if (member.isUp) this.crashes++
     member.crash(power)
-  }
-
-  judge(part: () => void): void {
-    try {
-      part()
-    } catch (error) {
-      this.time.fail(error)
-    }
-  }
-
-  run(until: number, done?: () => boolean): Promise<void> {
-    return this.time.run(until, () => {}, done)
-  }
-
-  note(line: () => string): void {
-    if (this.#mode.trace !== true) return
-    this.trace.push(`${(this.time.now / 1000).toFixed(3).padStart(11)} ${line()}`)
-    if (this.trace.length > 200_000) this.trace.splice(0, 100_000)
-  }
-
-  #tracing(): Logger {
-    const line = (message: string, fields?: object) =>
-      this.note(() => `${message} ${JSON.stringify(fields ?? {})}`)
-    return { debug: () => {}, info: line, warn: line, error: line }
   }
 }
 

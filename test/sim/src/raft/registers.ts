@@ -5,6 +5,7 @@
 import type { Random } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { HostProcess } from '@latchkey/raft/memory'
+import type { AppliedEntry } from '../laws/law-events.js'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '@latchkey/raft/node'
 
 /** One call of a client: a register is written, compared and swapped, or read. */
@@ -178,8 +179,7 @@ export interface RegisterOptions {
 }
 
 export interface RegisterPorts {
-  /** `hash`: of the whole state after this entry. */
-  applied(index: number, hash: number): void
+  applied(applied: AppliedEntry): void
   /** A snapshot is durable, and is the state from now on. */
   installed(state: AppliedState, hash: number): void
 }
@@ -245,9 +245,9 @@ export class Registers implements StateMachine {
       const results = this.#values.apply(entry)
       const { index, term, time } = entry
       this.#state = { position: { index, term, time }, membership: membershipAt(index) }
-      this.#ports.applied(index, this.hash)
-      const answers = results.map((result) => ({ bytes: encodeResult(result), fromTable: false }))
-      return { index, answers: entry.kind === 'commands' ? answers : undefined }
+      const bytes = entry.kind === 'commands' ? results.map(encodeResult) : undefined
+      this.#ports.applied({ entry, answers: bytes, state: { hash: this.hash } })
+      return { index, answers: bytes?.map((answer) => ({ bytes: answer, fromTable: false })) }
     })
     if (!this.#disk.isWriting) this.#save()
     return applied

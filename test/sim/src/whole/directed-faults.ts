@@ -17,13 +17,13 @@ const REBOOT = 20_000
  * instead: the old one knows nothing of that term, and asks for a vote in it too.
  */
 export function forgottenVote({ world, who, undo }: FaultTarget): void {
-  const { time, servers, memberNetwork } = world
-  const alone = (one: MemberServer) => separate(one, servers, undo, world)
+  const { time, members, network } = world
+  const alone = (one: MemberServer) => separate(one, members, undo, world)
   const meetAgain = alone(who)
-  const off = memberNetwork.overhear((message) => {
+  const off = network.overhear((message) => {
     if (!isVote(message) || message.to === who.id || message.from === who.id) return
     off()
-    const [giver, heir] = [message.from, message.to].map((id) => servers.find((one) => one.id === id))
+    const [giver, heir] = [message.from, message.to].map((id) => members.find((one) => one.id === id))
     if (giver === undefined || heir === undefined) return
     // Behind the step that makes it leader.
     time.later(0, () => {
@@ -43,7 +43,7 @@ export function forgottenVote({ world, who, undo }: FaultTarget): void {
 export function statesLost({ world, peer, undo }: FaultTarget): void {
   peer.crash(false)
   undo(() => peer.boot())
-  for (const server of world.servers) if (server !== peer) server.loseState()
+  for (const server of world.members) if (server !== peer) server.loseState()
 }
 
 /**
@@ -80,11 +80,11 @@ interface Meeting {
 }
 
 function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }: Meeting): void {
-  const { time, servers, foreignProduct } = world
-  const [place] = servers
+  const { time, members, foreignProduct } = world
+  const [place] = members
   if (place === undefined || foreignProduct === undefined)
     throw new Error('the scene needs a house of its own')
-  const others = servers.slice(1).map(({ host }) => host)
+  const others = members.slice(1).map(({ host }) => host)
   let stoppedBy: Error | undefined
   const foreign = foreignServer(world, place.id, foreignProduct, (error) => {
     stoppedBy = error
@@ -101,10 +101,10 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
     if (foreign.clusterId === '') return time.later(10_000, begin)
     foreign.crash(false)
     place.crash(false)
-    foreign.given = Object.fromEntries(servers.map(({ id, url }) => [id, url]))
+    foreign.given = Object.fromEntries(members.map(({ id, url }) => [id, url]))
     world.foreign = foreign
     world.records.twoClusters = true
-    world.say(`${foreign.id} of another cluster stands at ${foreign.url}`)
+    world.note(() => `${foreign.id} of another cluster stands at ${foreign.url}`)
     foreign.boot()
     if (silence > 0) time.later(silence * 1_000, cutFrom(foreign.host, others, world, undo))
     for (const hosts of missed(others)) cutFrom(world.addRemote(), hosts, world, undo)

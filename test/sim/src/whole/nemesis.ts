@@ -27,23 +27,23 @@ export class Nemesis {
     this.#over = true
     for (const mend of [...this.#open]) mend()
     this.#world.cuts.heal()
-    fast([...this.#world.memberNetwork.connections(), ...this.#world.clientNetwork.connections()])
-    for (const server of this.#world.servers) server.boot()
+    fast([...this.#world.network.connections(), ...this.#world.clientNetwork.connections()])
+    for (const server of this.#world.members) server.boot()
   }
 
   #strike(fault: WholeFault): void {
     if (this.#over) return
-    const { servers } = this.#world
+    const { members } = this.#world
     const who = this.#server(fault.who)
     this.#world.reach.changed(this.#world.time.now)
     if (fault.kind === 'slowNet') this.#world.reach.end()
-    this.#world.say(`fault ${fault.kind} ${who.id} ${fault.other} ${fault.millis} ms`)
+    this.#world.note(() => `fault ${fault.kind} ${who.id} ${fault.other} ${fault.millis} ms`)
     ACTIONS[fault.kind]({
       world: this.#world,
       who,
       peer:
-        servers[
-          (servers.indexOf(who) + 1 + (fault.other % Math.max(1, servers.length - 1))) % servers.length
+        members[
+          (members.indexOf(who) + 1 + (fault.other % Math.max(1, members.length - 1))) % members.length
         ] ?? who,
       client: this.#clientHost(fault.other),
       millis: fault.millis,
@@ -62,9 +62,9 @@ export class Nemesis {
   }
 
   #server(number: number): MemberServer {
-    const { servers } = this.#world
+    const { members } = this.#world
     const leader = number < 0 ? this.#world.leader() : undefined
-    return leader ?? (servers[Math.max(0, number) % servers.length] as MemberServer)
+    return leader ?? (members[Math.max(0, number) % members.length] as MemberServer)
   }
 
   #clientHost(number: number): Host | undefined {
@@ -76,22 +76,22 @@ export class Nemesis {
 const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => void>> = {
   kill: (target) => down(target, [target.who], false),
   power: (target) => down(target, [target.who], true),
-  powerAll: (target) => down(target, target.world.servers, true),
+  powerAll: (target) => down(target, target.world.members, true),
   pause: ({ who, undo }) => stop(who.host, false, undo),
   suspend: ({ who, undo }) => stop(who.host, true, undo),
   isolate: ({ world, who, undo }) =>
     cutOff(
       world,
       who.host,
-      world.servers.map(({ host }) => host),
+      world.members.map(({ host }) => host),
       'both',
       undo,
     ),
   cut: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'both', undo),
   oneWay: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'out', undo),
-  reset: ({ world, who }) => reset(world.memberNetwork.connections(), who.host),
+  reset: ({ world, who }) => reset(world.network.connections(), who.host),
   slowNet: ({ world, who, millis }) =>
-    slow([...world.memberNetwork.connections(), ...world.clientNetwork.connections()], who.host, millis),
+    slow([...world.network.connections(), ...world.clientNetwork.connections()], who.host, millis),
   slowDisk: ({ who, millis, undo }) => {
     who.slowness = 1 + millis
     undo(() => {
@@ -128,7 +128,7 @@ const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => void>> = {
     cutOff(
       world,
       client,
-      world.servers.map(({ host }) => host),
+      world.members.map(({ host }) => host),
       'both',
       undo,
     ),
@@ -136,8 +136,8 @@ const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => void>> = {
     client && reset(world.clientNetwork.connections(), client.index % 2 === 0 ? client : who.host),
 }
 
-function down({ undo }: FaultTarget, servers: readonly MemberServer[], power: boolean): void {
-  for (const server of servers) {
+function down({ undo }: FaultTarget, members: readonly MemberServer[], power: boolean): void {
+  for (const server of members) {
     if (server.host.life === undefined) continue
     server.crash(power)
     undo(() => server.boot())

@@ -1,13 +1,9 @@
-// Driver: observes the compiled product: what a log is given, and what the lock rules do. The product itself
-// stays as it is.
+// Driver: observes what the lock rules of the compiled product do. The product itself stays as it is.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
-import type { Entry } from '@latchkey/raft/core'
-import type { Wal } from '@latchkey/raft/wal'
 import type { ProductModules } from './product-modules.js'
 
 export interface Probe {
-  appended(entries: readonly Entry[]): void
   /** A transaction of the lock rules, one an entry, and the reader of that entry's commands. */
   entry(tx: object, reader: object | undefined): void
   granted(tx: object, row: HoldRow): void
@@ -29,7 +25,6 @@ export function listen(product: ProductModules, probe: Probe): void {
   }
   const made = { probe }
   observers.set(product, made)
-  listenToLog(product, made)
   listenToLocks(product, made)
 }
 
@@ -39,15 +34,6 @@ function wrap<T extends object, Name extends keyof T>(
   make: (original: T[Name]) => T[Name],
 ): void {
   target[name] = make(target[name])
-}
-
-function listenToLog(product: ProductModules, ear: { probe: Probe }): void {
-  wrap(product.Wal.prototype, 'append', (original) => {
-    return function append(this: Wal, batch, done) {
-      ear.probe.appended(batch.entries)
-      return original.call(this, batch, done)
-    }
-  })
 }
 
 function listenToLocks({ StateLockTransaction, BatchReader }: ProductModules, ear: { probe: Probe }): void {

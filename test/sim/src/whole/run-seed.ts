@@ -15,7 +15,7 @@ import type { WholeOptions } from './options.js'
 import { ELECTION, PERMITS, SEMAPHORE, sharedNames } from './clients/shared-lock-worker.js'
 import { isSharedKey } from './laws/shared-locks.js'
 import { endBarriers } from './clients/barrier-worker.js'
-import { WholeWorld } from './whole-world.js'
+import { type WholeMode as WorldMode, WholeWorld } from './whole-world.js'
 
 export interface WholeResult {
   readonly seed: number
@@ -35,11 +35,8 @@ export interface WholeResult {
   readonly trace: readonly string[]
 }
 
-export interface WholeMode {
+export interface WholeMode extends WorldMode {
   readonly faults?: readonly WholeFault[]
-  readonly trace?: boolean
-  /** For the scene of a foreign directory: its member's code, which is no part of this world. */
-  readonly foreignProduct?: ProductModules | undefined
 }
 
 export async function runWhole(
@@ -48,13 +45,7 @@ export async function runWhole(
   mode: WholeMode = {},
 ): Promise<WholeResult> {
   const faults = mode.faults ?? drawFaults(options)
-  const world: WholeWorld = new WholeWorld(
-    options,
-    product,
-    (client) => employ(world, client),
-    mode.trace === true,
-    mode.foreignProduct,
-  )
+  const world: WholeWorld = new WholeWorld(options, product, (client) => employ(world, client), mode)
   const failure = await attempt(world, faults)
   return {
     seed: options.seed,
@@ -62,7 +53,7 @@ export async function runWhole(
     hash: world.time.print.text(),
     time: Math.floor(world.time.now / 1000),
     events: world.time.events,
-    entries: world.log.length,
+    entries: world.log.last.index,
     operations: world.records.done,
     holds: world.holds.count,
     undecided: world.records.history.undecided,
@@ -77,6 +68,7 @@ async function attempt(world: WholeWorld, faults: readonly WholeFault[]): Promis
   process.on('uncaughtException', stray)
   try {
     await live(world, faults)
+    world.laws.finish()
     return PASS
   } catch (error) {
     return endingOf(error)
@@ -89,40 +81,39 @@ async function attempt(world: WholeWorld, faults: readonly WholeFault[]): Promis
 /** Microseconds within which all members of a calm world know their cluster. */
 const BIRTH = 30_000_000
 
-const isBorn = ({ servers }: WholeWorld): boolean =>
-  servers.every(({ member }) => member !== undefined && member.replica.clusterId !== '')
+const isBorn = ({ members }: WholeWorld): boolean =>
+  members.every(({ member }) => member !== undefined && member.replica.clusterId !== '')
 
 async function live(world: WholeWorld, faults: readonly WholeFault[]): Promise<void> {
   const { time, options } = world
-  const laws = () => world.look()
   const nemesis = new Nemesis(world)
   world.start()
-  await time.run(BIRTH, laws, () => isBorn(world))
+  await world.run(BIRTH, () => isBorn(world))
   if (!isBorn(world))
     throw new NoProgress('first boot', `no cluster after ${BIRTH / 1e6} s: ${positions(world)}`)
   nemesis.schedule(faults)
-  await time.run(time.now + options.duration * 1000, laws)
+  await world.run(time.now + options.duration * 1000)
   nemesis.end()
-  world.say('everything works from now on')
-  await demandProgress(world, laws)
+  world.note(() => 'everything works from now on')
+  await demandProgress(world)
   judge(world)
 }
 
 /** Virtual ms within which a healed world must do what it is asked. */
 const PATIENCE = 60_000
 
-async function demandProgress(world: WholeWorld, laws: () => void): Promise<void> {
+async function demandProgress(world: WholeWorld): Promise<void> {
   const { time, records } = world
   const healedAt = time.now
-  await time.run(time.now + 1_500_000, laws)
+  await world.run(time.now + 1_500_000)
   records.stopping = true
   world.reach.end()
   // What is under way comes to its end, and what was given up is cancelled.
-  await time.run(time.now + 1_000_000, laws)
-  await time.run(time.now + PATIENCE * 1000, laws, () => isCalm(world))
+  await world.run(time.now + 1_000_000)
+  await world.run(time.now + PATIENCE * 1000, () => isCalm(world))
   if (!isCalm(world)) throw new NoProgress('calm', `no calm within ${PATIENCE} ms: ${positions(world)}`)
   const before = world.log.last
-  await time.run(time.now + 7_000_000, laws)
+  await world.run(time.now + 7_000_000)
   world.findMembersAgain()
   const client = world.clients.filter(({ life, findsMembers }) => !life.dead && findsMembers).at(-1) as Client
   const asked = lastCalls(world, client)
@@ -134,17 +125,17 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
     (error: Error) =>
       time.fail(new NoProgress('last calls', `a call on a healed world ended with ${error.message}`)),
   )
-  await time.run(time.now + PATIENCE * 1000, laws, () => over)
+  await world.run(time.now + PATIENCE * 1000, () => over)
   demandTime(world, before, healedAt)
   if (!over)
     throw new NoProgress('last calls', `${client.name} is not done within ${PATIENCE} ms of a healed world`)
-  await time.run(time.now + PATIENCE * 1000, laws, () => same(world))
+  await world.run(time.now + PATIENCE * 1000, () => same(world))
   if (!same(world))
     throw new NoProgress('equal members', `the members do not come together: ${positions(world)}`)
-  await time.run(time.now + 5_000_000, laws, () => deafWatches(world).length === 0)
+  await world.run(time.now + 5_000_000, () => deafWatches(world).length === 0)
   const [deaf] = deafWatches(world)
   if (deaf !== undefined) throw new NoProgress('watches', `${deaf.name} did not hear of the last changes`)
-  await time.run(time.now + 5_000_000, laws, () => staleMirrors(world).length === 0)
+  await world.run(time.now + 5_000_000, () => staleMirrors(world).length === 0)
   const [stale] = staleMirrors(world)
   if (stale !== undefined) throw new NoProgress('mirrors', `${stale.name} does not show what is there`)
 }
@@ -213,8 +204,8 @@ async function lastCalls(world: WholeWorld, client: Client): Promise<void> {
   await leadership.resign()
 }
 
-function positions({ servers }: WholeWorld): string {
-  return servers
+function positions({ members }: WholeWorld): string {
+  return members
     .map(
       ({ id, member }) =>
         `${id} applied ${member?.replica.node.applied.position.index} of ${member?.replica.node.raft.commit} ${member?.replica.node.role}`,

@@ -1,35 +1,45 @@
-// Driver: the whole world of one seed: members, clients, their machines and the ways between them.
+// Driver: the world of one seed of the whole profile: whole members, clients, and the networks between them.
 
-import { type Logger, type Random, seededRandom, silentLogger, text, utf8 } from '@latchkey/base'
+import { type Random, seededRandom, text, utf8 } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
 import type { KvMachine } from '@latchkey/kv'
 import { type LinkRequest, READ } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
+import type { Applied } from '@latchkey/raft/node'
 import { Client, type Reachability } from './clients/client.js'
 import { embeddedRoute, remoteRoute } from './clients/routes.js'
 import { CallRecords } from './clients/call-records.js'
 import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
 import { PAIR_KEYS } from './clients/pair-worker.js'
-import { VirtualTime } from '../world/virtual-time.js'
-import { Cuts, Host, type HostProcess, MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
+import type { Law } from '../laws/law.js'
+import { World, type WorldMode } from '../world/world.js'
+import { type Host, type HostProcess, MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
 import type { ProductModules } from './product-modules.js'
 import { LawBroken } from '../laws/verdict.js'
+import { AppliedLog } from './applied-log.js'
 import { OneHolder } from './laws/one-holder.js'
 import { KeyExpiry } from './laws/key-expiry.js'
 import { OneClusterLaw } from './laws/one-cluster.js'
 import { NewLeaderInTime } from './laws/new-leader-in-time.js'
 import { BarriersAndLatches } from './laws/barriers-and-latches.js'
 import { RenewedHolds } from './laws/renewed-holds.js'
-import { OneLeader } from './laws/one-leader.js'
 import { LockHistory } from './laws/lock-history.js'
-import { OneLog } from './laws/one-log.js'
 import { MemberServer, serverOptions, type ServerPorts } from './members/member-server.js'
 import { ClientNetwork } from '../../../../packages/latchkey/dist/test-cluster/client-network.js'
 import { spreadOf, type WholeOptions, type WholeProfile } from './options.js'
 import { listen } from './product-probes.js'
+import { watchMachine } from './watch-machine.js'
 import { clientsReachLeader, reachesLeader } from './reaches-leader.js'
 
-type RaftView = Parameters<ServerPorts['role']>[2]
+type Note = Parameters<LockHistory['applied']>[2][number]
+type RaftView = Parameters<ServerPorts['role']>[1]
+
+/** How a seed is run. */
+export interface WholeMode extends WorldMode {
+  /** The code of a member of another cluster, for the faults that need it. */
+  readonly foreignProduct?: ProductModules | undefined
+}
+
 export type Workers = (client: Client) => void
 
 /** Their clients ask something at any time. */
@@ -37,22 +47,16 @@ const ALWAYS_ASKING: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapsh
 
 /** Microseconds. */
 const DIAL_TIMES = { first: [500, 15_000], afterEnd: [500, 30_000], again: [20_000, 120_000] } as const
-/** A timer fires late by so many microseconds: a little always, much now and then. */
-const lateness = (random: Random): number =>
-  random.chance(0.02) ? random.between(0, 20_000) : random.between(0, 300)
 
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 
-export class WholeWorld {
+export class WholeWorld extends World<MemberServer> {
   readonly options: WholeOptions
   readonly product: ProductModules
   /** Of a member of another cluster. */
   readonly foreignProduct: ProductModules | undefined
-  readonly time = new VirtualTime()
-  readonly random: Random
   readonly records: CallRecords
-  readonly log: OneLog
-  readonly leaders = new OneLeader()
+  readonly log = new AppliedLog()
   readonly locks: LockHistory
   readonly holds: OneHolder
   readonly renewed: RenewedHolds
@@ -62,64 +66,47 @@ export class WholeWorld {
   readonly oneCluster = new OneClusterLaw()
   /** A member of another cluster, at the address of one of this one's. */
   foreign: MemberServer | undefined
-  readonly cuts: Cuts
-  readonly memberNetwork: MemoryNetwork
+  readonly network: MemoryNetwork
   readonly clientNetwork: ClientNetwork
-  readonly servers: MemberServer[] = []
   readonly clients: Client[] = []
   /** Who is changing the members, until the last change has come to its end. */
   readonly operators = new Set<Client>()
-  readonly trace: string[] = []
   /** What each key held when all was over. */
   readonly finals = new Map<string, string | undefined>()
-  readonly #hosts: Host[] = []
   readonly #workers: Workers
-  readonly logger: Logger
   readonly networkOptions: NetworkOptions
   #ids = 0
-  readonly tracing: boolean
 
-  constructor(
-    options: WholeOptions,
-    product: ProductModules,
-    workers: Workers,
-    tracing = false,
-    foreignProduct?: ProductModules,
-  ) {
+  constructor(options: WholeOptions, product: ProductModules, workers: Workers, mode: WholeMode = {}) {
+    super(seededRandom(`whole-run/${options.seed}`), mode, {
+      fastest: 1 + Math.max(options.drift, spreadOf(options)),
+      clamp: options.electionTimeout,
+    })
     this.options = options
-    this.foreignProduct = foreignProduct
+    this.foreignProduct = mode.foreignProduct
     this.product = product
-    this.tracing = tracing
     this.#workers = workers
-    this.random = seededRandom(`whole-run/${options.seed}`)
-    this.logger = tracing ? this.#telling() : silentLogger
     this.records = new CallRecords(this.time, options)
-    this.log = new OneLog(Math.max(options.drift, spreadOf(options)))
     this.renewed = new RenewedHolds(options.drift)
     this.barriers = new BarriersAndLatches(2 + (options.seed % 3), 1 + (options.seed % 4))
     // A lone member's clients have nowhere else to go: one that dialled into its darkness waits for that dial.
     const hasOthers = options.members >= 3
     this.reach = new NewLeaderInTime(options.electionTimeout, hasOthers && ALWAYS_ASKING.has(options.profile))
     this.holds = new OneHolder(this.time, options.clocks !== 'beyond')
-    this.locks = new LockHistory(this.log, (event) => this.tracing && this.say(JSON.stringify(event)))
-    this.cuts = new Cuts(() => this.#cutsChanged())
+    this.locks = new LockHistory(this.log, (event) => this.note(() => JSON.stringify(event)))
     const { netBase: base, netTail: tail, pulse, encoded } = options
     const closing = { within: 4 * base + 2_000, gap: 1 }
     const networkOptions = { base, tail, pulse, closing, encoded, codec: product, dial: DIAL_TIMES }
     this.networkOptions = networkOptions
-    this.memberNetwork = new MemoryNetwork(
-      this.time,
-      this.cuts,
-      this.random.fork('wires'),
-      networkOptions,
-      (id) => this.#refuses(id),
+    this.network = new MemoryNetwork(this.time, this.cuts, this.random.fork('wires'), networkOptions, (id) =>
+      this.#refuses(id),
     )
     this.clientNetwork = new ClientNetwork(
       this.time,
       this.cuts,
       this.random.fork('dials'),
       { ...networkOptions, dialling: [2 * base, 2 * base + 2_000] },
-      (url) => (this.foreign?.url === url ? this.foreign : this.servers.find((one) => one.url === url)),
+      (url) => (this.foreign?.url === url ? this.foreign : this.members.find((one) => one.url === url)),
       {
         asked: (life, request) => this.#asked(life, request),
         answered: (life, reply, member) => {
@@ -135,40 +122,25 @@ export class WholeWorld {
 
   start(): void {
     listen(this.product, {
-      appended: (entries) => this.#appended(entries),
       granted: (tx, row) => this.locks.granted(tx, row),
       left: (tx, row) => this.locks.left(tx, row),
       entry: (tx, reader) => this.locks.entry(tx, reader),
       touched: (tx, row) => this.locks.touched(tx, row),
       command: (reader) => this.locks.command(reader),
     })
-    for (const server of this.servers) server.boot()
-    for (let i = 0; i < this.options.clients; i++) this.#startRemote(this.addHost(`p${i}`))
-  }
-
-  say(text: string): void {
-    if (this.tracing) this.trace.push(`${(this.time.now / 1000).toFixed(3).padStart(10)} ${text}`)
-  }
-
-  #telling(): Logger {
-    const line = (message: string, fields?: Readonly<Record<string, unknown>>) =>
-      this.say(`${message} ${fields === undefined ? '' : JSON.stringify(fields)}`)
-    return { debug: () => {}, info: line, warn: line, error: line }
+    for (const server of this.members) server.boot()
+    for (let i = 0; i < this.options.clients; i++) this.#startRemote(this.newHost(`p${i}`))
   }
 
   // ---- machines
 
-  addHost(name: string): Host {
-    const index = this.#hosts.length
+  newHost(name: string): Host {
     const random = this.random.fork(`host-${name}`)
-    const host = new Host(this.time, index, name, random, {
+    return this.addHost(name, random, {
       rate: this.#rate(random),
       uptime: random.between(1_000, 10_000_000),
       wallAhead: 1_700_000_000_000 + random.between(-20_000, 20_000),
-      lateness,
     })
-    this.#hosts.push(host)
-    return host
   }
 
   #rate(random: Random): number {
@@ -177,12 +149,8 @@ export class WholeWorld {
     return random.chance(0.5) ? 1 + spread : 1 - spread
   }
 
-  get hosts(): readonly Host[] {
-    return this.#hosts
-  }
-
   addServer(joins: boolean): MemberServer {
-    const id = MEMBERS[this.servers.length] as string
+    const id = MEMBERS[this.members.length] as string
     const founders = MEMBERS.slice(0, this.options.members)
     const members = Object.fromEntries(founders.map((one) => [one, `ws://${one}`]))
     const server = new MemberServer(
@@ -190,25 +158,28 @@ export class WholeWorld {
       serverOptions(this.options, joins ? { ...members, [id]: `ws://${id}` } : members),
       {
         product: this.product,
-        host: this.addHost(id),
-        memberNetwork: this.memberNetwork,
+        host: this.newHost(id),
+        memberNetwork: this.network,
         random: this.random.fork(`station-${id}`),
         logger: this.logger,
         newId: () => this.newId(),
-        machine: (at, machine) => this.#watchMachine(at, machine),
+        laws: this.laws,
+        judge: (part) => this.judge(part),
+        note: (line) => this.note(line),
+        machine: (at, life, machine) => this.#watchMachine(at, life, machine),
         opened: (at, life) => this.#opened(at, life),
-        role: (at, life, raft) => this.#roleChanged(at, life, raft),
+        role: (at, raft) => this.#roleChanged(at, raft),
         failed: (at, error) => this.#stopped(at, error),
       },
       joins,
     )
-    this.servers.push(server)
+    this.members.push(server)
     return server
   }
 
   /** A process that knows nothing of this cluster but its addresses. */
   addRemote(): Host {
-    const host = this.addHost(`p${this.#hosts.length}`)
+    const host = this.newHost(`p${this.hosts.length}`)
     this.#startRemote(host)
     return host
   }
@@ -218,12 +189,21 @@ export class WholeWorld {
   }
 
   #refuses(id: string): boolean {
-    const server = this.servers.find((one) => one.id === id)
+    const server = this.members.find((one) => one.id === id)
     return server !== undefined && !server.host.dark
   }
 
-  #cutsChanged(): void {
-    this.memberNetwork.changed()
+  protected get ownLaw(): Law {
+    return {
+      name: 'stamps',
+      persisting: (_, { entries }) => {
+        for (const entry of entries) this.log.appended(entry, this.time.now)
+      },
+    }
+  }
+
+  protected override cutsChanged(): void {
+    super.cutsChanged()
     this.clientNetwork.changed()
   }
 
@@ -231,7 +211,7 @@ export class WholeWorld {
 
   #startRemote(host: Host): void {
     const life = host.start()
-    const seeds = this.servers.filter(({ retired }) => !retired).map(({ url }) => url)
+    const seeds = this.members.filter(({ retired }) => !retired).map(({ url }) => url)
     const route = remoteRoute(this, life, seeds)
     const isServed = (url: string) => this.membersNow().some((server) => server.url === url)
     const found = (told: readonly string[]) => [...seeds, ...told].some(isServed)
@@ -266,8 +246,8 @@ export class WholeWorld {
   }
 
   #opened(server: MemberServer, life: HostProcess): void {
-    this.say(`${server.id} is open`)
-    if (this.servers.indexOf(server) >= this.options.embedded) return
+    this.note(() => `${server.id} is open`)
+    if (this.members.indexOf(server) >= this.options.embedded) return
     // Started anew behind its removal it cannot tell itself from one that waits to be added.
     const openedOutside = server.leftAlone
     const reachability = {
@@ -285,15 +265,10 @@ export class WholeWorld {
     throw new LawBroken('members live', `${server.id} stopped by itself: ${code} ${error.stack}`)
   }
 
-  #roleChanged({ id }: MemberServer, life: HostProcess, { role, term, leader }: RaftView): void {
-    this.say(`${id} is ${role} of term ${term}, led by ${leader ?? 'nobody'}`)
+  #roleChanged({ id }: MemberServer, { role, term, leader }: RaftView): void {
+    this.note(() => `${id} is ${role} of term ${term}, led by ${leader ?? 'nobody'}`)
     if (role !== 'leader') return
     this.reach.changed(this.time.now)
-    try {
-      this.leaders.leads(term, id, life)
-    } catch (error) {
-      this.time.fail(error)
-    }
   }
 
   #asked(life: HostProcess, request: LinkRequest): void {
@@ -303,52 +278,55 @@ export class WholeWorld {
   }
 
   /** The laws that are looked at after every event. */
-  look(): void {
+  protected override look(): void {
     this.holds.look(this.locks.forced)
     this.renewed.look()
     this.reach.look(this.time.now, (life) => {
-      const server = this.servers.find(({ host }) => host.life === life)
+      const server = this.members.find(({ host }) => host.life === life)
       return server === undefined ? clientsReachLeader(this) : reachesLeader(this, server)
     })
   }
 
-  #appended(entries: readonly Entry[]): void {
-    for (const entry of entries) this.log.appended(entry, this.time.now)
+  #watchMachine(server: MemberServer, life: HostProcess, machine: KvMachine): void {
+    const { laws } = this
+    const judge = (part: () => void) => life.dead || this.judge(part)
+    watchMachine(machine, {
+      during: (apply) => this.locks.during(apply),
+      applied: (entries, results, notes) =>
+        judge(() => this.#applied(server, machine, entries, results, notes)),
+      installed: (position, membership) =>
+        judge(() => laws.installed(server.id, position, membership, machine.stateHash())),
+      installFailed: () => judge(() => laws.installFailed(server.id)),
+    })
   }
 
-  /** Looks at everything that is applied; the machine itself does not notice. */
-  #watchMachine(server: MemberServer, machine: KvMachine): void {
-    const apply = machine.apply.bind(machine)
-    machine.apply = (entries, membershipAt) => {
-      const { notes, result: results } = this.locks.during(() => apply(entries, membershipAt))
-      const told = (given: Awaited<typeof results>) => {
-        try {
-          look(given)
-        } catch (error) {
-          this.time.fail(error)
-        }
-        return given
-      }
-      const look = (given: Awaited<typeof results>) => {
-        entries.forEach((entry, i) => {
-          const result = given[i]
-          if (result === undefined)
-            throw new LawBroken('one log', `entry ${entry.index} was applied without a result`)
-          if (!this.log.applied(server.id, entry, result)) return
-          this.locks.applied(entry, result, notes[i] ?? [])
-          this.expiry.applied(entry, result)
-        })
-        this.expiry.look(machine.position.index, {
-          isThere: (key) => machine.read([READ.contains, key]) === true,
-          isOpen: (session) => machine.openSessions.openerOf(session) !== undefined,
-        })
-        this.#stateApplied(machine)
-        // Who joins knows no members before an entry names them; founders know them from the start.
-        const known = server.member?.replica.node.applied.membership.voters.length ?? 0
-        if (known > 0) this.log.hashed(server.id, machine.stateHash())
-      }
-      return results instanceof Promise ? results.then(told) : told(results)
-    }
+  #applied(
+    server: MemberServer,
+    machine: KvMachine,
+    entries: readonly Entry[],
+    results: readonly Applied[],
+    notes: readonly (readonly Note[])[],
+  ): void {
+    // A member that joins knows no members before an entry lists them. Founders know them from the start.
+    const known = server.member?.replica.node.applied.membership.voters.length ?? 0
+    entries.forEach((entry, i) => {
+      const result = results[i]
+      if (result === undefined)
+        throw new LawBroken('one log', `entry ${entry.index} was applied without a result`)
+      this.laws.applied(server.id, {
+        entry,
+        answers: result.answers?.map(({ bytes }) => bytes),
+        state: known > 0 && i === entries.length - 1 ? machine.stateHash() : undefined,
+      })
+      if (!this.log.applied(entry)) return
+      this.locks.applied(entry, result, notes[i] ?? [])
+      this.expiry.applied(entry, result)
+    })
+    this.expiry.look(machine.position.index, {
+      isThere: (key) => machine.read([READ.contains, key]) === true,
+      isOpen: (session) => machine.openSessions.openerOf(session) !== undefined,
+    })
+    this.#stateApplied(machine)
   }
 
   /** For the judge of mirrors. */
@@ -368,17 +346,6 @@ export class WholeWorld {
   /** Those who are members, as their leader knows it. */
   membersNow(): readonly MemberServer[] {
     const raft = this.leader()?.member?.replica.node.raft
-    return this.servers.filter(({ id }) => raft === undefined || raft.membership.peers[id] !== undefined)
-  }
-
-  leader(): MemberServer | undefined {
-    let found: MemberServer | undefined
-    for (const server of this.servers) {
-      const raft = server.member?.replica.node.raft
-      if (raft?.role !== 'leader') continue
-      const best = found?.member?.replica.node.raft.term ?? -1
-      if (raft.term > best) found = server
-    }
-    return found
+    return this.members.filter(({ id }) => raft === undefined || raft.membership.peers[id] !== undefined)
   }
 }

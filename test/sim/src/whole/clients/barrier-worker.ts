@@ -29,8 +29,8 @@ export async function barrierWorker(world: WholeWorld, client: Client): Promise<
  * M-session: counted at each member. A session counts its lock waiters too, so this holds only where nobody
  * waits for a lock.
  */
-function lookAtSessions({ servers }: WholeWorld): void {
-  for (const { id, member } of servers) {
+function lookAtSessions({ members }: WholeWorld): void {
+  for (const { id, member } of members) {
     if (member === undefined || member.kv.openSessions.size === 0) continue
     const { atLatches, atBarriers } = member.kv.openSessions.partyCounts
     const waiting = atLatches + atBarriers

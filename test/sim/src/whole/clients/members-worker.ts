@@ -10,26 +10,26 @@ const MOST = 7
 
 export async function membersWorker(world: WholeWorld, client: Client): Promise<void> {
   const { records, random } = client
-  while (!records.stopping && world.servers.length < MOST) {
+  while (!records.stopping && world.members.length < MOST) {
     await client.sleep(random.between(200, 1_500))
     const server = comesBack(world, client) ?? world.addServer(true)
-    world.say(`${server.id} is to be added`)
+    world.note(() => `${server.id} is to be added`)
     server.boot()
     await insist(client, () => client.store.members.add(server.id, server.url, { timeout: 2_000 }))
     await insist(client, () => client.store.members.promote(server.id, { timeout: 2_000 }))
-    world.say(`${server.id} is a voter`)
+    world.note(() => `${server.id} is a voter`)
     const gone = random.pick(present(world).filter((one) => one !== server))
     if (random.chance(0.6)) await remove(client, gone)
-    if (gone.leftAlone) world.say(`${gone.id} was removed and left alone`)
+    if (gone.leftAlone) world.note(() => `${gone.id} was removed and left alone`)
   }
 }
 
-const present = ({ servers }: WholeWorld): readonly MemberServer[] =>
-  servers.filter(({ retired, leftAlone }) => !retired && !leftAlone)
+const present = ({ members }: WholeWorld): readonly MemberServer[] =>
+  members.filter(({ retired, leftAlone }) => !retired && !leftAlone)
 
 /** Removed, never switched off, and now added again, over what it has. */
-function comesBack({ servers }: WholeWorld, { random }: Client): MemberServer | undefined {
-  const left = servers.filter(({ leftAlone }) => leftAlone)
+function comesBack({ members }: WholeWorld, { random }: Client): MemberServer | undefined {
+  const left = members.filter(({ leftAlone }) => leftAlone)
   if (left.length === 0 || random.chance(0.5)) return undefined
   const server = random.pick(left)
   server.leftAlone = false

@@ -34,7 +34,7 @@ import {
 import type { Entry } from '@latchkey/raft/core'
 import type { Applied } from '@latchkey/raft/node'
 import { LawBroken } from '../../laws/verdict.js'
-import type { OneLog } from './one-log.js'
+import type { AppliedLog } from '../applied-log.js'
 import { type Note, RuleCalls } from './rule-calls.js'
 import { isSharedKey, SharedLocks } from './shared-locks.js'
 
@@ -51,7 +51,7 @@ interface InForce {
 export class LockHistory {
   readonly events: LockEvent[] = []
   readonly #shared = new SharedLocks()
-  readonly #log: OneLog
+  readonly #log: AppliedLog
   readonly #told: (event: LockEvent) => void
   /** Of the apply that is being called just now. */
   #starting: RuleCalls | undefined
@@ -71,7 +71,7 @@ export class LockHistory {
   /** Tokens that were ended by force, or given back: their holders may not know yet. */
   readonly forced = new Set<string>()
 
-  constructor(log: OneLog, told: (event: LockEvent) => void) {
+  constructor(log: AppliedLog, told: (event: LockEvent) => void) {
     this.#log = log
     this.#told = told
   }

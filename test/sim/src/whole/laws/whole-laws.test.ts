@@ -8,7 +8,6 @@ import type { HostProcess } from '@latchkey/raft/memory'
 import { judgeAppends } from './appends.js'
 import { KeyHistory } from './key-history.js'
 import type { KeyCall } from './key-call.js'
-import { OneLeader } from './one-leader.js'
 import { Sequences, WatchHistory } from './sequences-and-watches.js'
 import { NewLeaderInTime } from './new-leader-in-time.js'
 import { RenewedHolds } from './renewed-holds.js'
@@ -143,26 +142,6 @@ describe('sequences and watches', () => {
     const watch = new WatchHistory('w', READER)
     watch.saw(seen(1, 'a'))
     expect(() => watch.saw(next)).toThrow()
-  })
-})
-
-describe('leaders', () => {
-  const [life, another] = [{}, {}]
-
-  test('one a term, and told again', () => {
-    const leaders = new OneLeader()
-    leaders.leads(1, 'a', life)
-    leaders.leads(2, 'b', life)
-    expect(() => leaders.leads(1, 'a', life)).not.toThrow()
-  })
-
-  test.each([
-    ['E3: two of one term', 'b', life],
-    ['E4: one of one term, twice', 'a', another],
-  ])('not: %s', (_, member, in_) => {
-    const leaders = new OneLeader()
-    leaders.leads(1, 'a', life)
-    expect(() => leaders.leads(1, member, in_)).toThrow('term 1')
   })
 })
 

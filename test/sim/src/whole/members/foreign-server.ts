@@ -17,13 +17,15 @@ export function foreignServer(
   const apart = new MemoryNetwork(time, cuts, random.fork('apart'), networkOptions, () => false)
   return new MemberServer(id, serverOptions(options, undefined), {
     product,
-    host: world.addHost(`foreign ${id}`),
+    host: world.newHost(`foreign ${id}`),
     get memberNetwork() {
-      return world.foreign === undefined ? apart : world.memberNetwork
+      return world.foreign === undefined ? apart : world.network
     },
     random: random.fork(`foreign-${id}`),
     logger,
     newId: () => world.newId(),
+    judge: () => {},
+    note: () => {},
     machine: () => {},
     opened: () => {},
     role: () => {},

@@ -5,7 +5,11 @@ import type { Logger, Random } from '@latchkey/base'
 import type { KvMachine, KvLimits } from '@latchkey/kv'
 import type { Member } from '../../../../../packages/latchkey/dist/member/member.js'
 import type { LinkReply } from '@latchkey/protocol'
+import { checkInvariants, type Raft } from '@latchkey/raft/core'
 import type { Host, HostProcess, MemoryDisk, MemoryNetwork } from '@latchkey/raft/memory'
+import type { LoopObserver } from '@latchkey/raft/node'
+import type { LawChecker } from '../../laws/law-checker.js'
+import { observeLoop, recoveredState } from '../../laws/observe-loop.js'
 import type { ProductModules } from '../product-modules.js'
 import type { WholeOptions } from '../options.js'
 import { RowsWithEventLogHome } from './rows-with-event-log.js'
@@ -56,11 +60,16 @@ export interface ServerPorts {
   readonly random: Random
   readonly logger: Logger
   newId(): string
+  /** Raft's laws. Undefined if they do not judge this member. */
+  readonly laws?: LawChecker
+  /** Runs a part of the laws. */
+  judge(part: () => void): void
+  note(line: () => string): void
   /** A machine of a new process, for whoever looks at what it applies. */
-  machine(server: MemberServer, machine: KvMachine): void
+  machine(server: MemberServer, life: HostProcess, machine: KvMachine): void
   opened(server: MemberServer, life: HostProcess): void
   /** At its opening, and at each change of its role, term or leader. */
-  role(server: MemberServer, life: HostProcess, raft: Member['replica']['node']['raft']): void
+  role(server: MemberServer, raft: Member['replica']['node']['raft']): void
   /** It stopped by itself. */
   failed(server: MemberServer, error: Error): void
 }
@@ -142,6 +151,10 @@ export class MemberServer {
     return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
   }
 
+  get raft(): Raft | undefined {
+    return this.member?.replica.node.raft
+  }
+
   get clusterId(): string {
     return this.member?.replica.clusterId ?? ''
   }
@@ -204,10 +217,29 @@ export class MemberServer {
     this.#ports.opened(this, life)
   }
 
+  #observer(life: HostProcess): LoopObserver | undefined {
+    const { laws, note } = this.#ports
+    return (
+      laws &&
+      observeLoop(this.id, {
+        laws,
+        checkInvariants,
+        judge: (part) => this.#judge(life, part),
+        note,
+        takenAt: (reading) => life.takenAt(reading),
+      })
+    )
+  }
+
+  #judge(life: HostProcess, part: () => void): void {
+    if (!life.dead) this.#ports.judge(part)
+  }
+
   #serves(life: HostProcess, member: Member): void {
+    this.#judge(life, () => this.#ports.laws?.booted(this.id, recoveredState(member.replica)))
     this.member = member
     const { node } = member.replica
-    const told = () => this.#ports.role(this, life, node.raft)
+    const told = () => this.#ports.role(this, node.raft)
     node.on('role', told)
     told()
     member.on('failed', (error) => this.#failed(life, error))
@@ -246,6 +278,7 @@ export class MemberServer {
         newId,
         asked: () => this.#tellOpened(),
         transport: (owner) => memberNetwork.open(this.id, owner, life),
+        observer: this.#observer(life),
         rebuild: () => defer(() => void this.#rebuild()),
         machine: (hooks) => {
           const machine = new product.KvMachine({
@@ -257,7 +290,7 @@ export class MemberServer {
             later: defer,
             ...hooks,
           })
-          this.#ports.machine(this, machine)
+          this.#ports.machine(this, life, machine)
           return machine
         },
       },

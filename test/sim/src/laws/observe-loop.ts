@@ -2,8 +2,9 @@
 // log has made durable.
 
 import type { Effect, MemberId, Message, PersistBatch, Raft } from '@latchkey/raft/core'
-import type { LoopObserver } from '@latchkey/raft/node'
-import type { LawChecker } from '../laws/law-checker.js'
+import type { LoopObserver, Replica } from '@latchkey/raft/node'
+import type { LawChecker } from './law-checker.js'
+import type { RecoveredState } from './law-events.js'
 
 interface ObserverPorts {
   readonly laws: LawChecker
@@ -13,6 +14,19 @@ interface ObserverPorts {
   note(line: () => string): void
   /** The true time of a reading of the process's clock. */
   takenAt(reading: number): number
+}
+
+/** What a replica that was just opened found on its disk. */
+export function recoveredState({ node }: Replica): RecoveredState {
+  const { log, configs, vote, term } = node.raft.state
+  return {
+    term,
+    vote,
+    base: log.start,
+    membership: configs.at(log.start.index),
+    entries: node.raft.entries(log.firstIndex, log.lastIndex),
+    applied: node.applied.position.index,
+  }
 }
 
 export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
