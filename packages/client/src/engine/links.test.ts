@@ -25,6 +25,20 @@ test('a remote store moves to the leader, and on when it dies', async () => {
   expect([...cluster.links].map((link) => link.url)).toEqual(['c'])
 })
 
+test('C6: a leader that cannot be dialled at once is dialled again, though nothing else changes', async () => {
+  const { world, cluster, warmStore } = scene('dial again', ['a', 'b'])
+  await warmStore()
+  const { dials } = cluster
+  cluster.down.add('b')
+  cluster.elect('b')
+  await world.run(9_000)
+  expect([...cluster.links].map((link) => link.url)).toEqual(['a'])
+  expect(cluster.dials - dials, 'in nine seconds').toBeLessThan(20)
+  cluster.down.delete('b')
+  await world.run(3_000)
+  expect([...cluster.links].map((link) => link.url)).toEqual(['b'])
+})
+
 test('what was asked on a link that is left is still answered there', async () => {
   const { world, cluster, warmStore } = scene('drain', ['a', 'b'])
   const client = await warmStore()

@@ -48,6 +48,8 @@ export class Router {
   #timer: Timer | undefined
   #moving: string | undefined
   #seeking: Timer | undefined
+  /** The timer of the next attempt to connect to the leader. */
+  #preferring: Timer | undefined
   /**
    * Links that were opened only to learn whether their member knows a leader. Each of them is stored with the
    * link that it may replace.
@@ -113,6 +115,7 @@ export class Router {
     this.#closed = true
     this.#timer?.cancel()
     this.#seeking?.cancel()
+    this.#preferring?.cancel()
     this.#stopDialing()
     this.#query.end()
     this.#thirdMember?.close()
@@ -292,10 +295,25 @@ export class Router {
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
     this.#moving = url
-    this.#dial(url, (next) => {
+    const arrived = (next: Live): void => {
       // Another member may lead by now. If the store has no other link, it uses this link nevertheless.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else shut(next)
+    }
+    this.#dial(url, arrived, DIAL_TIMEOUT, (error) => {
+      this.#dialFailed(url, error)
+      if (this.active === live) this.#preferLeaderLater(live)
+    })
+  }
+
+  /**
+   * The leader may only be unreachable for a moment. A member does not report the same leader twice, so
+   * without another attempt the store would stay at a follower until the next election.
+   */
+  #preferLeaderLater(live: Live): void {
+    this.#preferring?.cancel()
+    this.#preferring = this.#clock.after(MOST_PAUSE * (0.5 + this.#random.float()), () => {
+      if (live === this.active && live.leader !== undefined) this.#preferLeader(live, live.leader)
     })
   }
 
