@@ -1,4 +1,4 @@
-// Test: what a reader of docs/api.md sees of a declaration, and what stays in the house.
+// Test: which parts of a declaration docs/api.md shows, and which parts it leaves out.
 
 import { expect, test } from 'vitest'
 import { declarationsOf, readable } from './declarations.mjs'

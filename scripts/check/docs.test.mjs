@@ -1,4 +1,4 @@
-// Test: a document that names what is not there is refused.
+// Test: a document that names a missing link, path, script or error code is refused.
 
 import { expect, test } from 'vitest'
 import { render } from '../errors-doc.mjs'

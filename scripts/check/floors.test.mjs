@@ -1,4 +1,4 @@
-// Test: each floor's rule refuses its failing sample and lets its good twin pass.
+// Test: each rule about floors refuses a wrong sample and accepts a right one.
 
 import { expect, test } from 'vitest'
 import { check } from './floors.mjs'

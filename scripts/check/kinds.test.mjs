@@ -1,4 +1,4 @@
-// Test: a file that does not say its kind is refused; an index that only passes on need not.
+// Test: a file whose first line does not name its kind is refused. An index that only exports needs no kind.
 
 import { expect, test } from 'vitest'
 import { check } from './kinds.mjs'

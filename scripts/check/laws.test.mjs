@@ -1,4 +1,5 @@
-// Test: ids are found in titles, traces and scenarios; unknown ones and unnamed ones are refused.
+// Test: the check finds ids in test names, traces and scenarios, and refuses unknown ids and laws without a
+// test.
 
 import { expect, test } from 'vitest'
 import { sample } from './sample.mjs'

@@ -1,4 +1,4 @@
-// Test: length is counted by file and by function, and a reason is enough.
+// Test: the check counts the lines of files and functions, and accepts a longer one with a reason.
 
 import { expect, test } from 'vitest'
 import { check } from './lengths.mjs'

@@ -1,4 +1,5 @@
-// Test: a lock file with a hole, an address or an old copy of a manifest is refused; completing it mends the hole.
+// Test: a lock file with a missing package, a registry address or an old copy of a manifest is refused, and
+// complete-lock.mjs adds what is missing.
 
 import { expect, test } from 'vitest'
 import { completed } from '../complete-lock.mjs'

@@ -1,4 +1,4 @@
-// Test: a manifest that says something else than the sources is refused, field by field.
+// Test: a package.json that does not agree with the sources is refused, for each field.
 
 import { expect, test } from 'vitest'
 import { check, moduleOf } from './manifests.mjs'

@@ -1,4 +1,5 @@
-// Test: rules may not touch a clock, chance, the process or a promise; the rest only with a reason.
+// Test: code that decides may not use a clock, random numbers, the process or a promise. Other code needs a
+// reason.
 
 import { expect, test } from 'vitest'
 import { check } from './purity.mjs'

@@ -1,4 +1,4 @@
-// Test: the scanner is not fooled by what comments, strings, templates and regular expressions contain.
+// Test: the scanner recognises comments, strings, templates and regular expressions, whatever they contain.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

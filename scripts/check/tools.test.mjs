@@ -1,4 +1,5 @@
-// Test: the compiler, the linter and the formatter refuse a sample each, with the settings of this house.
+// Test: the compiler, the linter and the formatter each refuse a sample, with the settings of this
+// repository.
 
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Test: each forbidden word is found where it means something, and only there.
+// Test: each forbidden word is found where it has the forbidden meaning, and only there.
 
 import { expect, test } from 'vitest'
 import { sample } from './sample.mjs'

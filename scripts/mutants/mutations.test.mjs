@@ -1,4 +1,4 @@
-// Test: a fault changes code, never text or comments, and a draw can be repeated.
+// Test: a mutation changes code but never text or comments, and the same seed makes the same mutation.
 
 import { expect, test } from 'vitest'
 import { drawn, faultsOf } from './mutations.mjs'

@@ -1,4 +1,4 @@
-// Test: what a README shows becomes a file that the compiler can judge.
+// Test: the code in a README becomes a file that the compiler can check.
 
 import { expect, test } from 'vitest'
 import { snippets } from './snippets.mjs'

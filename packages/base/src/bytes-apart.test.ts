@@ -1,4 +1,4 @@
-// Test: bytes with large pieces that are not copied are the same bytes as with copies.
+// Test: bytes that are kept in several parts, without a copy of the large parts, equal the joined bytes.
 
 import { expect, test } from 'vitest'
 import { type Apart, withApart } from './bytes-apart.js'

@@ -1,4 +1,4 @@
-// Test: the system's clock: its readings and its timers.
+// Test: the clock of the system gives the right elapsed times, and its timers fire in time.
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a refused socket is closed soon, whatever the other side does.
+// Test: a member soon closes a refused socket, whatever the other side does.
 
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'

@@ -1,5 +1,5 @@
-// Test: an error in a guarded handler is counted, logged in one short line, and closes its connection; it
-// goes no further.
+// Test: an error in the handler of a connection is counted, logged in one short line, and closes only this
+// connection.
 
 import { expect, test } from 'vitest'
 import { ConnectionErrors, shortError } from './connection-errors.js'

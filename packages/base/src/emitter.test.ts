@@ -1,4 +1,4 @@
-// Test: the emitter has the laws of Node's EventEmitter.
+// Test: the emitter behaves like Node's EventEmitter.
 
 import { expect, test, vi } from 'vitest'
 import { Emitter } from './emitter.js'

@@ -1,4 +1,4 @@
-// Test: what is decided in a turn of the event loop is sent in the same turn.
+// Test: messages that are created in a turn of the event loop are sent in the same turn.
 
 import { expect, test } from 'vitest'
 import { Turns } from './end-of-turn.js'

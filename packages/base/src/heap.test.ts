@@ -1,4 +1,4 @@
-// Test: items come out of the heap in their order, whatever is added and taken meanwhile.
+// Test: a heap returns its items in order, even if items are added and removed meanwhile.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a histogram counts each value once, in the first step that is not smaller than it.
+// Test: a histogram counts each value once, in the first bucket whose limit is not smaller than the value.
 
 import { expect, test } from 'vitest'
 import { Histogram } from './histogram.js'

@@ -1,4 +1,4 @@
-// Test: the known name that a misspelt name probably means.
+// Test: for a misspelled name, the function finds the known name that was probably meant.
 
 import { expect, test } from 'vitest'
 import { didYouMean, nearest } from './nearest-name.js'

@@ -1,4 +1,5 @@
-// Test: an id is 128 bits as text; no id comes twice, also after the pool of random bytes was filled again.
+// Test: an id is a text of 128 random bits, and no id comes twice, even after the supply of random bytes was
+// refilled.
 
 import { expect, test } from 'vitest'
 import { newId } from './random-ids.js'

@@ -1,5 +1,4 @@
-// Test: refusals are counted by door and reason, and logged in short lines: one line of each kind in ten
-// seconds.
+// Test: refusals are counted by door and reason, and the log gets one short line of each kind in ten seconds.
 
 import { expect, test } from 'vitest'
 import { RefusalLog } from './refusal-log.js'

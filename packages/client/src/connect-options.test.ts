@@ -1,4 +1,5 @@
-// Test: what connect() takes for an option that is left out, and where the bounds of the others lie.
+// Test: connect() has the documented default for each option, and refuses values outside of the allowed
+// range.
 
 import { silentLogger } from '@latchkey/base'
 import type { As } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: connect() over real sockets of the loopback.
+// Test: connect() works over real sockets of the loopback network.
 
 import { createServer } from 'node:net'
 import { uptime } from 'node:os'

@@ -1,5 +1,5 @@
-// Test: one link over a real socket of the loopback: which cluster its member belongs to, from the first
-// message to the last, and how the link finds out that its member is silent.
+// Test: one link over a real socket of the loopback network: the link knows the cluster of its member from
+// the first message on, and notices when its member is silent.
 
 import { once } from 'node:events'
 import { uptime } from 'node:os'

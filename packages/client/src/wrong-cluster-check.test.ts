@@ -1,4 +1,5 @@
-// Test: a client that was given addresses of two clusters, over real sockets of the loopback.
+// Test: a client that gets addresses of two clusters refuses to connect, over real sockets of the loopback
+// network.
 
 import { type AddressInfo, createServer } from 'node:net'
 import { uptime } from 'node:os'

@@ -1,4 +1,4 @@
-// Test: metrics as text that Prometheus reads.
+// Test: metrics are written as text that Prometheus can read.
 
 import { expect, test } from 'vitest'
 import { expositionOf } from './exposition.js'

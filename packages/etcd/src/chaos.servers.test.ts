@@ -1,6 +1,6 @@
-// Test: chaos on etcd. Eight clients take and release one lock and write under its guard, while one of three servers
-// at a time is killed and started again. No write comes from a holder that lost its lock, and each write that was answered is
-// there.
+// Test: chaos on etcd. Eight clients acquire and release one lock and write under its guard, while one of
+// three servers at a time is killed and started again. No holder writes after it has lost its lock, and each
+// acknowledged write is there.
 
 import { newId } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
-// Test: single calls of etcd's engine that the suite cannot cause, and the known failures of locks in etcd's
-// clients: a lease that is lost while its owner waits, a watch from a revision that was compacted, a call that was
-// given up and leaves its key, a request that comes late, a stream that is open and silent.
+// Test: single cases of etcd's engine that the suite cannot cause, and the known failures of locks in etcd's
+// clients: a lease that is lost during a wait, a watch from a compacted revision, a cancelled call that
+// leaves its key, a late request, and a stream that is open but silent.
 
 import { newId, utf8 } from '@latchkey/base'
 import { afterAll, expect, test } from 'vitest'

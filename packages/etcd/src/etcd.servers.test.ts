@@ -1,5 +1,5 @@
-// Test: the suite of lock engines on a cluster of three etcd servers, whose leader is killed where the suite asks
-// for it.
+// Test: the suite of lock engines passes on a cluster of three etcd servers, and kills their leader where
+// needed.
 
 import { engineSuite, locks, type SuiteClient } from '@latchkey/locks'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: what etcdLocks and an etcd:// address say of wrong arguments, and of servers that are not there.
+// Test: etcdLocks and etcd:// addresses give clear errors for wrong arguments and missing servers.
 
 import { expect, test } from 'vitest'
 import { toLockError } from './etcd-errors.js'

@@ -1,5 +1,5 @@
-// Test: thousands of random calls of several clients on three etcd servers, and what was answered: never two
-// holders.
+// Test: several clients make thousands of random calls on three etcd servers, and their answers never show
+// two holders.
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'

@@ -1,5 +1,5 @@
-// Test: backup and restore: a checksum over the whole file, sessions that are dropped, and tokens that are
-// never given again.
+// Test: backup and restore: the checksum covers the whole file, sessions are dropped, and no token is issued
+// again.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

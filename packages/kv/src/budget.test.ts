@@ -1,4 +1,4 @@
-// Test: the budget of one command in the log, and the limit of what is applied in one turn of the event loop.
+// Test: the limits for the work of one command, and for the work in one turn of the event loop.
 
 import { seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } from '@latchkey/protocol'

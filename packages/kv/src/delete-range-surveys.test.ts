@@ -1,5 +1,5 @@
-// Test: a deleteRange whose range was surveyed before gives the same result as without a survey, whatever
-// changed meanwhile.
+// Test: a deleteRange gives the same result with and without an earlier count of its keys, whatever changes
+// between the count and the command.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { type Command, OP, STEP, encodeCommand } from '@latchkey/protocol'

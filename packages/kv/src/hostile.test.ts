@@ -1,7 +1,6 @@
-// Test: a machine with a slow disk gives the same answers as one that never writes, at every moment of a
-// write (A12, C11).
-// Rows are being written, were written or read recently, or are read ahead; groups of events grow, are
-// stored, dropped from memory and trimmed.
+// Test: a state machine with a slow disk gives the same answers as one that never writes, at every moment of
+// a write (A12, C11). Rows may be in a write, recently written, recently read, or read ahead. Groups of
+// events may grow, be stored, or be removed.
 
 import { type Random, binary, checksum, seededRandom } from '@latchkey/base'
 import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STEP } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: a key finds exactly the ranges that contain it, after ranges were added and removed.
+// Test: the tree finds exactly the ranges that contain a key, after ranges were added and removed.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

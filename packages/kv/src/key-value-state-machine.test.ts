@@ -1,5 +1,5 @@
-// Test: the machine as a whole: replicas agree, memory equals the rows, and a crash at any write leaves whole
-// entries.
+// Test: the whole state machine: all members have the same state, the memory equals the stored rows, and a
+// crash at any write leaves whole entries.
 
 import { seededRandom } from '@latchkey/base'
 import { type LatchkeyError, OP, READ, pack } from '@latchkey/protocol'

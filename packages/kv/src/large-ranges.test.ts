@@ -1,5 +1,5 @@
-// Test: a range too large to be removed key by key gives the same result, whatever is in the overlay, being
-// written, or stored.
+// Test: the deletion of a large range gives the right result, whether its rows are in memory, in a write, or
+// stored.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, OP, READ, STEP } from '@latchkey/protocol'

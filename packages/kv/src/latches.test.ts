@@ -1,5 +1,5 @@
-// Test: latches and barriers through the log: the order of an entry (CT3), restarts, deadlines, what is
-// pushed, and the caps of the tables.
+// Test: latches and barriers in the state machine: the order of work in an entry (CT3), restarts, deadlines,
+// pushes, and limits.
 
 import { CAPS, type Command, OP, READ } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

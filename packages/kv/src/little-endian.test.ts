@@ -1,4 +1,5 @@
-// Test: numbers that are read and written byte by byte equal those of Buffer's methods.
+// Test: the functions that read and write numbers byte by byte give the same results as the methods of
+// Buffer.
 
 import { expect, test } from 'vitest'
 import { u32, u48, writeU16, writeU32, writeU48 } from './little-endian.js'

@@ -1,5 +1,5 @@
-// Test: every kind of hold counts in the figures, and survives a restart, a snapshot and a restore; all kinds are
-// renewed by one command.
+// Test: the metrics count every kind of hold, every kind survives a restart, a snapshot and a restore, and
+// one command renews all kinds.
 
 import { join } from 'node:path'
 import {

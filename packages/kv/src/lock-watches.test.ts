@@ -1,5 +1,5 @@
-// Test: watches of locks: all members make the same events of the same entries, also after restarts, and the
-// history is limited.
+// Test: watches of locks: all members make the same events from the same entries, even after restarts, and
+// the history has a limited size.
 
 import { seededRandom } from '@latchkey/base'
 import {

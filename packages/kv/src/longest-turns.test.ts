@@ -1,6 +1,6 @@
-// Test: how long one command, or the deadlines of one entry, may keep a member from sending heartbeats.
-// It takes the worst of each kind that no budget of rows limits: renewals, queries of locks, queues, ends of
-// sessions and of holds. docs/operations.md has the figures of an idle machine.
+// Test: how long one command, or the deadlines of one entry, can keep a member from sending heartbeats. The
+// test uses the worst cases that no limit of rows covers: renewals, queries of locks, queues, and the ends of
+// sessions and holds. docs/operations.md shows the results of an idle machine.
 
 import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: for a put on its way into the log the previous row is read ahead, and the store is not searched again
-// when the put is applied.
+// Test: while a put is written into the log, the state machine reads the previous row, and need not read it
+// again when the put is applied.
 
 import { encodeCommand, OP, READ, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

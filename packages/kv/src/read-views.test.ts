@@ -1,4 +1,5 @@
-// Test: pages of views: one moment for all pages, the end of a range, limits, caps, and closed views.
+// Test: a view shows the same state on all pages. Also: the end of a range, limits of pages, and closed
+// views.
 
 import { OP, type PageResult, READ } from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a start reads what it needs and no more, and rows of this format stay readable.
+// Test: a start reads only what it needs, and rows of the present format stay readable.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, utimesSync } from 'node:fs'

@@ -1,6 +1,6 @@
-// Test: the rows of a whole member on a disk that damages bytes (D17, D18).
-// The member refuses to open; or it opens in the state after some entry and applies the rest of the log.
-// Meanwhile it stops with ERR_CORRUPT, or it ends in exactly the state that it would have without damage.
+// Test: a whole member on a disk that damages bytes (D17, D18). The member refuses to start, or it starts
+// with the state after some entry and applies the rest of the log. Then it stops with ERR_CORRUPT, or it ends
+// with exactly the right state.
 
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

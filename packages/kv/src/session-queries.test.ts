@@ -1,4 +1,4 @@
-// Test: questions about sessions while the state machine has stopped, or its state is being replaced.
+// Test: queries of sessions while the state machine has stopped, or while its state is being replaced.
 
 import { expect, test } from 'vitest'
 import { DEFAULT_LIMITS } from './default-limits.js'

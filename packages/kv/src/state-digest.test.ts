@@ -1,5 +1,5 @@
-// Test: after the first entry of each half minute of cluster time all members hash the same state, and can
-// open a view of exactly that state.
+// Test: after the first entry of each half minute of cluster time, all members compute the hash of the same
+// state, and can open a view of this state.
 
 import { OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

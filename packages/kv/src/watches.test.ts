@@ -1,5 +1,5 @@
-// Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and
-// another member (C11).
+// Test: watches: they start at a revision, keep the order, and have no gap and no repeat. Also: compaction,
+// slow readers, restarts, and a change to another member (C11).
 
 import { seededRandom } from '@latchkey/base'
 import { type EventResult, type LatchkeyError, OP, STEP } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: abstract-level's own published suite, as it is, over a database on a Store.
+// Test: the published test suite of abstract-level, without changes, on a database over a store.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-// Test: what a database on a Store promises beyond abstract-level's own suite.
+// Test: the promises of a database over a store that abstract-level's own suite does not cover.
 
 import type { KeyValueCalls } from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: the suite of lock engines on Latchkey's own locks: a cluster of three, whose leader is killed where the
-// suite asks for it; and locks() by address.
+// Test: the suite of lock engines passes on Latchkey's own locks, with a cluster of three whose leader the
+// suite kills. Also: locks() with an address.
 
 import { type AddressInfo, createServer } from 'node:net'
 import { open } from 'latchkey'

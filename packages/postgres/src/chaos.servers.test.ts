@@ -1,5 +1,6 @@
-// Test: chaos on PostgreSQL. Eight clients take and release one lock and write under its guard, while the server
-// is killed and started again. No write comes from a holder that lost its lock, and each write that was answered is there.
+// Test: chaos on PostgreSQL. Eight clients acquire and release one lock and write under its guard, while the
+// server is killed and started again. No holder writes after it has lost its lock, and each acknowledged
+// write is there.
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'

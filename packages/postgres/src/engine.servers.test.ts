@@ -1,5 +1,5 @@
-// Test: single calls of PostgreSQL's engine that the suite cannot cause: late ones, pushes that were missed, rows
-// that others lock, lists that cross.
+// Test: single cases of PostgreSQL's engine that the suite cannot cause: late calls, missed pushes, rows that
+// other transactions lock, and lists that overlap.
 
 import { newId, utf8 } from '@latchkey/base'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Test: guards inside transactions of PostgreSQL: what they keep out, whom they hold up, and whom not.
+// Test: guards inside transactions of PostgreSQL: which writes they prevent, which callers wait for them, and
+// which do not.
 
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'

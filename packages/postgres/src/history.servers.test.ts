@@ -1,4 +1,5 @@
-// Test: thousands of random calls of several clients on PostgreSQL, and what it answered: never two holders.
+// Test: several clients make thousands of random calls on PostgreSQL, and their answers never show two
+// holders.
 
 import { engineHistory } from '@latchkey/locks'
 import { afterAll, expect, test } from 'vitest'

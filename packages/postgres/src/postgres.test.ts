@@ -1,4 +1,4 @@
-// Test: what PostgreSQL's engine does without a server: its arguments, its SQL, and what errors of pg mean.
+// Test: PostgreSQL's engine without a server: its arguments, its SQL, and how it interprets errors of pg.
 
 import type pg from 'pg'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: the door for users' arguments, a row a mistake.
+// Test: the check of users' arguments finds each kind of mistake. Each row of the table is one mistake.
 
 import { EMPTY } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Test: the codec. What is packed comes back, strangers' bytes never do harm, the bytes are MessagePack.
+// Test: a command is the same after encoding and decoding, hostile bytes do no harm, and the bytes are
+// MessagePack.
 
 import fc from 'fast-check'
 import { Packr, Unpackr } from 'msgpackr'

@@ -1,4 +1,4 @@
-// Test: one of our errors is known as such, and by its code.
+// Test: an error of Latchkey is recognised as such, and by its code.
 
 import { expect, test } from 'vitest'
 import { isLatchkeyError, LatchkeyError } from './errors.js'

@@ -1,4 +1,4 @@
-// Test: the flow of a lock request in a stranger's bytes.
+// Test: the check of the flow in a lock request from outside.
 
 import { expect, test } from 'vitest'
 import { decodeCommand } from './command-codec.js'

@@ -1,4 +1,4 @@
-// Test: the keys of a sub: in by commandBelow, readBelow and boundsBelow, out by toUserKey.
+// Test: the keys of a sub: commandBelow, readBelow and boundsBelow add the prefix, and toUserKey removes it.
 
 import { EMPTY, compareBytes, prefixEnd, startsWith, text, utf8 } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: the keys of locks, semaphores and elections, and who may share which.
+// Test: the stored keys of locks, semaphores and elections, and how many permits a hold may ask for.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

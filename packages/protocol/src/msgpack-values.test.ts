@@ -1,5 +1,5 @@
-// Test: values of `as: 'msgpack'` and `'json'`: what goes comes back, what would not is refused, and hostile
-// bytes do no harm.
+// Test: values with `as: 'msgpack'` and `'json'` are the same after encoding and decoding. Other values are
+// refused, and hostile bytes do no harm.
 
 import { expect, test } from 'vitest'
 import { packValue, unpackValue } from './msgpack-values.js'

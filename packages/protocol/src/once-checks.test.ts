@@ -1,4 +1,4 @@
-// Test: a txn that is applied once, in a stranger's bytes.
+// Test: the check of a txn that is applied only once, in bytes from outside.
 
 import { expect, test } from 'vitest'
 import { CAPS } from './caps.js'

@@ -1,6 +1,7 @@
-// Test: chaos on Redis. Eight clients take and release one lock and write with its token to data that compares
-// tokens, while the server of the locks is killed and started again. No write of a holder that lost its lock is accepted. On three
-// masters, of which one at a time is killed, no two are inside at the same time; nothing compares tokens there.
+// Test: chaos on Redis. Eight clients acquire and release one lock and write with its token to data that
+// compares tokens, while the server of the locks is killed and started again. No holder writes after it has
+// lost its lock. The same happens on three masters, of which one at a time is killed: no two clients hold the
+// lock at the same time, although nothing compares tokens there.
 
 import { newId } from '@latchkey/base'
 import { expect, test } from 'vitest'

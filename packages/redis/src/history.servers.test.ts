@@ -1,5 +1,5 @@
-// Test: thousands of random calls of several clients on one Redis and on three, and what was answered: never two
-// holders.
+// Test: several clients make thousands of random calls on one Redis and on three, and their answers never
+// show two holders.
 
 import { OwnTime } from '@latchkey/lock'
 import { uptime } from 'node:os'

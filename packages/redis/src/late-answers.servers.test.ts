@@ -1,5 +1,5 @@
-// Test: single calls of Redis's engines that the suite cannot cause: late ones, missed pushes, votes that come too
-// late, and what is left in the server.
+// Test: single cases of Redis's engines that the suite cannot cause: late calls, missed pushes, late votes,
+// and what remains in the server.
 
 import { newId, systemClock, utf8 } from '@latchkey/base'
 import { uptime } from 'node:os'

@@ -1,5 +1,5 @@
-// Test: the suite of lock engines on three masters that know nothing of each other, of which one is killed where
-// the suite asks for it.
+// Test: the suite of lock engines passes on three masters that do not know each other, and kills one of them
+// where needed.
 
 import { engineSuite, locks, type SuiteClient } from '@latchkey/locks'
 import { afterAll, describe, expect, test } from 'vitest'

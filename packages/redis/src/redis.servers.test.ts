@@ -1,4 +1,4 @@
-// Test: the suite of lock engines on a real Redis, which is killed and started again where the suite asks for it.
+// Test: the suite of lock engines passes on a real Redis server, and kills and restarts it where needed.
 
 import { engineSuite, locks, type SuiteClient } from '@latchkey/locks'
 import { afterAll, describe, expect, test } from 'vitest'

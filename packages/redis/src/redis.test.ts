@@ -1,5 +1,5 @@
-// Test: what the engines on Redis do without a server: their arguments, what errors mean, their time, and the count
-// of votes.
+// Test: the engines on Redis without a server: their arguments, how they interpret errors, their time, and
+// how they count votes.
 
 import type { Clock, Instant } from '@latchkey/base'
 import { notReached, refusedByServer, OwnTime } from '@latchkey/lock'

@@ -1,5 +1,5 @@
-// Test: what locks on Redis do not promise, shown as what it is: two who believe that they hold one lock. With
-// tokens that are compared the late one cannot write; on a quorum of masters nothing keeps it out.
+// Test: failures that locks on Redis do not prevent: two clients believe that they hold one lock. If tokens
+// are compared, the first holder cannot write any more. On several masters, nothing stops it.
 
 import { FenceGuard } from '@latchkey/lock'
 import { afterAll, expect, test } from 'vitest'

@@ -1,5 +1,6 @@
-// Test: what a thousand commands cost under a fixed load, in counts that are the same on every machine. More
-// than before is a regression, or a decision to be written down here; times are the bench's matter.
+// Test: how many entries, syncs and frames a thousand commands need under a fixed load. These counts are the
+// same on every machine. A higher count is a regression, or a decision that must be written down here. The
+// bench measures times.
 
 import type { ClientStore } from '@latchkey/client'
 import { expect, test } from 'vitest'

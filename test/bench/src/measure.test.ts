@@ -1,4 +1,4 @@
-// Test: what is made of counted calls, and what is measured a second time.
+// Test: how the results of counted calls are computed, and when a load is measured a second time.
 
 import { expect, test } from 'vitest'
 import { type Figures, figuresOf, measure, steadily } from './measure.js'

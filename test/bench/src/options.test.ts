@@ -1,4 +1,4 @@
-// Test: which peers and scenes the words of the command choose.
+// Test: which systems and loads the options of the command choose.
 
 import { expect, test } from 'vitest'
 import { readOptions } from './options.js'

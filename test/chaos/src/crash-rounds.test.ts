@@ -1,5 +1,5 @@
-// Test: a short version of `npm run chaos`: members killed and started again under load; every write
-// accounted for.
+// Test: a short version of `npm run chaos`: members are killed and started again under load, and each
+// acknowledged write is checked.
 
 import { expect, test } from 'vitest'
 import { crashRounds } from './crash-rounds.js'

@@ -1,5 +1,5 @@
-// Test: a short version of the stops of `npm run chaos`: the leader stands still, and neither locks nor calls
-// pay for it.
+// Test: a short version of the pauses in `npm run chaos`: the leader is paused, no lock is lost and no call
+// fails.
 
 import { expect, test } from 'vitest'
 import { Cluster } from './cluster.js'

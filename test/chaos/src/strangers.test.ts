@@ -1,5 +1,5 @@
-// Test: a cluster of real processes goes on under silent, slow and half-open sockets and under readers that
-// never read. The full size is `npm run chaos -- --strangers 5000 --readers 20`.
+// Test: a cluster of real processes continues although many connections are silent, slow or half-open, and
+// some readers never read. The full size is `npm run chaos -- --strangers 5000 --readers 20`.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Cluster } from './cluster.js'

@@ -1,5 +1,4 @@
-// Test: two processes and a lock; the event loop of the one that holds it stands still for longer than the
-// lease.
+// Test: two processes use one lock, and the event loop of the holder is blocked for longer than its lease.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

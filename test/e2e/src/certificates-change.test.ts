@@ -1,5 +1,5 @@
-// Test: certificates over time: an authority is replaced member by member while a client works, and an
-// expired certificate of a client opens nothing.
+// Test: certificates over time: an authority is replaced on each member while a client works, and an expired
+// certificate of a client is refused.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-// Test: the page before ten thousand locks and a million keys, and what an open page costs its member.
+// Test: the console with ten thousand locks and a million keys, and how much processor time an open page
+// costs its member.
 
 import { readFile } from 'node:fs/promises'
 import { connect, type Store } from '@latchkey/client'

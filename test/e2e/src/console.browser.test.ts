@@ -1,5 +1,5 @@
-// Test: the page for people, in a real browser before real members: signing in, each view, what happens while
-// one looks, rights, hostile keys, keyboard and phone; and the leader killed while one looks.
+// Test: the console in a real browser with real members: signing in, each view, changes during a view,
+// rights, hostile keys, keyboard and phone, and the death of the leader during a view.
 // long: one cluster and one browser serve the tests of all views
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

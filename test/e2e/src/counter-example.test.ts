@@ -1,4 +1,4 @@
-// Test: the replicated counter of the raft package's README runs as it stands there.
+// Test: the replicated counter in the README of the raft package runs exactly as it is written there.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,7 +1,7 @@
-// Test: `latchkey doctor` as a process, over real members: a healthy cluster, and faults of ten kinds, one at a
-// time: a slow disk, a full disk, a clock of a wrong rate, an expired certificate, a wrong name, a blocked port,
-// another version, a low limit on open files, another cluster, a member that is missing. Each is found, with what
-// to do next.
+// Test: `latchkey doctor` as a process with real members: a healthy cluster, and ten kinds of faults, one at
+// a time: a slow disk, a full disk, a clock with a wrong rate, an expired certificate, a wrong name, a
+// blocked port, another version, a low limit for open files, another cluster, and a missing member. The
+// command finds each fault and says what to do.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Test: callers that are not let in: a wrong token, too small a right, a page of a foreign origin, garbage on
-// the port.
+// Test: requests that a member refuses: a wrong token, a missing right, a web page of a foreign origin, and
+// nonsense bytes.
 
 import { randomBytes } from 'node:crypto'
 import { connect as connectSocket } from 'node:net'

@@ -1,5 +1,5 @@
-// Test: elections and semaphores over real processes, while the members' leader and the holders are killed
-// and stopped.
+// Test: elections and semaphores with real processes, while the Raft leader and the holders are killed and
+// paused.
 
 import { type ElectionEvent, connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

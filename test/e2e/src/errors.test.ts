@@ -1,4 +1,4 @@
-// Test: every documented error code, met once, through the public API or the command.
+// Test: every documented error code occurs once, through the public API or the command.
 
 import { once } from 'node:events'
 import { open as openFile, readdir } from 'node:fs/promises'

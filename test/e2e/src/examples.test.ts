@@ -1,5 +1,5 @@
-// Test: each example keeps its promise as it stands: several processes against three real members, some of
-// which are killed or paused.
+// Test: each example does what it promises: several processes with three real members, some of which are
+// killed or paused.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,5 @@
-// Test: members and clients over TLS; a certificate that is expired, or signed by a stranger, opens no door.
+// Test: members and clients with TLS: a certificate that has expired, or that a stranger has signed, is
+// refused.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

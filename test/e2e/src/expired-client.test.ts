@@ -1,6 +1,6 @@
-// Test: a client whose certificate has expired: every route of HTTP refuses it, and no call of a store
-// begins. The same routes let the same client in with a certificate that is good, so that a refusal here is
-// about the date and nothing else.
+// Test: if the certificate of a client has expired, every HTTP route refuses it and no call of a store
+// begins. With a valid certificate, the same routes accept the same client. So only the date causes the
+// refusals.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// Test: the disk of one member is full, by a limit on its files. It stops; the others go on; with room again
-// it catches up.
+// Test: the disk of one member is full, which the test simulates by a limit for its files. The member stops,
+// and the others continue. When there is space again, the member catches up.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,4 +1,4 @@
-// Test: the process that holds a lock is killed.
+// Test: the process that holds a lock is killed, and the next waiter gets the lock.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,6 +1,6 @@
-// Test: frames that once ended a member, or would cost it far more than they cost their sender: against three
-// processes that speak mutual TLS, at each door and from a member's own address, and against an embedded
-// store.
+// Test: frames that once ended a member, or that could cost a member far more than their sender. Three
+// processes with mutual TLS get them on each path and from the address of a member, and an embedded store
+// gets them too.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'

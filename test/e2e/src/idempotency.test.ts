@@ -1,5 +1,5 @@
-// Test: a write with an Idempotency-Key over real members: sent again to another one, also after the first has
-// died, it happens once.
+// Test: a write with an Idempotency-Key on real members happens once, even if it is sent again to another
+// member after the first one has died.
 
 import { ask } from '@latchkey/test-chaos/ask'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,5 +1,5 @@
-// Test: the files for Kubernetes: valid by their schemas, made from the present chart, and their very commands
-// as processes on loopback, with names whose addresses change at each start.
+// Test: the files for Kubernetes are valid by their schemas and made from the present chart. Their commands
+// run as processes on loopback, with names whose addresses change at each start.
 
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Test: what takes long on the members, while a lock of three seconds is held and others write: nobody waits
-// for its end.
+// Test: members do work that takes long, while a lock of three seconds is held and others write. Nobody has
+// to wait until this work ends.
 
 import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'

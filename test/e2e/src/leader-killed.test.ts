@@ -1,4 +1,4 @@
-// Test: the leader's process is killed.
+// Test: the process of the leader is killed: no call fails, and holds survive.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

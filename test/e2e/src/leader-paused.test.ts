@@ -1,4 +1,4 @@
-// Test: the leader's process is paused (SIGSTOP), and wakes again.
+// Test: the process of the leader is paused (SIGSTOP) and continues later.
 
 import { Cluster, type Sidecar } from '@latchkey/test-chaos/cluster'
 import { underLoad } from '@latchkey/test-chaos/load'

@@ -1,4 +1,4 @@
-// Test: `latchkey lock` between real processes: a killed sidecar, a signal, a lost hold, a command that
+// Test: `latchkey lock` with real processes: a killed sidecar, a signal, a lost hold, and a command that
 // fails.
 
 import { connect, type Store } from '@latchkey/client'

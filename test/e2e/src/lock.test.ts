@@ -1,4 +1,4 @@
-// Test: stories of a lock between real processes.
+// Test: locks between real processes.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,5 +1,5 @@
-// Test: what the alerts and the dashboard of deploy/ name, and what docs/metrics.md tells of, is shown by live members
-// under load; and what members show stands in docs/metrics.md.
+// Test: live members under load show each metric that the alerts, the dashboard and docs/metrics.md name, and
+// docs/metrics.md describes each metric that members show.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

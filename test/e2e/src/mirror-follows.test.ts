@@ -1,5 +1,5 @@
-// Test: mirrors and watches of locks of a client, while members' processes are killed, and while the history
-// is lost.
+// Test: mirrors and watches of locks of a client, while processes of members are killed, and while events are
+// lost from the history.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,5 +1,5 @@
-// Test: /openapi.json of a real member is valid OpenAPI 3.1, and a client that is made from it alone calls each
-// route; each answer is one that the document names.
+// Test: /openapi.json of a real member is valid OpenAPI 3.1. A client that is generated from it calls each
+// route, and each answer is one that the document describes.
 
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Cluster } from '@latchkey/test-chaos/cluster'

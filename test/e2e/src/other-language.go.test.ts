@@ -1,4 +1,5 @@
-// Test: Go's standard library through HTTP: list, transaction, watch, a lock that is waited for and renewed.
+// Test: a program with only Go's standard library uses HTTP: lists, transactions, watches, and a lock that
+// waits and is renewed.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

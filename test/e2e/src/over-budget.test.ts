@@ -1,5 +1,5 @@
-// Test: a command over its budget that no door saw, in the logs of members that start: they refuse it, and go
-// on.
+// Test: the log of a starting member contains a command over its budget: the member refuses the command and
+// continues.
 
 import { uptime } from 'node:os'
 import { join } from 'node:path'

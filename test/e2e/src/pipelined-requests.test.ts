@@ -1,5 +1,5 @@
-// Test: strangers send thousands of requests in one breath to each of three real members, over and over,
-// while a client writes and keeps a lock of three seconds.
+// Test: strangers send thousands of requests at once to each of three real members, again and again, while a
+// client writes and keeps a lock of three seconds.
 
 import { connect as dial, type Socket } from 'node:net'
 import { connect, type Store } from '@latchkey/client'

@@ -1,5 +1,5 @@
-// Test: requests that a usual client does not send, over bare sockets to a real member: each is answered in the
-// shape of every refusal, or as the plain request that it is, and none takes the member along.
+// Test: unusual requests over plain sockets to a real member: each gets a normal answer or a normal error,
+// and none ends the member.
 
 import { once } from 'node:events'
 import { connect as dial } from 'node:net'

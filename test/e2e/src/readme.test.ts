@@ -1,5 +1,5 @@
-// Test: the first program that README.md shows runs as it stands there, prints what README says, and ends by
-// itself.
+// Test: the first program of README.md runs exactly as it is written there, prints what README.md says, and
+// ends by itself.
 
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Test: every member is restarted, one after the other, as for an upgrade.
+// Test: all members are restarted one after the other, as for an upgrade, and no call fails.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,4 +1,5 @@
-// Test: the runbooks of docs/operations.md: each command is read from there and run on a cluster of real processes.
+// Test: the runbooks of docs/operations.md: the test reads each command from the page and runs it on a
+// cluster of real processes.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Test: two clusters of three with the same ids, as real processes: a directory of one at a member's address
-// of the other, clients that were given addresses of both, and a whole cluster that moves to other addresses.
+// Test: two clusters of three real processes with the same member ids: a directory of one cluster at an
+// address of the other, clients with addresses of both, and a whole cluster that moves to other addresses.
 
 import { connect, type LatchkeyError, type Store } from '@latchkey/client'
 import { Cluster, Sidecar } from '@latchkey/test-chaos/cluster'

@@ -1,5 +1,5 @@
-// Test: a start is short: the command loads only what it needs, a new cluster elects its leader when its members
-// have met, and a member is ready when it learns of its leader.
+// Test: a start is short: the command loads only what it needs, a new cluster elects its leader as soon as
+// its members are connected, and a member is ready as soon as it knows its leader.
 
 import { Cluster } from '@latchkey/test-chaos/cluster'
 import { LATCHKEY, nodeProcess } from '@latchkey/test-chaos/command'

@@ -1,4 +1,4 @@
-// Test: latchkey/testing as users have it: its examples with vitest, jest and node:test, and a process that
+// Test: latchkey/testing as users use it: the examples with vitest, jest and node:test, and a process that
 // ends by itself.
 
 import { execFile } from 'node:child_process'

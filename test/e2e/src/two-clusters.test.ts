@@ -1,5 +1,5 @@
-// Test: the directory of another cluster is started at a member's address, with real processes: it stops, and
-// no client reads from it or takes a lock in it.
+// Test: the directory of another cluster is started at a member's address, with real processes. The wrong
+// member stops, and no client reads from it or gets a lock from it.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Test: clients that stop in the midst of large messages, and bodies that never end, at a real member: its
-// memory is bounded, others are served, and each is ended in time.
+// Test: clients stop in the middle of large messages, and bodies never end, at a real member: its memory is
+// limited, other clients are served, and each of these connections is closed in time.
 
 import { readFile } from 'node:fs/promises'
 import { connect as dial, type Socket } from 'node:net'

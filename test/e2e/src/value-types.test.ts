@@ -1,6 +1,6 @@
-// Test: the types of values, keys and durations, as users meet them. The functions are never run: they are
-// there to be compiled, strictly, and with the module resolutions node16 (tsconfig.types-node16.json) and
-// bundler (tsconfig.types-bundler.json).
+// Test: the types of values, keys and durations, as users see them. The functions are only compiled and never
+// run, with the module resolutions node16 (tsconfig.types-node16.json) and bundler
+// (tsconfig.types-bundler.json).
 
 import {
   type As,

@@ -1,4 +1,5 @@
-// Test: a member's disk is lost. Its empty directory is no member; it is removed, and joins anew.
+// Test: a member loses its disk. With an empty directory it is no member any more, so it is removed and joins
+// again.
 
 import { rm } from 'node:fs/promises'
 import { connect } from '@latchkey/client'

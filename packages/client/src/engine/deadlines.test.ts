@@ -1,5 +1,4 @@
-// Test: deadlines end what is theirs in time, once, and what was answered long before its time leaves nothing
-// behind.
+// Test: each call ends once at its deadline, and a call that was answered before leaves nothing behind.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: how addresses are dialled: who is asked when, for how long, and what becomes of the others when one
-// lets us in.
+// Test: how a client connects to addresses: which address it tries at which time, for how long, and what it
+// does with the other connections when one succeeds.
 
 import { expect, test } from 'vitest'
 import type { LinkEvents } from '../link-port.js'

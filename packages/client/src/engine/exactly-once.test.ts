@@ -1,4 +1,4 @@
-// Test: whatever links and leaders do, a call is applied once, and its caller is told the truth.
+// Test: a call is applied once and its caller gets the right outcome, whatever happens to links and leaders.
 
 import { utf8 } from '@latchkey/base'
 import { OP, encodeCommand } from '@latchkey/protocol'

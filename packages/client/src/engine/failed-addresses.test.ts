@@ -1,4 +1,4 @@
-// Test: what is told of addresses that could not be used.
+// Test: an error names the reason for each address that the client could not use.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: what was asked and not answered is found by its id, however many came since.
+// Test: the client finds an unanswered request by its id, however many requests came later.
 
 import { expect, test } from 'vitest'
 import { InFlightRequests } from './in-flight-requests.js'

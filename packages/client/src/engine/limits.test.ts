@@ -1,4 +1,4 @@
-// Test: what ends a call before its answer: its deadline, and its signal. Each holds whether or not the other
+// Test: a call ends before its answer at its deadline or when its signal aborts, also if only one of the two
 // is given.
 
 import { getEventListeners } from 'node:events'

@@ -1,5 +1,4 @@
-// Test: an embedded store whose own member is cut off from the leader, and what it asks of the others
-// meanwhile.
+// Test: what an embedded store asks of the other members while its own member is cut off from the leader.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: links: who is asked, what is learned, what is kept alive.
+// Test: which links a client opens, what it learns from each link, and which links it keeps open.
 
 import { type LinkRequest, LatchkeyError, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

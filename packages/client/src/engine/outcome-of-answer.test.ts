@@ -1,4 +1,4 @@
-// Test: what callers are told, one line of docs/api.md at a time.
+// Test: each kind of answer gives the caller the error or the result that docs/errors.md describes.
 
 import { LatchkeyError, type LinkRequest, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

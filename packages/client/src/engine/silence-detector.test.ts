@@ -1,5 +1,5 @@
-// Test: a leader that says nothing any more, though nothing closes: it is noticed, another member is asked,
-// and what is pending moves.
+// Test: a client notices a leader that is silent although its connection is open. The client then asks
+// another member, and sends its pending calls to the next leader.
 
 import { LatchkeyError, READ, type LinkRequest } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

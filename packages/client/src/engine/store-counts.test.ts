@@ -1,4 +1,4 @@
-// Test: what a store counts of its own requests and connections.
+// Test: a store counts its own requests and connections correctly.
 
 import { expect, test } from 'vitest'
 import { codeOf, follow, scene } from '../testing/stores.js'

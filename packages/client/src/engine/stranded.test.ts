@@ -1,5 +1,5 @@
-// Test: the only member there is was removed from its cluster: who waits for the cluster is told so, now and
-// later.
+// Test: if the only member that a store has was removed from the cluster, waiting calls and later calls fail
+// with this reason.
 
 import { utf8 } from '@latchkey/base'
 import { LatchkeyError, OP } from '@latchkey/protocol'

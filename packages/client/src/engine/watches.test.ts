@@ -1,4 +1,4 @@
-// Test: C11: no gap, no repeat, no time travel, whatever links do.
+// Test: C11: a watch has no gap, no repeated event and no older event, whatever happens to the links.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

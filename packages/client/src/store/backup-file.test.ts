@@ -1,5 +1,5 @@
-// Test: the file of a backup: it is complete and synced before it gets its name, and a failed backup leaves
-// no file.
+// Test: a backup file gets its final name only when it is complete and synced, and a failed backup leaves no
+// file.
 
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Test: ranges are read page by page from one frozen view, also when links change.
+// Test: a range is read page by page from one frozen state, even if the link changes meanwhile.
 
 import { compareBytes, utf8 } from '@latchkey/base'
 import { type Answer, READ, errorAnswer, okAnswer } from '@latchkey/protocol'

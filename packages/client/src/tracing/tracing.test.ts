@@ -1,4 +1,5 @@
-// Test: the questions and the names of tracing, without an SDK. Whole traces: packages/latchkey/src/contract.
+// Test: how a store finds out whether tracing is on, and how it names spans, without an SDK. The tests of
+// whole traces are in packages/latchkey/src/contract.
 
 import { silentLogger } from '@latchkey/base'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: what the page makes of keys, values and figures, which may be anything: hostile bytes, too.
+// Test: the console shows all keys, values and numbers correctly, even hostile bytes.
 
 import { describe, expect, test } from 'vitest'
 import { Figures, quantile, rate } from './metrics-rates.js'

@@ -1,5 +1,5 @@
-// Test: the records of an entry are decoded as they were encoded, and hostile bytes give bad records but
-// never a throw.
+// Test: the records of an entry are the same after encoding and decoding, and hostile bytes never throw an
+// error.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

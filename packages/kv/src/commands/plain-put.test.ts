@@ -1,4 +1,5 @@
-// Test: the fast way of reading a put accepts only what the decoder accepts, with the same key and value.
+// Test: the fast decoder of puts accepts only what the normal decoder accepts, and finds the same key and
+// value.
 
 import { seededRandom } from '@latchkey/base'
 import { OP, decodeCommand, encodeCommand, pack } from '@latchkey/protocol'

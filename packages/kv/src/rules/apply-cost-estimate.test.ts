@@ -1,4 +1,4 @@
-// Test: the estimate of a command's work is never much lower than the rows and bytes that it names and reads.
+// Test: the estimated work of a command is never much lower than the real number of rows and bytes.
 
 import { encodeCommand, OP, STEP, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

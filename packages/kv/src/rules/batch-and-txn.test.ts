@@ -1,4 +1,4 @@
-// Test: txn: conditions, both branches, and what a get in a branch returns.
+// Test: transactions: conditions, both branches, and the results of a get in a branch.
 
 import { type ConditionArg, FIELD, IS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a write with a guard is executed only while the hold with that token is in force; sequences; lock
+// Test: a guarded write is applied only while the hold with its token is in force. Also: sequences, and lock
 // commands through the log.
 
 import { OP, READ } from '@latchkey/protocol'

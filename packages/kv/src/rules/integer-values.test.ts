@@ -1,4 +1,5 @@
-// Test: numbers as decimal text: increment alone and as a step, and conditions that compare numbers.
+// Test: numbers that are stored as decimal text: increment, increment as a step, and conditions that compare
+// numbers.
 
 import { type ConditionArg, FIELD, IS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: keys with a life are removed at the entry that is due for it, never before, a limited number at once,
-// and the same ones on every member.
+// Test: expired keys are removed at the right entry, never earlier, a limited number at once, and the same
+// keys on every member.
 
 import { type Command, type EventResult, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: every key-value command of the table in docs/api.md, with its edge cases.
+// Test: every key-value command of docs/api.md, with its edge cases.
 
 import { CAPS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

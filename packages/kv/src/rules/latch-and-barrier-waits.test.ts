@@ -1,5 +1,5 @@
-// Test: the tables of countdown-latches.ts, barriers.ts and latch-and-barrier-waits.ts, row by row. Then random
-// steps are compared with a model of plain arrays.
+// Test: each row of the tables in countdown-latches.ts, barriers.ts and latch-and-barrier-waits.ts. Then
+// random steps are compared with a model of plain arrays.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { OP, PARTY_OF, type PartyResult } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Test: how many sessions one identity and all together may have, which idle ones are ended for new ones, and
-// how an administrator ends one.
+// Test: how many sessions one identity and all identities together may have, which idle sessions end for new
+// ones, and how an administrator ends a session.
 
 import { CAPS, type Command, ERROR_CODES, OP, decodeAnswer, encodeCommand } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

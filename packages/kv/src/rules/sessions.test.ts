@@ -1,5 +1,5 @@
-// Test: exactly once (docs/locks.md, section 6): retries, changed requests, finished numbers, cancelling,
-// caps, the end of a session.
+// Test: calls are applied exactly once (docs/locks.md, section 6): repeated calls, changed requests, finished
+// numbers, cancelled calls, limits, and the end of a session.
 
 import { type Command, OP, READ, encodeCommand, pack, unpack } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

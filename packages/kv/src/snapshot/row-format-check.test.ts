@@ -1,5 +1,4 @@
-// Test: a row of any space with a right checksum and a wrong form is refused, because anybody can make a
-// backup file.
+// Test: a row with a right checksum but a wrong form is refused, because anybody can make a backup file.
 
 import { binary } from '@latchkey/base'
 import { CAPS, KIND, lockKeyOf, pack } from '@latchkey/protocol'

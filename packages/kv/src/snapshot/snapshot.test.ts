@@ -1,6 +1,6 @@
-// Test: snapshots of whole states: every key space is sent, a view is of one moment, and damage is refused.
-// A crash at any step of an installation leaves the old or the new state, and after an installation nothing
-// of the old state is left.
+// Test: a snapshot contains every key space at one moment, and a damaged snapshot is refused. A crash while a
+// member installs a snapshot leaves the old or the new state, and afterwards nothing of the old state
+// remains.
 
 import { join } from 'node:path'
 import { seededRandom } from '@latchkey/base'

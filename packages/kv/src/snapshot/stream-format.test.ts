@@ -1,4 +1,4 @@
-// Test: each check of a received state by itself: streams that are whole and right except for one fault.
+// Test: each check of a received state: the test sends complete states that have exactly one mistake.
 
 import { pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

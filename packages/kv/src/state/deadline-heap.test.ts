@@ -1,5 +1,5 @@
-// Test: the heap returns the earliest deadline first, compared with a plain list, while items are added,
-// moved and removed.
+// Test: the heap returns the earliest deadline first, like a plain list, while items are added, moved and
+// removed.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: events in the bytes of their rows: every event that is written is read again, no other byte changes,
-// and counts are right.
+// Test: events in the bytes of their rows: each written event is read again, no other byte changes, and the
+// counts are right.
 
 import { type Random, binary, seededRandom } from '@latchkey/base'
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'

@@ -1,5 +1,4 @@
-// Test: events are read as they were written, whether they are in memory, in a batch that is being written,
-// or on the disk.
+// Test: events are read as they were written, whether they are in memory, in a write, or on the disk.
 
 import { EVENT } from '@latchkey/protocol'
 import { binary, seededRandom } from '@latchkey/base'

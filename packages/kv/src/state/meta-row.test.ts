@@ -1,4 +1,4 @@
-// Test: the meta row is read as it was written, with the members and the id of their cluster.
+// Test: the meta row is the same after writing and reading, with the members and the id of their cluster.
 
 import type { Membership } from '@latchkey/raft/core'
 import { expect, test } from 'vitest'

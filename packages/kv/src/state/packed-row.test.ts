@@ -1,4 +1,4 @@
-// Test: a packed row with a right checksum and a wrong form is ERR_CORRUPT, because anybody can make a backup
+// Test: a packed row with a right checksum but a wrong form is ERR_CORRUPT, because anybody can make a backup
 // file.
 
 import { pack } from '@latchkey/protocol'

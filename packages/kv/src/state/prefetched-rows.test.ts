@@ -1,5 +1,4 @@
-// Test: prefetched rows are those of the store, each is read from it once, and only while reads have to go to
-// the store.
+// Test: prefetched rows equal the rows of the store, and each of them is read from the store once.
 
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'

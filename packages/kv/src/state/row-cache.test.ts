@@ -1,4 +1,4 @@
-// Test: cached rows are those of the store, their number is bounded, and a table reads each from the store
+// Test: cached rows equal the rows of the store, their number is limited, and each row is read from the store
 // once.
 
 import { seededRandom } from '@latchkey/base'

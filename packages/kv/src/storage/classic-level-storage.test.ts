@@ -1,5 +1,5 @@
-// Test: a LevelDB store with damaged files gives an error or the right value, never a wrong one (D18), and
-// lost batches are noticed (D17).
+// Test: if files of LevelDB are damaged, a read gives an error or the right value, never a wrong value (D18).
+// Lost batches are noticed (D17).
 
 import { cpSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Test: a list of many keys gives them back unchanged and in order.
+// Test: the list returns all its keys unchanged and in order.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

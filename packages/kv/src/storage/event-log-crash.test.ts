@@ -1,6 +1,6 @@
-// Test: the event log's disk fails, or the power fails, at every single operation (D1, D4, D5, D8, D9).
-// The operations are those of appending, of beginning another file, of removing old files, and of a start.
-// LevelDB is modelled by the law that it keeps: a batch is there whole or not at all (RW1).
+// Test: the disk of the event log fails, or the power fails, at every single operation (D1, D4, D5, D8, D9):
+// an append, the beginning of a file, the removal of old files, and a start. A model replaces LevelDB and
+// keeps its law: a batch is there as a whole or not at all (RW1).
 
 import { seededRandom } from '@latchkey/base'
 import { type DiskFailure, type Loss, MemoryDisk } from '@latchkey/raft/memory'

@@ -1,5 +1,5 @@
-// Test: bytes of the event log before its reach are whole or refused (D17, D18); bytes after it are ignored
-// (D4).
+// Test: damaged bytes before the valid end of the event log are refused (D17, D18), and bytes after it are
+// ignored (D4).
 
 import {
   appendFileSync,

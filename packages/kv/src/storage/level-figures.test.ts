@@ -1,4 +1,4 @@
-// Test: what LevelDB tells of its tables is read as numbers, also from a real store.
+// Test: the properties that LevelDB reports about its tables are read as numbers, also from a real store.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

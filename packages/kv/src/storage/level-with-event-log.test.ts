@@ -1,5 +1,5 @@
-// Test: the order in which a batch is written to the event log and to LevelDB (J1), and what is left when the
-// disk fails in between (RW6).
+// Test: a batch is written to the event log before LevelDB (J1), and a failure of the disk between the two
+// leaves a valid state (RW6).
 
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { Folders } from '../testing/folders.js'

@@ -1,4 +1,4 @@
-// Test: each implementation of RowStore passes the conformance suite.
+// Test: each implementation of RowStore passes the same test suite.
 
 import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a store whose rows are removed in the order in which they were added stays small on the disk.
+// Test: a store stays small on the disk if its oldest rows are removed again and again.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Test: the seals of rows, and the short checksum that they use (D18).
+// Test: the seal of a row, which is its checksum, shows every changed byte (D18).
 
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-// Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit
-// with.
+// Test: the output, as text and as JSON, and the exit codes of the commands, with a real store in memory.
 // long: one store serves the tests of all commands
 
 import { execFileSync } from 'node:child_process'

@@ -1,5 +1,5 @@
-// Test: `latchkey doctor` over fake members and a fake machine: each planted fault is found, alone, with what to
-// do next; and the real probes of a machine.
+// Test: `latchkey doctor` with simulated members and a simulated machine: it finds each planted fault,
+// reports no other fault, and says what to do. The real checks of a machine are tested too.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,5 +1,4 @@
-// Test: who runs a member without @latchkey/daemon is told what to install; other failures are told as they
-// are.
+// Test: if @latchkey/daemon is missing, the error says what to install. Other errors are not changed.
 
 import { expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'

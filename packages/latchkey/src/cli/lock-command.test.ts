@@ -1,5 +1,5 @@
-// Test: `latchkey lock` runs a command only under a hold it can promise, passes signals on, releases, and
-// says all by its exit code.
+// Test: `latchkey lock` runs its command only while it holds the lock, passes signals on, releases the lock,
+// and reports the result by its exit code.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

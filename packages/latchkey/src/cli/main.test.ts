@@ -1,5 +1,5 @@
-// Test: help, usage and exit codes of every command, before any store is met; and the settings that `start`
-// shows.
+// Test: help, usage and exit codes of every command that fails before it connects, and the settings that
+// `start` shows.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: `latchkey members` against a store that answers as a cluster does: what is asked, how long it waits,
-// what it says meanwhile.
+// Test: `latchkey members` with a simulated store: what it asks, how long it waits, and what it prints
+// meanwhile.
 
 import { LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

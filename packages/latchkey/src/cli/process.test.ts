@@ -1,4 +1,4 @@
-// Test: the command as a process, built: exit codes, streams and signals as a shell sees them.
+// Test: the built command as a process: its exit codes, streams and signals, as a shell sees them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Test: progress is one changing line on a terminal, a line now and then elsewhere, and nothing for what is
-// soon done.
+// Test: progress is one changing line on a terminal and a few lines elsewhere, and a short task shows no
+// progress.
 
 import type { Clock } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: what ends `latchkey start`, and with which exit code: a signal, a second one, a member that stops by
-// itself or cannot open.
+// Test: which events end `latchkey start`, and with which exit code: a signal, a second signal, a member that
+// stops by itself, and a member that cannot open.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-// Test: what becomes of a command whose output cannot be written: the reader has gone, or the disk is full.
-// Real processes.
+// Test: real processes whose output cannot be written, because the reader has gone or the disk is full.
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Test: docs/api.md, backup and restore; docs/locks.md, section 4.
+// Test: backup and restore, as docs/operations.md describes them, and the tokens after a restore
+// (docs/locks.md, section 4).
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

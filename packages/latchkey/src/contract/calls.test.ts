@@ -1,4 +1,4 @@
-// Test: docs/api.md, the rules for all calls: timeouts, signals, wrong arguments, errors.
+// Test: the rules for all calls of docs/api.md: timeouts, signals, wrong arguments, errors.
 
 import { expect, test } from 'vitest'
 import { ERRORS, LatchkeyError } from '../index.js'

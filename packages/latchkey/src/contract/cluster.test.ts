@@ -1,4 +1,4 @@
-// Test: docs/api.md, "The store" and the events of a store.
+// Test: the section "The store" of docs/api.md, and the events of a store.
 
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Test: many calls at once with large answers: a session stores 4 MiB of answers, and the client waits with
-// the other calls (docs/locks.md, 6).
+// Test: many calls at the same time with large answers: a session stores 4 MiB of answers, and the other
+// calls wait in the client (docs/locks.md, section 6).
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

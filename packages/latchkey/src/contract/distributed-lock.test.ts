@@ -1,4 +1,4 @@
-// Test: docs/api.md, "The lock, in RheaKV's shape", and its rules.
+// Test: the section "Locks in the style of RheaKV" of docs/api.md.
 
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'

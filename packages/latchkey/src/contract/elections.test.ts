@@ -1,4 +1,4 @@
-// Test: docs/elections.md: campaign, proclaim, resign, leader and observe, through every door.
+// Test: docs/elections.md: campaign, proclaim, resign, leader and observe, on every kind of store.
 
 import type { LockPort } from '@latchkey/lock'
 import { KIND, lockKeyOf, type LockInfoResult, READ } from '@latchkey/protocol'

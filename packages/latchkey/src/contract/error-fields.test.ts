@@ -1,4 +1,4 @@
-// Test: docs/errors.md, the column "fields": each code's fields are really there, at every kind of store.
+// Test: each error has the fields that docs/errors.md names for its code, on every kind of store.
 
 import { ERROR_CODES, ERRORS, type ErrorCode, type ErrorField } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,6 +1,5 @@
-// Test: docs/api.md, "A retried write is applied once: a lost answer, a leader change or a reconnect never
-// makes a write happen twice." The remote client is connected to its member by a proxy that can lose answers
-// and break connections.
+// Test: a repeated write is applied once after a lost answer, a change of leader or a reconnect. A proxy
+// between the remote client and its member loses answers and breaks connections.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connect, open, type Store } from '../index.js'

@@ -1,5 +1,5 @@
-// Test: docs/errors.md, ERR_FENCED: which lock and token it was, and who held the lock at that entry, at
-// every kind of store.
+// Test: the error ERR_FENCED names the lock, the token, and the holder of the lock at that entry, on every
+// kind of store.
 
 import { expect, test } from 'vitest'
 import type { LatchkeyError, Store } from '../index.js'

@@ -1,4 +1,5 @@
-// Test: a trace that a client sends through a follower to the leader, and the log of both, without an SDK.
+// Test: a trace passes from a client through a follower to the leader, and both members log its id, without
+// an SDK.
 
 import { once } from 'node:events'
 import { decodeReplies, encodeCommand, encodeHello, encodeRequests, OP } from '@latchkey/protocol'

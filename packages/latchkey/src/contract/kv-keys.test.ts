@@ -1,4 +1,4 @@
-// Test: docs/api.md, "Keys and values": the rows about one key, and "Keys, values, durations".
+// Test: the calls for one key in the section "Keys and values" of docs/api.md.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

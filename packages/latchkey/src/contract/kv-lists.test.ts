@@ -1,4 +1,5 @@
-// Test: docs/api.md, "Keys and values": the rows about many keys, batches, transactions and sequences.
+// Test: the calls for many keys in the section "Keys and values" of docs/api.md: batches, transactions and
+// sequences.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

@@ -1,4 +1,4 @@
-// Test: docs/keys.md: keys with a ttl, touch, and keys that are bound to the store that puts them.
+// Test: docs/keys.md: keys with a ttl, touch, and keys that belong to the store that put them.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

@@ -1,4 +1,4 @@
-// Test: docs/api.md, "Keys and values": scan and the iterators.
+// Test: scan and the iterators in the section "Keys and values" of docs/api.md.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

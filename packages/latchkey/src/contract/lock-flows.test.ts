@@ -1,4 +1,5 @@
-// Test: docs/locks.md, section 13: flows that would wait for each other are told so at once, through every door.
+// Test: docs/locks.md, section 13: if flows would wait for each other, one of them gets an error at once, on
+// every kind of store.
 
 import { expect, test } from 'vitest'
 import { isLatchkeyError, type LatchkeyError } from '../index.js'

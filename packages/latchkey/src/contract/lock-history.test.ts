@@ -1,4 +1,4 @@
-// Test: store.locks.history: what happened to a lock before somebody looked.
+// Test: store.locks.history returns the changes of a lock from before the call.
 
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'

@@ -1,4 +1,5 @@
-// Test: docs/api.md, the store-level lock primitives; docs/locks.md, sections 2 and 3, row by row.
+// Test: tryLockWith and releaseLockWith of docs/api.md, and each row of the tables in docs/locks.md, sections
+// 2 and 3.
 
 import { KEEP_LEASE_FAIL } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

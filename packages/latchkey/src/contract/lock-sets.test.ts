@@ -1,4 +1,4 @@
-// Test: docs/locks.md, section 12: several locks in one step, through every door.
+// Test: docs/locks.md, section 12: several locks in one step, on every kind of store.
 
 import { expect, test } from 'vitest'
 import { HoldSet } from '../index.js'

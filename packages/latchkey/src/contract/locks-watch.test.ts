@@ -1,4 +1,4 @@
-// Test: store.locks.watch.
+// Test: store.locks.watch reports each change of a lock, as docs/locks.md, section 9, says.
 
 import type { LockWatchEvent, Store } from '@latchkey/client'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: docs/api.md, "The lock, as a Node developer reaches for it", and its rules.
+// Test: the section "Locks in the style of Node" of docs/api.md.
 
 import { expect, test } from 'vitest'
 import { FenceGuard, type Hold } from '../index.js'

@@ -1,4 +1,4 @@
-// Test: store.metrics() at every kind of store.
+// Test: store.metrics() on every kind of store.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

@@ -1,4 +1,4 @@
-// Test: store.mirror: a Map that follows the store.
+// Test: store.mirror keeps a Map that always shows a state of the store.
 
 import type { As, MirrorEvents } from '@latchkey/client'
 import { expect, test } from 'vitest'

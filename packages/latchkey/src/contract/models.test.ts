@@ -1,6 +1,6 @@
-// Test: random calls on real stores against models of a few lines: locks, shared locks, sets, semaphores, elections,
-// rotation, circles of flows, latches and barriers. `npm run models` makes 100,000 steps, `npm test` a few; a failure
-// prints the seed that repeats it.
+// Test: random calls on real stores give the same results as models of a few lines, for locks, sets,
+// semaphores, elections, rotation, circles of flows, latches and barriers. `npm run models` makes 100,000
+// steps, and `npm test` makes a few. A failure prints the seed that repeats it.
 
 import { newId, seededRandom } from '@latchkey/base'
 import type { Store } from '@latchkey/client'

@@ -1,4 +1,4 @@
-// Test: docs/api.md, "Open" and "Connect".
+// Test: the sections "Open" and "Connect" of docs/api.md.
 
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

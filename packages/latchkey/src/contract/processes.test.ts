@@ -1,6 +1,6 @@
-// Test: docs/api.md, the effects of a store on its process: an open store keeps the process alive and lock
-// timers do not; nothing is printed, no signal handler is installed, and require() works. The tests start
-// processes with the built packages.
+// Test: the effects of a store on its process: an open store keeps the process alive, but lock timers do not.
+// The store prints nothing and installs no signal handler, and require() works. The tests start processes
+// with the built packages.
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'

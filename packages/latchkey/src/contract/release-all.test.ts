@@ -1,5 +1,5 @@
-// Test: docs/api.md, "Locks": a store that closes releases its holds and leaves its queues; releaseAll does
-// the same for a store that stays open.
+// Test: a store that closes releases its holds and leaves its queues, and releaseAll does the same for a
+// store that stays open.
 
 import { Watchdog } from '@latchkey/lock'
 import { describe, expect, test } from 'vitest'

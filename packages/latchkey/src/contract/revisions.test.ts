@@ -1,4 +1,4 @@
-// Test: docs/api.md, "List, then watch": the revisions that reads return.
+// Test: the revisions that reads return, for the section "List, then watch" of docs/guarantees.md.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

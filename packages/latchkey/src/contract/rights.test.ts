@@ -1,5 +1,5 @@
-// Test: rights: every call of a store and every route of HTTP is sent with each kind of credentials to three
-// members. docs/rights.md shows the results.
+// Test: every call of a store and every HTTP route is sent with each kind of token to three members.
+// docs/rights.md shows the results.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { uptime } from 'node:os'

@@ -1,4 +1,4 @@
-// Test: docs/semaphores.md: permits, their queue, and how many there are, through every door.
+// Test: docs/semaphores.md: permits, the queue, and the number of permits, on every kind of store.
 
 import { expect, test } from 'vitest'
 import { Permit } from '../index.js'

@@ -1,4 +1,4 @@
-// Test: docs/locks.md, section 10: shared and exclusive holds of one lock, through every door.
+// Test: docs/locks.md, section 10: shared and exclusive holds of one lock, on every kind of store.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

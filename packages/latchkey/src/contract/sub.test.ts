@@ -1,4 +1,4 @@
-// Test: store.sub: the calls about keys below a prefix. Those about locks: sub-locks.test.ts.
+// Test: store.sub: the calls for keys below a prefix. The calls for locks are in sub-locks.test.ts.
 
 import { type As, LatchkeyError, type SubStore } from '@latchkey/client'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: one trace, from a handler of HTTP through the store, a follower and its leader; docs/tracing.md.
+// Test: one trace from an HTTP handler through the store, a follower and the leader (docs/tracing.md).
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,5 +1,5 @@
-// Test: unknown names are refused: an unknown option, field or event is a TypeError that suggests a known
-// name, before any request is sent.
+// Test: an unknown option, field or event is a TypeError that suggests a known name, before any request is
+// sent.
 
 import { Watchdog } from '@latchkey/lock'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: a store and its member without an OpenTelemetry SDK: nothing is paid, and the channels of
-// node:diagnostics_channel tell of calls, waits and works; docs/tracing.md.
+// Test: without an OpenTelemetry SDK, a store and its member make no spans, and node:diagnostics_channel
+// reports calls, waits and works (docs/tracing.md).
 
 import { tracingChannel } from 'node:diagnostics_channel'
 import { createRequire } from 'node:module'

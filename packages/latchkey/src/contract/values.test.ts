@@ -1,5 +1,5 @@
-// Test: docs/api.md, "Keys and values": `as` encodes and decodes values; the errors for values that it
-// cannot.
+// Test: how the option `as` encodes and decodes values, and the errors for values that it cannot encode or
+// decode (docs/values.md).
 
 import { expect, test } from 'vitest'
 import { LatchkeyError } from '../index.js'

@@ -1,4 +1,4 @@
-// Test: docs/api.md, watch with `initial` and `resync`, and "List, then watch" of docs/guarantees.md.
+// Test: watch with `initial` and `resync`, and the section "List, then watch" of docs/guarantees.md.
 
 import type { InitialWatchEvent, Store, WatchEvent } from '@latchkey/client'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: docs/api.md, "Keys and values": watch, and its rules.
+// Test: watch of the section "Keys and values" of docs/api.md, and its rules.
 
 import { expect, test } from 'vitest'
 import type { WatchEvent } from '@latchkey/protocol'

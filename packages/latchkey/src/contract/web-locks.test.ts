@@ -1,5 +1,5 @@
-// Test: store.webLocks does what navigator.locks does, through every door. The cases are those of the
-// platform's own tests that need no document, frame or worker, told anew; docs/web-locks.md lists them.
+// Test: store.webLocks behaves like navigator.locks, on every kind of store. The tests repeat those tests of
+// the web platform that need no document, frame or worker (docs/web-locks.md).
 
 import { expect, test } from 'vitest'
 import type { Store, WebLock, WebLockOptions } from '../index.js'

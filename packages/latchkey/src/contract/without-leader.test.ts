@@ -1,5 +1,4 @@
-// Test: docs/api.md, "Keys and values": the errors of calls without a leader or without a majority, and
-// close().
+// Test: the errors of calls without a leader or without a majority, and close() in this state.
 
 import { expect, type TestContext, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'

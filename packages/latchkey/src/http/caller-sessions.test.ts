@@ -1,4 +1,5 @@
-// Test: sessions of HTTP connections, over a real member in memory; their limits and races with a manual clock.
+// Test: sessions of HTTP connections, with a real member in memory. Limits and races are tested with a manual
+// clock.
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { type Command, KIND, LatchkeyError, lockKeyOf, OP, type TicketArg } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Test: the forms of HTTP around the doors: OPTIONS and pages of allowed origins, ETags as proxies send them,
-// probes with a query, bodies that end early, and what is told to who asks wrongly.
+// Test: HTTP details: OPTIONS and web pages of allowed origins, ETags as proxies send them, probes with a
+// query, bodies that end early, and the answers to wrong requests.
 
 import { connect as dial } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: Idempotency-Key: a write that is asked for again happens once, and has the same answer.
+// Test: a repeated write with the same Idempotency-Key happens once and gets the same answer.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type HttpMember, httpMember } from './testing/http-member.js'

@@ -1,4 +1,4 @@
-// Test: lists, reads of several keys, batches and transactions over HTTP, over a real member in memory.
+// Test: lists, reads of several keys, batches and transactions over HTTP, with a real member in memory.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Test: lists of locks, forced release, semaphores and elections over HTTP, over a real member in memory.
+// Test: lists of locks, forced release, semaphores and elections over HTTP, with a real member in memory.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type HttpMember, httpMember } from './testing/http-member.js'

@@ -1,4 +1,4 @@
-// Test: sets of locks over HTTP, over a real member in memory.
+// Test: sets of locks over HTTP, with a real member in memory.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,5 +1,5 @@
-// Test: the pure parts of the HTTP doors: paths and keys, who may come in, what an error becomes, what a
-// holder is promised.
+// Test: the pure functions of HTTP: paths and keys, which callers may enter, how an error becomes an answer,
+// and the remaining time that a holder gets.
 
 import { ERROR_CODES, LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: the HTTP doors over a real member in memory: keys with their conditions, locks under the caller's own
-// id, who may, what fails.
+// Test: HTTP with a real member in memory: keys with conditions, locks with the caller's own id, rights, and
+// errors.
 
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'

@@ -1,4 +1,4 @@
-// Test: the traceparent of a request through HTTP; docs/tracing.md.
+// Test: the traceparent of an HTTP request (docs/tracing.md).
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { drawTrace, recordSpans, type RecordedSpans } from '../contract/testing/recorded-spans.js'

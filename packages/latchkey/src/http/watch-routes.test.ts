@@ -1,4 +1,4 @@
-// Test: watches over HTTP as server-sent events, over a real member in memory.
+// Test: watches over HTTP as server-sent events, with a real member in memory.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventsOf, type HeardEvent, type HttpMember, httpMember } from './testing/http-member.js'

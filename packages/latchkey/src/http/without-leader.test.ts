@@ -1,4 +1,4 @@
-// Test: what the HTTP doors answer while nobody leads.
+// Test: the answers over HTTP while there is no leader.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: when the log says that a member is not reached, and that it is back.
+// Test: when the log reports that another member is unreachable, and that it is reachable again.
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'

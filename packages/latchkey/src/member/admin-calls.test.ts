@@ -1,4 +1,5 @@
-// Test: what the rare calls say when they come to nothing.
+// Test: calls that transfer the leadership: the ones that succeed, that have nothing to do, and that are
+// refused.
 
 import type { HandOver } from '@latchkey/raft'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: what one client may do to another through a member: nothing. And what it may make the member hold: a
-// bounded lot.
+// Test: one client cannot affect another client through a member, and can make the member use only a limited
+// amount of memory.
 
 import type { LinkReply, LinkRequest } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'

@@ -1,5 +1,5 @@
-// Test: a client that connects, moves, leaves or is lost is one line at info, and strangers cannot fill the
-// log with such lines.
+// Test: the log has one line at level info when a client connects, moves, leaves or is lost, and strangers
+// cannot fill the log.
 
 import { silentLogger } from '@latchkey/base'
 import { connect } from '@latchkey/client'

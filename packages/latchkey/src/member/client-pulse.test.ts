@@ -1,5 +1,5 @@
-// Test: which connections of clients are taken for gone: those that say nothing, and not those that are in
-// the midst of saying much.
+// Test: a member gives up connections of clients that are silent, but not of clients that are still sending a
+// long message.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// Test: the clients' door on real sockets: who does not say hello, who floods, who sends nonsense.
+// Test: clients on real sockets that send no handshake, too many bytes, or nonsense.
 
 import { silentLogger } from '@latchkey/base'
 import { connect } from '@latchkey/client'

@@ -1,5 +1,5 @@
-// Test: what a member's log, its readiness and its store's events say of the cluster, with three members in
-// this process.
+// Test: what the log, the readiness and the store's events of a member say about the cluster, with three
+// members in this process.
 
 import { uptime } from 'node:os'
 import { silentLogger, systemClock } from '@latchkey/base'

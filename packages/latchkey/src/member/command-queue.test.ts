@@ -1,5 +1,5 @@
-// Test: large commands wait for their turn before they are written into the log, small ones do not. The story
-// of each law is told in command-queue.ts.
+// Test: large commands wait for their turn before the leader writes them into the log, and small commands do
+// not wait. command-queue.ts explains each law.
 
 import { utf8 } from '@latchkey/base'
 import type { KvStore } from '@latchkey/kv'

@@ -1,4 +1,4 @@
-// Test: when a member counts as cut off from its leader, and when it hands on what others ask.
+// Test: when a member counts as cut off from its leader, and when it forwards requests of other members.
 
 import { expect, test } from 'vitest'
 import { LeaderReach } from './contact-with-leader.js'

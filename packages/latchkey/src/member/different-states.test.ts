@@ -1,5 +1,5 @@
-// Test: a member whose machine makes something else of an entry than the others: all say so, with the first
-// row that differs.
+// Test: if the state machine of one member computes another state, all members report the difference, with
+// the first row that differs.
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import type { KvMachine } from '@latchkey/kv'

@@ -1,5 +1,5 @@
-// Test: one client's many large commands, or its burst of sessions, do not keep another client's small ones:
-// said by the order of answers, since time says little on a busy machine.
+// Test: many large commands of one client, or many new sessions, do not delay small commands of another
+// client. The test compares the order of answers, because times say little on a busy machine.
 
 import type { LinkReply } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'

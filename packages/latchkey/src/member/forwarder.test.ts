@@ -1,4 +1,4 @@
-// Test: what one member asks of another, and what becomes of it.
+// Test: the requests that a member sends to another member, and their outcomes.
 
 import { seededRandom } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'

@@ -1,4 +1,4 @@
-// Test: the key-value store keeps the rules of every state machine.
+// Test: the key-value state machine passes the suite for all state machines.
 
 import { silentLogger, systemClock } from '@latchkey/base'
 import { encodeBatch, KvMachine, SimulatedRowHome } from '@latchkey/kv'

@@ -1,4 +1,4 @@
-// Test: when a member that nobody leads believes the others that they go on without it.
+// Test: when a member without a leader believes the other members that the cluster has removed it.
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'

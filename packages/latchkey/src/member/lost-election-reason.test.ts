@@ -1,4 +1,4 @@
-// Test: the reason of a lost election names what the member knows, and no more.
+// Test: the reason of a lost election contains only what the member knows.
 
 import { expect, test } from 'vitest'
 import { whyElectionLost } from './lost-election-reason.js'

@@ -1,4 +1,4 @@
-// Test: both ends of the links between members, over a wire that a test can cut.
+// Test: both ends of the links between members, over a simulated connection that the test can cut.
 
 import { copyBytes, seededRandom } from '@latchkey/base'
 import type { Link } from '@latchkey/client'

@@ -1,4 +1,4 @@
-// Test: what members say to each other survives the way, and nothing else gets in.
+// Test: messages between members are the same after encoding and decoding, and all other bytes are refused.
 
 import { seededRandom } from '@latchkey/base'
 import { pack } from '@latchkey/protocol'

@@ -1,4 +1,5 @@
-// Test: changes of members that are asked for twice.
+// Test: changes of members at the same time: which change waits, which change is refused, and what the caller
+// learns.
 
 import { Emitter } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'

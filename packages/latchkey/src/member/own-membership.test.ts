@@ -1,4 +1,4 @@
-// Test: when a member counts as removed.
+// Test: when a member knows that it was removed from its cluster.
 
 import { NO_MEMBERS } from '@latchkey/raft/core'
 import type { Membership } from '@latchkey/raft'

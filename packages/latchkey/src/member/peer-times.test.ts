@@ -1,4 +1,4 @@
-// Test: since when other members are connected, or not.
+// Test: how long other members have been connected or not connected.
 
 import { ManualClock } from '@latchkey/raft/memory'
 import type { Transport } from '@latchkey/raft'

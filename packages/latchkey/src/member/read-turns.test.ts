@@ -1,4 +1,4 @@
-// Test: reads of much are spread over turns of the event loop, and client connections take turns.
+// Test: large reads are spread over several turns of the event loop, and client connections take turns.
 
 import type { Clock } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Test: whether a member can serve now: proven again and again, and no longer believed when the proof is old.
+// Test: whether a member can serve clients now: the member proves it again and again, and an old proof does
+// not count.
 
 import { type Clock, Emitter } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'

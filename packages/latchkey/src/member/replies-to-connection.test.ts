@@ -1,4 +1,4 @@
-// Test: what one connection is told in one turn of the event loop.
+// Test: which replies one connection gets in one turn of the event loop.
 
 import { decodeReplies, type EventResult, type LinkReply } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: what a member keeps of traces, and what its log says of them, without an SDK.
+// Test: what a member remembers of traces, and what it logs about them, without an SDK.
 
 import { OpenTelemetry } from '@latchkey/client'
 import { CAPS, encodeCommand, errorAnswer, type LinkRequest, OP, okAnswer, READ } from '@latchkey/protocol'

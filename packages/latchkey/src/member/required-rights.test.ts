@@ -1,5 +1,5 @@
-// Test: the table of required-rights.ts, row by row: which rights each request needs, what it touches, and
-// who may.
+// Test: each row of the table in required-rights.ts: which rights a request needs, and which keys and locks
+// it uses.
 
 import {
   type Command,

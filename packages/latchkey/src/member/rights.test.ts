@@ -1,4 +1,4 @@
-// Test: who is who by a token.
+// Test: how a member finds the identity and the rights of a token.
 
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: members that hold different things find out, at rest and under load.
+// Test: members with different states notice the difference, both when idle and under load.
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: two members that hold different rows find the first of them, whatever it is.
+// Test: two members with different states find the first row that differs, of any kind.
 
 import { seededRandom, utf8 } from '@latchkey/base'
 import { encodeBatch, KvMachine, SimulatedRowHome, SPACE_NAMES } from '@latchkey/kv'

@@ -1,4 +1,4 @@
-// Test: what is not whole has one bound for all, and has to go on.
+// Test: all incomplete messages together have one limit, and each of them must make progress.
 
 import { type Clock, RefusalLog, silentLogger } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'

@@ -1,4 +1,5 @@
-// Test: what all connections together have not read is bounded, and the slowest one goes first.
+// Test: the unread bytes of all connections together have a limit, and beyond it the slowest connection is
+// closed first.
 
 import { RefusalLog, silentLogger } from '@latchkey/base'
 import { expect, test } from 'vitest'

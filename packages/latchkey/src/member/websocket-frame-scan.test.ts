@@ -1,4 +1,5 @@
-// Test: what is not whole of a WebSocket's messages, however its bytes are cut into chunks.
+// Test: the number of bytes of incomplete WebSocket messages is right, however the bytes are split into
+// chunks.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

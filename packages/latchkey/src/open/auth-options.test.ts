@@ -1,4 +1,5 @@
-// Test: tokens from options and from a file: what is refused, in which words, and that no word is a token.
+// Test: tokens from options and from a file: which ones are refused, the messages, and that no message
+// contains a token.
 
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Test: what is said of a certificate at each date of its life.
+// Test: the warnings about a certificate on each day before and after its end.
 
 import { readFileSync } from 'node:fs'
 import { silentLogger } from '@latchkey/base'

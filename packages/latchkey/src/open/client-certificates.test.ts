@@ -1,5 +1,5 @@
-// Test: clients that are known by their certificates, over WebSockets and over HTTP, at a sidecar and at an
-// embedded member.
+// Test: clients that have certificates instead of tokens, over WebSockets and over HTTP, at a sidecar and at
+// an embedded member.
 
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'

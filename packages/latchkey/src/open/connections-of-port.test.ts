@@ -1,5 +1,5 @@
-// Test: the places of one port: strangers give way to strangers, clients leave the members' places alone,
-// idle HTTP is no client.
+// Test: the connections of one port: new strangers replace old strangers, clients cannot use the connections
+// reserved for members, and idle HTTP connections do not count as clients.
 
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'

@@ -1,5 +1,5 @@
-// Test: a copy of a member's directory is started beside the member: the cluster goes on, and each log says
-// what is wrong.
+// Test: if a copy of a member's directory is started beside the member, the cluster continues, and each log
+// says what is wrong.
 
 import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Test: whose a directory is, what is restored into it, and how long an open store keeps its process alive.
+// Test: which member owns a directory, what a restore writes into it, and how long an open store keeps its
+// process alive.
 
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

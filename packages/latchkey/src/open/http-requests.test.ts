@@ -1,5 +1,5 @@
-// Test: requests of one port over HTTP: how many of one connection wait, how they take turns, and that each
-// is told its end.
+// Test: HTTP requests of one port: how many requests of a connection wait, how connections take turns, and
+// that each request gets an answer.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

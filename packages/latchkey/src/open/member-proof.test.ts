@@ -1,4 +1,4 @@
-// Test: nobody is a member without a proof where clients need a token.
+// Test: if clients need a token, nobody can act as a member without a proof.
 
 import { connect, type Store } from '@latchkey/client'
 import { expect, test } from 'vitest'

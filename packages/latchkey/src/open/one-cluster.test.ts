@@ -1,5 +1,5 @@
-// Test: the directory of another cluster at a member's address: it serves nobody, and stops; the right
-// cluster goes on.
+// Test: a member with the directory of another cluster, at a member's address, serves no client and stops.
+// The right cluster continues.
 
 import { connect, type Store } from '@latchkey/client'
 import { pack } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: a store of one member in memory, end to end.
+// Test: a store of one member in memory, from open to close.
 
 import { Watchdog } from '@latchkey/lock'
 import { afterEach, beforeEach, expect, test } from 'vitest'

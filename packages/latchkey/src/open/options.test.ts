@@ -1,4 +1,4 @@
-// Test: whatever is wrong with the options of open() is a TypeError that names the option.
+// Test: each mistake in the options of open() is a TypeError that names the option.
 
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: a member that was given other addresses for members that its log knows: they are another cluster,
-// which it leaves alone, or they are its own, and have moved.
+// Test: a member gets other addresses for known members. Either another cluster is there, which the member
+// does not disturb, or its own members have moved.
 
 import type { LatchkeyError, Store } from '@latchkey/client'
 import { expect, test } from 'vitest'

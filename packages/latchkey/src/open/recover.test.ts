@@ -1,4 +1,5 @@
-// Test: a backup from the directory of a member that does not run: what is in it, what stays, what is refused.
+// Test: recover makes a backup from the directory of a stopped member: its content, the unchanged directory,
+// and the cases that it refuses.
 
 import { createHash } from 'node:crypto'
 import {

@@ -1,5 +1,4 @@
-// Test: sockets that are refused, or say nothing, are gone soon, on the port of a sidecar and on that of an
-// embedded member.
+// Test: a sidecar and an embedded member soon close sockets that they have refused or that are silent.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

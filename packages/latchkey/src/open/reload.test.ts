@@ -1,5 +1,5 @@
-// Test: certificates and tokens that change while a member runs: nobody is disconnected but who has no right
-// any more, and what is broken changes nothing.
+// Test: certificates and tokens that change while a member runs: only clients that lost their rights are
+// disconnected, and wrong files change nothing.
 
 import { readFileSync } from 'node:fs'
 import { silentLogger } from '@latchkey/base'

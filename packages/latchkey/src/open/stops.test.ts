@@ -1,5 +1,5 @@
-// Test: a member that stops, fails, is removed or built anew: whoever asked something is told, at once, and
-// the process lives on.
+// Test: when a member stops, fails, is removed or is rebuilt, each waiting caller gets an error at once, and
+// the process continues.
 
 import { connect as dialTcp } from 'node:net'
 import { connect } from '@latchkey/client'

@@ -1,4 +1,4 @@
-// Test: an embedded store whose own member does not reach the leader, while a third member reaches both.
+// Test: an embedded store whose own member cannot reach the leader uses a third member that reaches both.
 
 import { type Store, Watchdog } from '@latchkey/client'
 import { type Duration, encodeCommand, LatchkeyError, OP } from '@latchkey/protocol'

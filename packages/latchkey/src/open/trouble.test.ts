@@ -1,5 +1,5 @@
-// Test: what the system refuses at a start is told as something to act on: which address or directory, why,
-// and what to do.
+// Test: if the operating system refuses something at a start, the error names the address or directory, the
+// reason, and what to do.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

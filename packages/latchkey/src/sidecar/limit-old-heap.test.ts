@@ -1,5 +1,5 @@
-// Test: V8's old heap is collected when it has grown by half, where V8 heeds that (Node 20); elsewhere the
-// flag does no harm.
+// Test: V8 collects its heap of old objects when it has grown by half, if V8 supports the flag (Node 20). In
+// other versions the flag does no harm.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Test: when certificates and tokens are read again, how often that counts, and what the log says.
+// Test: when certificates and tokens are read again, how often this is counted, and what the log says.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

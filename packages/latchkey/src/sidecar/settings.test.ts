@@ -1,4 +1,4 @@
-// Test: where each setting comes from, what is refused, and that secrets are shown to nobody.
+// Test: where each setting comes from, which settings are refused, and that no output shows a secret.
 
 import { describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'

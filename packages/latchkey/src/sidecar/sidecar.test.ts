@@ -1,4 +1,5 @@
-// Test: a sidecar on a real port with a real member in memory: what it serves, whom it refuses, how it stops.
+// Test: a sidecar on a real port with a real member in memory: what it serves, what it refuses, and how it
+// stops.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,5 +1,6 @@
-// Test: the hand-over of a lock, of a permit and of leadership is one commit (docs/locks.md, 7): the entry with the
-// release is the entry with the grant, and the next holder holds although nothing else was written.
+// Test: a lock, a permit or a leadership passes to the next waiter with one commit (docs/locks.md, section
+// 7). The entry with the release also contains the grant, and the next holder has the lock although nothing
+// else was written.
 
 import type { Store } from '@latchkey/client'
 import type { Duration } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: a waiter in a queue keeps its place through a time without a leader that is longer than its session's life.
+// Test: a waiter keeps its place in a queue while there is no leader for longer than the life of its session.
 
 import { expect, test } from 'vitest'
 import { testCluster } from './index.js'

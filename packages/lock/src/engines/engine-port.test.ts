@@ -1,4 +1,4 @@
-// Test: the port of lock engines in virtual time: requests that are lost or late, a server that is away, and a
+// Test: the interface of lock engines in simulated time: lost and late requests, an unreachable server, and a
 // clock that is set.
 
 import { LatchkeyError } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Test: requests that are repeated in the background: how long, how often, and that nothing is left when the
-// store closes.
+// Test: requests that a store repeats in the background: how long, how often, and that nothing remains when
+// the store closes.
 
 import { getEventListeners } from 'node:events'
 import { LatchkeyError } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Test: the one timer for a store's holds ends each hold on time, while holds are added, removed and renewed
-// and clocks jump.
+// Test: the single timer for all holds of a store ends each hold in time, while holds are added, removed and
+// renewed, and while clocks jump.
 
 import { EMPTY, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-// Test: the lock with RheaKV's interface, and what its calls mean (docs/api.md, docs/locks.md, sections 5 and
-// 7).
+// Test: the lock object with RheaKV's interface (docs/api.md, and docs/locks.md, sections 5 and 7).
 
 import { type Duration, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

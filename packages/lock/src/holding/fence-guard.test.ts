@@ -1,4 +1,4 @@
-// Test: FenceGuard, which refuses older tokens for resources outside the store (docs/locks.md, section 4).
+// Test: FenceGuard refuses older tokens, for systems outside of the store (docs/locks.md, section 4).
 
 import { describe, expect, test } from 'vitest'
 import { FenceGuard } from './fence-guard.js'

@@ -1,4 +1,4 @@
-// Test: IndexedSet behaves as a set, also when members are deleted while it is iterated.
+// Test: IndexedSet behaves like a Set, even if items are deleted during an iteration.
 
 import { expect, test } from 'vitest'
 import { IndexedSet, NOT_IN_SET } from './indexed-set.js'

@@ -1,6 +1,5 @@
-// Test: renewals over any round trip: a hold that is in force and whose answers arrive before its deadline is
-// never lost.
-// A hold is also never promised for longer than the answers that arrived prove.
+// Test: renewals with any round trip time: a hold is never lost if the answers arrive before its deadline.
+// And a hold is never reported as in force for longer than the received answers prove.
 
 import { OP, type OwnerResult, renewedOwners, type RenewResult } from '@latchkey/protocol'
 import fc from 'fast-check'

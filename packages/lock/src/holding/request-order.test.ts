@@ -1,5 +1,5 @@
-// Test: tasks run one at a time and in order, urgent tasks first; a task whose limit ends before it begins
-// never runs.
+// Test: tasks run one at a time and in order, urgent tasks first. A task whose time limit ends before its
+// turn never runs.
 
 import { expect, test } from 'vitest'
 import { scene } from '../testing/scene.js'

@@ -1,6 +1,6 @@
-// Test: random faults for processes that share locks: lost and late messages, cut links, ended sessions,
-// clocks that jump, leaders whose time stops.
-// At every millisecond that is checked, a promised hold is the one that is in force.
+// Test: processes share locks under random faults: lost and late messages, cut links, ended sessions, clocks
+// that jump, leaders whose cluster time stops. At each checked millisecond, only the hold that is in force
+// may be reported as held.
 
 import { type Random, binary, seededRandom, utf8 } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Test: how long a hold may be promised when clocks, answers and event loops misbehave (docs/locks.md,
-// section 1).
+// Test: how long a store may report a hold as in force when clocks, answers and event loops misbehave
+// (docs/locks.md, section 1).
 
 import { OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

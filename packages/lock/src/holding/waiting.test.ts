@@ -1,4 +1,4 @@
-// Test: waiting in the fair queue, cancelled attempts, and calls with unknown outcome (docs/locks.md,
+// Test: waits in the fair queue, cancelled attempts, and calls with an unknown outcome (docs/locks.md,
 // sections 6 and 7).
 
 import { type Duration, LatchkeyError, OP, READ } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: renewals by a watchdog (docs/locks.md, section 8).
+// Test: a watchdog renews holds as docs/locks.md, section 8, says.
 
 import { type Duration, LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

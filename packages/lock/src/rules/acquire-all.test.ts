@@ -1,5 +1,5 @@
-// Test: sets of locks: the table of acquire-all.ts, who may pass a set that waits, and random steps against a
-// model of plain arrays.
+// Test: sets of locks: the table of acquire-all.ts, which callers may overtake a waiting set, and random
+// steps compared with a model of plain arrays.
 
 import { utf8 } from '@latchkey/base'
 import { OP, OWNER_CODES, type OwnerResult } from '@latchkey/protocol'

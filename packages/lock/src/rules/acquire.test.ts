@@ -1,5 +1,5 @@
-// Test: the table of tryLockWith, row by row and in every combination of its conditions (docs/locks.md,
-// section 2).
+// Test: each row of the table of tryLockWith, in every combination of its conditions (docs/locks.md, section
+// 2).
 
 import { utf8 } from '@latchkey/base'
 import { pack, type RenewalArg, renewedOwners } from '@latchkey/protocol'

@@ -1,5 +1,5 @@
-// Test: circles of flows that wait for each other: each row of deadlock-detection.ts, and random flows against plain
-// trying out.
+// Test: circles of flows that wait for each other: each row of deadlock-detection.ts, and random flows
+// compared with a search that tries everything.
 
 import { utf8 } from '@latchkey/base'
 import { OP } from '@latchkey/protocol'

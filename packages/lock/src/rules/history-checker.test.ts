@@ -1,5 +1,5 @@
-// Test: the checker of histories reports nothing for the real rules, and reports each law's violation in a
-// failing sample.
+// Test: the checker of histories accepts histories of the real rules, and finds the mistake in a wrong
+// history for each law.
 
 import type { OwnerCode, OwnerResult } from '@latchkey/protocol'
 import fc from 'fast-check'

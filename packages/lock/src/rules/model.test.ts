@@ -1,4 +1,4 @@
-// Test: random command sequences against a simple model that has no rows, only the holder with its deadline
+// Test: random commands give the same answers as a simple model, which has only the holder with its deadline
 // and the waiters.
 
 import assert from 'node:assert/strict'

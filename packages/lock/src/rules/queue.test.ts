@@ -1,4 +1,4 @@
-// Test: waiting, granting, expiry and the ends of sessions (docs/locks.md, sections 1, 6 and 7).
+// Test: waits, grants, ends of leases, and ends of sessions (docs/locks.md, sections 1, 6 and 7).
 
 import { CAPS } from '@latchkey/protocol'
 import { utf8 } from '@latchkey/base'

@@ -1,5 +1,5 @@
-// Test: random steps of shared and exclusive holds and of permits, against a model that is an array and a
-// loop.
+// Test: random steps of shared holds, exclusive holds and permits give the same results as a model with an
+// array and a loop.
 
 import { utf8 } from '@latchkey/base'
 import { KIND, type ShareArg, lockKeyOf } from '@latchkey/protocol'

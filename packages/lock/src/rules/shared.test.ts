@@ -1,5 +1,5 @@
-// Test: shared and exclusive holds of one lock, and permits of a semaphore: the table of docs/locks.md,
-// section 10, row by row.
+// Test: shared and exclusive holds of one lock, and permits of a semaphore: each row of the table in
+// docs/locks.md, section 10.
 
 import { utf8 } from '@latchkey/base'
 import {

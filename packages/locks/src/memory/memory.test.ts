@@ -1,4 +1,5 @@
-// Test: the suite of lock engines on locks in memory, and what only they have.
+// Test: the suite of lock engines passes on locks in memory. Also: the features that only locks in memory
+// have.
 
 import { newId, systemClock, utf8 } from '@latchkey/base'
 import type { EngineHold } from '@latchkey/lock'

@@ -1,4 +1,5 @@
-// Test: the judgement of histories: it finds two holders, a token that was given twice, and nothing else.
+// Test: the check of a history finds two holders at a time and a token that was issued twice, and reports
+// nothing else.
 
 import { expect, test } from 'vitest'
 import { judgeHolds, type RecordedHold } from './engine-history.js'

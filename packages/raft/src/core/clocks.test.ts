@@ -1,5 +1,5 @@
-// Test: the two clocks of the core: the one of the election timers, and the cluster time that a leader stamps
-// on entries.
+// Test: the two clocks of the core: the clock of the election timers, and the cluster time that a leader
+// writes into entries.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

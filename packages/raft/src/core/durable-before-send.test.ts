@@ -1,4 +1,4 @@
-// Test: the durable end of the log, and when messages that promise something durable are sent.
+// Test: the durable end of the log, and when messages that promise durable entries are sent.
 
 import { expect, test } from 'vitest'
 import { Disk } from './durable-before-send.js'

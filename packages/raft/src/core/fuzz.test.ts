@@ -1,6 +1,6 @@
-// Test: small groups under random faults: lost, doubled and late messages, slow syncs, crashes, partitions,
-// compaction, snapshots, membership changes, transfers, reads. Each call checks the laws; at the end the
-// group must reach one leader and equal logs.
+// Test: small groups of members under random faults: lost, doubled and late messages, slow syncs, crashes,
+// partitions, compaction, snapshots, membership changes, transfers, reads. Each call checks the laws. At the
+// end, the group must have one leader and equal logs.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: each invariant is checked: a state that was made wrong by hand is refused.
+// Test: each invariant is checked: a state that breaks the invariant is refused.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: the laws of the log; the search for the point where two logs agree is compared with brute force.
+// Test: the laws of the log. The search for the last common entry of two logs is compared with brute force.
 
 import { expect, test } from 'vitest'
 import { Log } from './log-in-memory.js'

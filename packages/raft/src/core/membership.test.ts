@@ -1,4 +1,4 @@
-// Test: configurations: which are valid, how they are encoded, and which one is in force.
+// Test: configurations: which are valid, how they are encoded, and which one is used.
 
 import { seededRandom, utf8 } from '@latchkey/base'
 import { expect, test } from 'vitest'

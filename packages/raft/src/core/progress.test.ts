@@ -1,4 +1,4 @@
-// Test: what a leader knows of each other member.
+// Test: what a leader knows about each other member.
 
 import { expect, test } from 'vitest'
 import { Progress, Window } from './progress.js'

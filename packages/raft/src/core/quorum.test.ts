@@ -1,4 +1,4 @@
-// Test: quorums, compared by brute force with the definition of a majority.
+// Test: quorums give the same results as the definition of a majority, tried by brute force.
 
 import { expect, test } from 'vitest'
 import { describeQuorum, isQuorum, majority, majorityValue, quorumValue, tally } from './quorum.js'

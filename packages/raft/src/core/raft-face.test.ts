@@ -1,4 +1,4 @@
-// Test: what the core's public methods promise to their driver.
+// Test: what the public methods of the core promise to their caller.
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: a connection of the simulated network: in order, held back by a cut, and given up after silence, at
-// every cut anew.
+// Test: a connection of the simulated network keeps the order of messages, holds messages back during a cut,
+// and breaks after silence, at each cut again.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

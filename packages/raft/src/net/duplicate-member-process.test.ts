@@ -1,4 +1,4 @@
-// Test: which of two processes with the same identity is taken for the member.
+// Test: which of two processes with the same identity counts as the member.
 
 import { expect, test } from 'vitest'
 import { SecondProcesses } from './duplicate-member-process.js'

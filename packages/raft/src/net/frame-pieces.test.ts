@@ -1,4 +1,4 @@
-// Test: pauses between attempts, pings, log lines, and the options of TLS.
+// Test: pauses between attempts to connect, pings that find silent members, log lines, and options of TLS.
 
 import { type Logger, RefusalLog, seededRandom, silentLogger } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Test: a frame is accepted whole or refused with a reason, whatever the other side sends, and in bounded
-// memory.
+// Test: a frame is accepted as a whole or refused with a reason, whatever the other side sends, and with
+// limited memory.
 
 import { seededRandom, type Random } from '@latchkey/base'
 import { CAPS, pack } from '@latchkey/protocol'

@@ -1,5 +1,4 @@
-// Test: an error while a message of another member is handled is counted and ends that connection, and
-// nothing else.
+// Test: an error while a message of another member is handled is counted, and closes only this connection.
 
 import { afterEach, expect, test } from 'vitest'
 import { Crew, heartbeat, introduce, type Member, until } from './testing/crew.js'

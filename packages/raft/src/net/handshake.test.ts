@@ -1,4 +1,4 @@
-// Test: which handshakes succeed, and what a refused side learns. Both sides are in memory; tests over
+// Test: which handshakes succeed, and what a refused side learns. Both sides are in memory. Tests over
 // sockets are in incoming-connections.test.ts and token-proof.test.ts.
 
 import { EMPTY, newNonce } from '@latchkey/base'

@@ -1,4 +1,4 @@
-// Test: messages on an incoming connection count as long as the connection is in use, and no longer.
+// Test: messages on an incoming connection count only while the connection is in use.
 
 import { afterEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'

@@ -1,4 +1,4 @@
-// Test: strangers, wrong clusters, hostile frames and certificates, over real sockets.
+// Test: strangers, other clusters, hostile frames and certificates, over real sockets.
 
 import { seededRandom } from '@latchkey/base'
 import { pack } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: long messages and slow readers, and how they affect other traffic.
+// Test: how long messages and slow readers affect other messages.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { NO_MEMBERS } from '../core/membership.js'

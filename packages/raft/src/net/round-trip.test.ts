@@ -1,4 +1,4 @@
-// Test: how long answers to pings take, also while none comes.
+// Test: the measured round trip time of pings, also while an answer is missing.
 
 import { expect, test } from 'vitest'
 import { RoundTrip } from './round-trip.js'

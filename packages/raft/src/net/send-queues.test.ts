@@ -1,4 +1,4 @@
-// Test: which messages the next frame to a peer carries.
+// Test: which messages the next frame to another member contains.
 
 import { CAPS } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: the order in which committed entries reach the state machine, however long the machine takes.
+// Test: committed entries reach the state machine in order, however long the state machine takes.
 
 import { EMPTY } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a machine is brought to the end of a log without running its member.
+// Test: a state machine applies a whole log while its member is not running.
 
 import { silentLogger } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: the truth table for a member's start.
+// Test: the truth table for the start of a member.
 
 import { expect, test } from 'vitest'
 import { planBoot } from './boot-plan.js'

@@ -1,4 +1,4 @@
-// Test: followers learn the commit index a moment later, when no append has carried it.
+// Test: if no append carries the commit index, followers learn it a moment later.
 
 import { expect, test } from 'vitest'
 import { ManualClock } from '../memory/index.js'

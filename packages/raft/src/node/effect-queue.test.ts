@@ -1,5 +1,5 @@
-// Test: effects are carried out in the order in which the core returned them, and none after the node has
-// stopped.
+// Test: effects are executed in the order in which the core returned them, and none is executed after the
+// node has stopped.
 
 import { expect, test } from 'vitest'
 import type { Effect } from '../core/index.js'

@@ -1,5 +1,5 @@
-// Test: the node when a part fails, stops or is slow: it stops as a whole, reports the reason, and never
-// waits for ever.
+// Test: a node whose part fails, stops or is slow: the whole node stops, reports the reason, and never waits
+// for ever.
 
 import { utf8 } from '@latchkey/base'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

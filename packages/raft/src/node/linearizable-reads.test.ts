@@ -1,4 +1,5 @@
-// Test: a linearizable read waits for its own round, and until the round's index is applied.
+// Test: a linearizable read waits for its own round of heartbeats, and until the index of the round is
+// applied.
 
 import { expect, test } from 'vitest'
 import { type ReadOutcome, Reads } from './linearizable-reads.js'

@@ -1,4 +1,4 @@
-// Test: the address at which each other member is dialled.
+// Test: the address that a member uses for each other member.
 
 import { expect, test } from 'vitest'
 import type { MemberId, Membership } from '../core/types.js'

@@ -1,4 +1,4 @@
-// Test: the entries that only let cluster time advance: when a leader proposes them.
+// Test: when a leader proposes an empty entry so that cluster time advances.
 
 import { expect, test } from 'vitest'
 import type { Raft } from '../core/index.js'

@@ -1,4 +1,4 @@
-// Test: members that survive faults: the loop, the log and the machine together, on simulated disks.
+// Test: members survive faults: the event loop, the log and the state machine together, on simulated disks.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Replica } from './replica.js'

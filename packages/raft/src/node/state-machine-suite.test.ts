@@ -1,4 +1,4 @@
-// Test: the suite for state machines accepts a correct machine and refuses faulty ones.
+// Test: the suite for state machines accepts a correct state machine and refuses faulty ones.
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: an idle member wakes seldom, and each deadline is met on time.
+// Test: an idle member wakes up seldom, and still meets each deadline.
 
 import type { Clock } from '@latchkey/base'
 import { afterEach, beforeEach, expect, test } from 'vitest'

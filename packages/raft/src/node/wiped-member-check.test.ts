@@ -1,4 +1,5 @@
-// Test: a wiped member does not vote under its old name; the members of a new cluster do vote.
+// Test: a member whose directory was emptied does not vote under its old name, but the members of a new
+// cluster do vote.
 
 import { expect, test } from 'vitest'
 import { mayVote } from './wiped-member-check.js'

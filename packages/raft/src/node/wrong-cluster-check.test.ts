@@ -1,5 +1,5 @@
-// Test: a member whose options name members that its log does not know asks these for their cluster, and
-// serves no client meanwhile.
+// Test: if the options of a member name members that its log does not know, the member asks them for their
+// cluster, and serves no client meanwhile.
 
 import type { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-// Test: the power fails at every single write and sync, and at every file that is created, renamed or
-// removed.
+// Test: the power fails at every single write and sync, and whenever a file is created, renamed or removed.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Test: the format on disk, byte by byte, as docs/disk.md shows it. A change here needs a new VERSION.
+// Test: the bytes of the log on the disk, as docs/disk.md describes them. If a change here is necessary,
+// change VERSION too.
 
 import { checksum } from '@latchkey/base'
 import { expect, test } from 'vitest'

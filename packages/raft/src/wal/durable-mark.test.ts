@@ -1,5 +1,5 @@
-// Test: the durable mark is never ahead of the log, never has both slots at risk, and is not far behind when
-// the disk is idle.
+// Test: the durable mark is never ahead of the log, a crash never damages both slots, and the mark is not far
+// behind when the disk is idle.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

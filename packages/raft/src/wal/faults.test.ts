@@ -1,5 +1,5 @@
-// Test: a disk that fails: after the first failure nothing is tried again, and all acknowledged batches are
-// still there.
+// Test: a disk that fails: after the first failure the log tries nothing again, and all acknowledged batches
+// are still there.
 
 import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'

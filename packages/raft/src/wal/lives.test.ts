@@ -1,5 +1,5 @@
-// Test: a disk fails and loses power in one start after another: what was acknowledged, and what a start has
-// returned, stays (D4, D9).
+// Test: a disk fails and loses power in several starts one after the other: acknowledged data, and data that
+// a start has returned, stays (D4, D9).
 
 import { seededRandom, type Random } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'

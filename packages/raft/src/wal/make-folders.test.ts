@@ -1,4 +1,5 @@
-// Test: folders are made with those above them, and a place that takes no folder is an error at once.
+// Test: missing parent folders are created too, and a place where no folder can be created is an error at
+// once.
 
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Test: the real file system passes the suite of the port, and what the suite cannot test: a short write is
-// continued, folders are synced, a failed call is reported.
+// Test: the real file system passes the suite of its interface. Also, what the suite cannot test: a short
+// write is continued, folders are synced, and a failed call is reported.
 
 import * as nodeFs from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

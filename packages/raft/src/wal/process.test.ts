@@ -1,4 +1,5 @@
-// Test: real processes: one is killed with SIGKILL while it writes, and several race for a directory.
+// Test: real processes: one is killed with SIGKILL during a write, and several open a directory at the same
+// time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

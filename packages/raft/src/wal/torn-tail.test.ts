@@ -1,5 +1,5 @@
-// Test: records after the mark were never promised: all whole records are kept, the rest is cut, and the cut
-// is logged.
+// Test: records after the durable mark were not yet promised: whole records are kept, the rest is cut off,
+// and the cut is logged.
 
 import { expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'

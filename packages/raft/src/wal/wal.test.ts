@@ -1,4 +1,4 @@
-// Test: a log without faults: what was appended comes back, in order, with as few syncs as possible.
+// Test: a log without faults returns all appended entries in order, with as few syncs as possible.
 
 import { expect, test } from 'vitest'
 import { type DiskOp, MemoryDisk } from '../memory/index.js'

@@ -1,4 +1,4 @@
-// Test: the bench of lock engines on locks in memory, and its table in a page.
+// Test: the bench of lock engines runs on locks in memory, and writes its table into a page.
 
 import { memoryLocks } from '@latchkey/locks'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Test: each goal is met at its bound and missed beyond it; what was not measured is neither.
+// Test: each goal is met at its limit and missed beyond it. A goal that was not measured is neither met nor
+// missed.
 
 import { expect, test } from 'vitest'
 import { judge } from './goals.js'

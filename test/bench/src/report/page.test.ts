@@ -1,4 +1,4 @@
-// Test: a run takes the place of its own marked part of a page, and leaves the rest as it was.
+// Test: a run replaces its own marked part of a page, and leaves the rest unchanged.
 
 import { expect, test } from 'vitest'
 import { pageWith } from './page.js'

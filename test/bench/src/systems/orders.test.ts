@@ -1,4 +1,4 @@
-// Test: orders to a load process and their answers, which come in any order.
+// Test: requests to a load process get their answers, which may come in any order.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Test: the path of a call, from notes of several processes.
+// Test: the path of a call is found from the records of several processes.
 
 import { expect, test } from 'vitest'
 import type { Kind, Note } from './hooks.js'

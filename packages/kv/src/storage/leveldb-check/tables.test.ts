@@ -1,5 +1,5 @@
-// Test: every block of LevelDB's tables is checked, compressed or not, and a file that is no table is refused
-// with a reason.
+// Test: every block of LevelDB's tables is checked, compressed or not, and a file that is not a table is
+// refused with a reason.
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
