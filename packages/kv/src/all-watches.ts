@@ -1,5 +1,5 @@
-// Driver: owns all watches of a member. A client can watch keys, or locks, or locks with their renewals.
-// Each of the three kinds has its own history of events. A kind that no client watches costs nothing.
+// Driver: owns all watches of a member. A client can watch keys, or locks, or locks with their renewals. Each
+// of the three kinds has its own history of events. Events of a kind that no client watches take no work.
 
 import type { Clock, Logger } from '@latchkey/base'
 import { type LatchkeyError, WATCH_OF, type WatchOf } from '@latchkey/protocol'
@@ -55,7 +55,7 @@ export class AllWatches {
     this.#locks.renewalWatches = this.#byKind[WATCH_OF.renewals].size
   }
 
-  /** Called after entries were applied. */
+  /** Sends the new events. Called after entries were applied. */
   pump(): void {
     this.#each((watches) => watches.pump())
     this.#countRenewals()

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { OP, READ } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { restoreRows, surveyBackup } from './restore-backup.js'
-import { classicHome } from './storage/classic-level-storage.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
-import type { RowHome } from './storage/row-store.js'
+import { classicLevelStorage } from './storage/classic-level-storage.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
+import type { RowStorage } from './storage/row-store.js'
 import { writeBackup } from './testing/backup-file.js'
 import { Folders } from './testing/folders.js'
 import { newMachine } from './testing/members.js'
@@ -49,9 +49,9 @@ beforeAll(async () => {
 })
 
 /** A member of the new cluster, whose log begins after the backup's position. */
-async function restored(home: RowHome): Promise<World> {
-  const { position } = await restoreRows(file, home, ALONE)
-  const next = new World({ home })
+async function restored(storage: RowStorage): Promise<World> {
+  const { position } = await restoreRows(file, storage, ALONE)
+  const next = new World({ storage })
   await next.machine.open()
   next.log.push(...w.log.slice(0, position.index))
   next.time = position.time
@@ -59,7 +59,7 @@ async function restored(home: RowHome): Promise<World> {
 }
 
 test('A23: a ttl continues from the time of the backup; keys of a session are removed at the first entry', async () => {
-  const next = await restored(new SimulatedRowHome())
+  const next = await restored(new SimulatedRowStorage())
   const isThere = (key: string) => next.machine.read([READ.contains, k(key)])
   expect([isThere('short'), isThere('mine')]).toEqual([true, true])
   await next.tick(0)
@@ -72,7 +72,7 @@ test('A23: a ttl continues from the time of the backup; keys of a session are re
 })
 
 test('what is kept, and what is not', async () => {
-  const next = await restored(new SimulatedRowHome())
+  const next = await restored(new SimulatedRowStorage())
   expect(next.machine.stateHash().position).toEqual(w.machine.stateHash().position)
   expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([4, [1, 2, 2, '2']])
   expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
@@ -87,7 +87,7 @@ test('what is kept, and what is not', async () => {
 })
 
 test('a latch has what it had still to count, and a barrier goes on with its next generation; nobody waits', async () => {
-  const next = await restored(new SimulatedRowHome())
+  const next = await restored(new SimulatedRowStorage())
   next.session = await next.openSession()
   expect(w.machine.openSessions.partyCounts).toEqual({ latches: 1, barriers: 1, atLatches: 1, atBarriers: 1 })
   expect(next.machine.openSessions.partyCounts).toEqual({
@@ -101,7 +101,7 @@ test('a latch has what it had still to count, and a barrier goes on with its nex
 })
 
 test('K38: every counter starts above the raised base, also one that is not in the backup', async () => {
-  const next = await restored(classicHome(join(folders.make(), 'state')))
+  const next = await restored(classicLevelStorage(join(folders.make(), 'state')))
   next.session = await next.openSession()
   const token = async (key: string, fencingKey: string | null) => {
     const counter = fencingKey === null ? null : k(fencingKey)
@@ -121,16 +121,16 @@ test('K38: every counter starts above the raised base, also one that is not in t
 })
 
 test('after repeated restores tokens still grow', async () => {
-  const first = await restored(new SimulatedRowHome())
+  const first = await restored(new SimulatedRowStorage())
   const second = join(folders.make(), 'again.backup')
   await writeBackup(first.machine, second)
-  const { tokenBase } = await restoreRows(second, new SimulatedRowHome(), ALONE)
+  const { tokenBase } = await restoreRows(second, new SimulatedRowStorage(), ALONE)
   expect(tokenBase).toBe(1 + 2 * 2 ** 32)
   expect(Number.isSafeInteger(tokenBase * 1000)).toBe(true)
 })
 
 test('the caller gets the position at which the new log starts, and the members of the new cluster', async () => {
-  const result = await restoreRows(file, new SimulatedRowHome(), ALONE)
+  const result = await restoreRows(file, new SimulatedRowStorage(), ALONE)
   expect(result).toEqual({
     position: w.machine.position,
     membership: ALONE,
@@ -138,9 +138,9 @@ test('the caller gets the position at which the new log starts, and the members 
     tokenBase: 1 + 2 ** 32,
   })
   expect((await surveyBackup(file)).membership.voters).toEqual(['a', 'b', 'c'])
-  const home = new SimulatedRowHome()
-  await restoreRows(file, home, ALONE)
-  expect(await newMachine(home).open()).toEqual({ position: w.machine.position, membership: ALONE })
+  const storage = new SimulatedRowStorage()
+  await restoreRows(file, storage, ALONE)
+  expect(await newMachine(storage).open()).toEqual({ position: w.machine.position, membership: ALONE })
 })
 
 describe('what is refused', () => {
@@ -151,19 +151,19 @@ describe('what is refused', () => {
       const bytes = Buffer.from(whole)
       bytes[at] = (bytes[at] as number) ^ 4
       writeFileSync(damaged, at % 2 === 0 ? bytes : whole.subarray(0, at))
-      const home = new SimulatedRowHome()
-      await expect(restoreRows(damaged, home, ALONE)).rejects.toMatchObject({
+      const storage = new SimulatedRowStorage()
+      await expect(restoreRows(damaged, storage, ALONE)).rejects.toMatchObject({
         code: 'ERR_CORRUPT',
         message: expect.stringContaining('damaged.backup'),
       })
-      expect(await home.open()).toBeUndefined()
+      expect(await storage.open()).toBeUndefined()
     }
   })
 
   test('a folder that already has a state', async () => {
-    const home = new SimulatedRowHome()
-    await restoreRows(file, home, ALONE)
-    await expect(restoreRows(file, home, ALONE)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+    const storage = new SimulatedRowStorage()
+    await restoreRows(file, storage, ALONE)
+    await expect(restoreRows(file, storage, ALONE)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   })
 
   test('a view of ranges, and a view that was closed', async () => {
@@ -184,7 +184,7 @@ test('any number of bytes after the end is damage too', async () => {
   const longer = join(folders.make(), 'longer.backup')
   for (let more = 1; more <= 9; more++) {
     writeFileSync(longer, Buffer.concat([readFileSync(file), Buffer.alloc(more, more % 2)]))
-    await expect(restoreRows(longer, new SimulatedRowHome(), ALONE), `${more} more`).rejects.toMatchObject({
+    await expect(restoreRows(longer, new SimulatedRowStorage(), ALONE), `${more} more`).rejects.toMatchObject({
       code: 'ERR_CORRUPT',
       message: expect.stringContaining('longer.backup'),
     })

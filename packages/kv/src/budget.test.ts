@@ -4,8 +4,8 @@ import { seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { encodeBatch } from './commands/entry-records.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
-import type { RowBuilder, RowHome, RowRange, RowStore, RowView } from './storage/row-store.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
+import type { RowBuilder, RowStorage, RowRange, RowStore, RowView } from './storage/row-store.js'
 import { World, k, record } from './testing/world.js'
 
 const refused = (words: RegExp) => [expect.any(Number), expect.stringMatching(words), false, false]
@@ -125,12 +125,12 @@ test('A13: a random workload with a small budget gives the same answers and stat
 })
 
 /** Counts the rows that views return, to check how many rows a look-up reads. */
-class CountingHome implements RowHome {
-  readonly #home = new SimulatedRowHome()
+class CountingStorage implements RowStorage {
+  readonly #storage = new SimulatedRowStorage()
   rows = 0
 
   async open(): Promise<RowStore | undefined> {
-    const store = await this.#home.open()
+    const store = await this.#storage.open()
     if (store === undefined) return undefined
     const view = store.view.bind(store)
     store.view = () => this.#counting(view())
@@ -144,30 +144,30 @@ class CountingHome implements RowHome {
     }
     return { page, close: () => view.close() }
   }
-  build = (): Promise<RowBuilder> => this.#home.build()
-  sweep = (): Promise<void> => this.#home.sweep()
-  discard = (): Promise<void> => this.#home.discard()
+  build = (): Promise<RowBuilder> => this.#storage.build()
+  sweep = (): Promise<void> => this.#storage.sweep()
+  discard = (): Promise<void> => this.#storage.discard()
 }
 
 const longKey = (i: number) => k(String(i).padStart(6, '0').repeat(680))
 
 test('A13, A14: ranges over many long keys are refused before their rows are gathered, and again at each start', async () => {
-  const home = new CountingHome()
-  const w = await World.open({ home })
+  const storage = new CountingStorage()
+  const w = await World.open({ storage })
   for (let i = 0; i < 5_000; i += 500)
     await w.one([OP.putAll, null, many(500, (n) => [longKey(i + n), k('')])])
   await w.machine.flush()
-  home.rows = 0
+  storage.rows = 0
   expect(await w.one([OP.batch, null, many(1_500, () => range('0', '1'))])).toEqual(
     refused(/1500 deleteRange steps.*may have 128/),
   )
-  expect(home.rows).toBe(0)
+  expect(storage.rows).toBe(0)
   const hundred: Command = [OP.batch, null, many(100, () => range('0', '1'))]
   expect(await w.one(hundred)).toEqual(refused(/read more than 16777216 bytes/))
   // The rows up to the first one over the budget, and the rest of its page.
-  expect(home.rows).toBeLessThan(5_300)
+  expect(storage.rows).toBeLessThan(5_300)
   // Nothing of this was stored, so a start applies it once more.
-  home.rows = 0
+  storage.rows = 0
   const before = w.machine.stateHash()
   await w.reopen()
   expect(w.machine.stateHash()).toEqual(before)

@@ -1,4 +1,4 @@
-// Rule: the default limits of a store.
+// Rule: the default limits of a store. KvLimits (kv-store.ts) explains each limit.
 
 import { CAPS, COMMAND_BUDGET } from '@latchkey/protocol'
 import type { KvLimits } from './kv-store.js'
@@ -6,12 +6,13 @@ import type { KvLimits } from './kv-store.js'
 const MiB = 1024 * 1024
 
 export const DEFAULT_LIMITS: KvLimits = {
-  // A longer delay saves writes: a key that is put ten times within the delay is written to the disk once.
+  // A longer delay saves writes, because a key that is put ten times within the delay is written to the disk
+  // once.
   flushMillis: 200,
-  // One batch is written while the next batch is filled. LevelDB's binding allocates one block of memory for
+  // The next batch is filled while a batch is written. LevelDB's binding allocates one block of memory for
   // each batch. Large blocks are not written faster, and they leave unused holes in the heap of the process.
   flushBytes: MiB,
-  // Events have a larger limit, because they are written without being copied.
+  // Events have a larger limit, because they are written without a copy.
   flushEventBytes: 4 * MiB,
   overlayBytes: 6 * MiB,
   views: 256,

@@ -4,7 +4,7 @@
 import { type Random, seededRandom } from '@latchkey/base'
 import { type Command, OP, STEP, encodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { GatedHome } from './testing/gated-row-store.js'
+import { GatedStorage } from './testing/gated-row-store.js'
 import { hashOfRows } from './testing/members.js'
 import { World, k } from './testing/world.js'
 
@@ -41,8 +41,8 @@ test('A12, A15: rows that change during a survey are counted as they are in the 
   let used = 0
   for (let seed = 0; seed < 8; seed++) {
     const random = seededRandom(`survey ${seed}`)
-    const home = new GatedHome()
-    const w = await World.open({ home, limits: LIMITS })
+    const storage = new GatedStorage()
+    const w = await World.open({ storage, limits: LIMITS })
     const plain = await World.open({ limits: LIMITS })
     const both = async (...commands: Command[]) => {
       const answers = await w.run(...commands)
@@ -55,7 +55,7 @@ test('A12, A15: rows that change during a survey are counted as they are in the 
       if (random.chance(0.6)) await w.machine.flush()
       for (let i = random.between(0, 20); i > 0; i--) await both(draw(random))
       const command = range(random.between(0, 50), random.between(KEYS - 50, KEYS + 50))
-      home.holdPages()
+      storage.holdPages()
       const surveyed = w.machine.survey(encodeCommand(command))
       for (let i = random.between(0, 20); i > 0; i--) {
         const drawn = draw(random)
@@ -63,25 +63,25 @@ test('A12, A15: rows that change during a survey are counted as they are in the 
         await both(drawn)
         if (random.chance(0.2)) void w.machine.flush()
       }
-      home.letPages()
+      storage.letPages()
       await surveyed
       for (let i = random.between(0, 10); i > 0; i--) await both(draw(random))
       if (random.chance(0.2)) await w.machine.flush()
       // With a survey nothing has to be read: the command is answered although no page can be read.
-      home.holdPages()
+      storage.holdPages()
       let done = false
       const applying = both(command).then(() => {
         done = true
       })
       for (let turn = 0; turn < 20 && !done; turn++) await new Promise((resolve) => setImmediate(resolve))
       if (done) used++
-      home.letPages()
+      storage.letPages()
       await applying
       await both(draw(random), range(0, KEYS))
     }
     await w.machine.flush()
     const { spaces } = w.machine.stateHash()
-    const store = await home.open()
+    const store = await storage.open()
     if (store === undefined) throw new Error('no store')
     expect((await hashOfRows(store))['data']).toBe(spaces['data'])
     await w.machine.close()

@@ -1,17 +1,17 @@
-// Driver: counts and sums large ranges before their deleteRange is applied. Such a count is called a survey.
-// To apply a deleteRange, a member needs the count and the sum of all live rows of the range. With a million
-// keys the look-up takes seconds, in which nothing else is applied, not even a renewal. Therefore the leader
-// surveys the range before it writes the command into the log, while other entries are applied. When the
-// command is applied, the count and the sum are corrected for the rows that have changed since the survey.
+// Driver: prepares deleteRange commands over large ranges. To apply a deleteRange, a member needs the count
+// of the rows in the range, and the sum of their checksums. For a million keys this takes seconds, in which
+// the member applies nothing else, not even a renewal. So the leader makes the count and the sum, which this
+// file calls a survey, before it writes the command into the log. When the command is applied, the survey is
+// corrected for the rows that have changed meanwhile.
 //
 // Laws
 // - A survey only saves time: a command has the same result with and without a survey. A member without a
 //   survey reads the range when it applies the command.
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
-// - `take` returns nothing for a range whose events the history can keep. The look-up of such a range is
-//   short, and the look-up also builds the events.
-// - The number of surveys is limited, each has a limited number of changes, and each is dropped after a
-//   while.
+// - `take` returns nothing for a range whose events the history can keep. The look-up of such a small range
+//   is short, and it also builds the events.
+// - The number of surveys and the number of changes of each survey are limited, and each survey is dropped
+//   after some time.
 
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
@@ -26,18 +26,18 @@ import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**
- * How many keys of the range may change after its survey has begun. If more keys change, the survey is
+ * The most keys of the range that may change after the survey has begun. If more keys change, the survey is
  * dropped.
  */
 const MOST_CHANGED = 2_000
-/** In ms. A survey is dropped after this time. By then its command should have been applied. */
+/** In ms. A survey is dropped after this time. Its command should have been applied by then. */
 const MOST_MILLIS = 30_000
 
 class Survey implements RangeObserver {
   readonly span: KeySpan
   readonly state: State
   found: Surveyed | undefined
-  /** Each key that has changed since the survey began, with its row at the beginning of the survey. */
+  /** The keys that have changed since the survey began, each with its row at that time. */
   readonly changed = new Map<string, Uint8Array | undefined>()
   lost = false
 
@@ -79,8 +79,8 @@ export class RangeSurveys {
   }
 
   /**
-   * Begins a survey. Returns undefined if the command is no deleteRange, or if there are too many surveys.
-   * Otherwise resolves when the survey has succeeded or failed. An error is ignored here, because the command
+   * Begins a survey. Returns undefined if the command is not a deleteRange, or if there are too many surveys.
+   * Otherwise resolves when the survey has succeeded or failed. An error is ignored, because the command
    * meets the same error when it is applied.
    */
   begin(state: State, body: Uint8Array): Promise<void> | undefined {
@@ -115,7 +115,7 @@ export class RangeSurveys {
     return count <= this.#caps.events && bytes <= this.#caps.eventBytes
   }
 
-  /** Returns the rows that are live in the range now, and removes the survey. */
+  /** Returns the rows that are in the range now, and ends the survey. */
   take(state: State, needed: Needed): { readonly whole: WholeRange } | undefined {
     if (!('whole' in needed)) return undefined
     const { start, end } = needed.whole
@@ -141,7 +141,6 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(sealOf(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // The list may have the key twice. A second entry does no harm, because the row of the key is removed in
-  // any case.
+  // The list may then have the key twice. This does no harm, because a second removal of a row has no effect.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

@@ -1,6 +1,6 @@
-// Driver: decides when the overlay is written to the store. The overlay has the changes that are applied but
-// are not on the disk yet. One batch is written and synced at a time, so an older batch is never written
-// after a newer one. A failed write is not repeated, because nobody knows whether the disk has its bytes. The
+// Driver: decides when the overlay, which has the applied changes that are not on the disk yet, is written to
+// the store. The flusher writes and syncs one batch at a time, so it never writes an older batch after a
+// newer one. It does not repeat a failed write, because nobody knows whether the disk has its bytes. The
 // member stops instead.
 
 import type { Clock, Histogram, Timer } from '@latchkey/base'
@@ -21,19 +21,22 @@ export class Flusher {
   readonly #limits: KvLimits
   readonly #failed: (error: LatchkeyError) => void
   #durable: LogPosition
-  /** The log position of the batch that is being written. The batch has all changes up to this position. */
+  /**
+   * The log position of the batch that is being written, or undefined. The batch has all changes up to this
+   * position.
+   */
   #writing: LogPosition | undefined
   #waiters: Waiter[] = []
   #timer: Timer | undefined
   #stopped: LatchkeyError | undefined
   /**
-   * True while an entry is half applied. Nothing may be written then, because a batch has whole entries only
-   * (A2).
+   * True while an entry is half applied. The flusher then writes nothing, because a batch has only whole
+   * entries (A2).
    */
   #held = false
   #whenIdle: (() => void) | undefined
 
-  /** Seconds of each batch that was written. */
+  /** The seconds that each write of a batch took, for metrics. */
   readonly #writes: Histogram
 
   constructor(
@@ -55,7 +58,10 @@ export class Flusher {
     return this.#durable
   }
 
-  /** True when the overlay has reached its limit. No entries are applied until the disk has caught up. */
+  /**
+   * True if the overlay has more bytes than allowed. The state machine then applies no entry until the disk
+   * has caught up.
+   */
   get overfull(): boolean {
     return this.#state.pendingBytes + this.#state.pendingEventBytes > this.#limits.overlayBytes
   }
@@ -69,15 +75,15 @@ export class Flusher {
     this.#next()
   }
 
-  /** Called by the state machine after it has applied entries. */
+  /** The state machine calls this method after it has applied entries. */
   applied(): void {
     if (this.#due) this.#write()
     else this.#arm()
   }
 
   /**
-   * Events have a limit of their own. Each event is written exactly once, and to a file of events. So waiting
-   * saves no work for events, but a row of events has many bytes.
+   * True if the overlay has enough bytes for a write. Waiting for more bytes saves writes of rows that change
+   * again, but saves none for events, which are written once. So events have a limit of their own.
    */
   get #due(): boolean {
     const { flushBytes, flushEventBytes } = this.#limits
@@ -95,7 +101,7 @@ export class Flusher {
     )
   }
 
-  /** Resolves when everything that is applied now is durable. */
+  /** Resolves when all changes that are applied now are on the disk. */
   flush(): Promise<void> {
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     const { index } = this.#state.meta.position
@@ -119,7 +125,7 @@ export class Flusher {
     )
   }
 
-  /** An error of `collect` also counts as a failed write. */
+  /** Writes one batch. An error of `collect` counts as a failed write. */
   async #issue(): Promise<void> {
     const began = this.#clock.now()
     await this.#state.store.write(this.#state.collect())
@@ -139,8 +145,8 @@ export class Flusher {
   }
 
   /**
-   * Starts another write if, during the last write, a caller asked for a flush or the overlay
-   * reached a limit.
+   * Starts another write if, during the last write, a caller asked for a flush or the overlay reached a
+   * limit.
    */
   #next(): void {
     if (this.#waiters.length > 0 || this.#due) this.#write()
@@ -158,8 +164,7 @@ export class Flusher {
   }
 
   /**
-   * Ends all writing. Calls of `flush` that still wait reject with `error`.
-   * Resolves when the last write has ended.
+   * Ends all writing. Pending calls of `flush` reject with `error`. Resolves when the last write has ended.
    */
   stop(error: LatchkeyError): Promise<void> {
     this.#stopped ??= error

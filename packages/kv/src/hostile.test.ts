@@ -7,7 +7,7 @@ import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STE
 import { expect, test } from 'vitest'
 import { isPlainPut } from './commands/plain-put.js'
 import { META_KEY, SPACE, numberIn } from './keyspaces.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowChange, RowStore } from './storage/row-store.js'
 import { GROUP } from './state/event-row.js'
 import { decodeMeta } from './state/meta-row.js'
@@ -17,7 +17,7 @@ import { World } from './testing/world.js'
  * A disk on which the test decides about each write twice: first when the write happens, then when its
  * promise resolves. In between nobody may change the bytes of the batch (RW7).
  */
-class TornHome extends SimulatedRowHome {
+class TornStorage extends SimulatedRowStorage {
   #steps: (() => void)[] = []
   /** Writes go through at once. */
   calm = true
@@ -169,7 +169,7 @@ const isIn = ({ start, end }: Watcher['range'], key: Uint8Array) =>
  */
 class Pair {
   readonly random: Random
-  readonly home = new TornHome()
+  readonly storage = new TornStorage()
   calm!: World
   teller!: World
   torn!: World
@@ -203,7 +203,7 @@ class Pair {
       overlayBytes: 1e12,
       flushEventBytes: 50_000,
     }
-    this.torn = await World.open({ home: this.home, limits, later: (run) => void this.#later.push(run) })
+    this.torn = await World.open({ storage: this.storage, limits, later: (run) => void this.#later.push(run) })
   }
 
   async apply(tag: number): Promise<void> {
@@ -284,7 +284,7 @@ class Pair {
 
   /** No row of events is left of a revision that is not kept. */
   judgeRows(): void {
-    const { disk } = this.home
+    const { disk } = this.storage
     const { floor } = decodeMeta(disk.live?.rows.get(binary(META_KEY)) as Uint8Array).events
     const revisions = disk.keys().flatMap((key) => (key[0] === SPACE.events ? [numberIn(key, 1)] : []))
     expect(Math.min(...revisions, floor)).toBeGreaterThanOrEqual(floor - (floor % GROUP))
@@ -293,13 +293,13 @@ class Pair {
   async restart(): Promise<void> {
     const { random } = this
     if (random.chance(0.5)) {
-      this.home.becalm()
+      this.storage.becalm()
       await this.torn.machine.close()
-    } else this.home.die(random.pick(['kept', 'lost'] as const))
+    } else this.storage.die(random.pick(['kept', 'lost'] as const))
     this.judgeWatchers()
     this.watchers = []
     this.#later = []
-    this.home.calm = true
+    this.storage.calm = true
     await this.torn.reopen()
     expect(this.torn.machine.stateHash().spaces).toEqual(this.calm.machine.stateHash().spaces)
   }
@@ -313,8 +313,8 @@ class Pair {
     else if (chance < 75)
       this.watchers[random.between(0, this.watchers.length + 1)]?.more(random.between(1, 60))
     else if (chance < 80) this.torn.clock.advance(random.pick([0, 0, 12]))
-    else if (chance < 82) this.home.calm = !this.home.calm
-    else if (chance < 97) this.home.letGo()
+    else if (chance < 82) this.storage.calm = !this.storage.calm
+    else if (chance < 97) this.storage.letGo()
     else if (chance < 98) await this.restart()
     for (let i = random.between(0, 6); i > 0; i--) await Promise.resolve()
   }
@@ -329,7 +329,7 @@ test('the same answers, the same events, the same state', async () => {
         throw new Error(`seed ${seed}, step ${step}: ${error.message}`, { cause: error })
       })
     }
-    pair.home.becalm()
+    pair.storage.becalm()
     for (const watcher of pair.watchers) watcher.more(1e6)
     for (let i = 0; i < 5; i++) pair.torn.clock.advance(0)
     pair.judgeWatchers()

@@ -18,14 +18,14 @@ export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './default-limits.js'
 export { KvMachine } from './key-value-state-machine.js'
 export { type Restored, restoreRows, surveyBackup } from './restore-backup.js'
-export { classicHome } from './storage/classic-level-storage.js'
-export { type DiskFault, SimulatedRowDisk, SimulatedRowHome } from './storage/simulated-row-store.js'
-export { memoryLevelHome } from './storage/memory-level-storage.js'
+export { classicLevelStorage } from './storage/classic-level-storage.js'
+export { type DiskFault, SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
+export { memoryLevelStorage } from './storage/memory-level-storage.js'
 export type {
   Row,
   RowBuilder,
   RowChange,
-  RowHome,
+  RowStorage,
   RowPage,
   RowRange,
   RowStore,

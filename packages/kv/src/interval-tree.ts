@@ -1,18 +1,20 @@
-// Rule: finds the ranges that contain a key. The time grows with the logarithm of the number of ranges, and
-// with the number of ranges that are found.
+// Rule: an interval tree, which finds the ranges that contain a key. The time grows with the logarithm of the
+// number of ranges, and with the number of found ranges.
 //
-// The ranges are sorted by their starts. The range in the middle is the root of a tree, the middle ranges of
-// the two halves are its children, and so on. Each node knows the last end in its subtree.
+// The ranges are in an array, sorted by their starts. The range in the middle is the root of the tree, the
+// middle ranges of the two halves are its children, and so on. Each node knows the largest end in its
+// subtree.
 //
 // Laws: `find` reports exactly the ranges with start <= key < end, each once. No two entries have the same
 // range.
 
 /**
- * A text above every key, because each character of a key stands for one byte and this character does not.
+ * The end of a range without an end. The text is greater than every key, because each character of a key
+ * stands for one byte, and this character is greater than 0xff.
  */
 export const NO_END = '\u0100'
 
-/** A range of keys. A key has one character for each byte. `start` is in the range, and `end` is not. */
+/** A range of keys, as texts with one character for each byte. `start` is in the range, and `end` is not. */
 export interface Span {
   readonly start: string
   readonly end: string
@@ -20,7 +22,7 @@ export interface Span {
 
 export class RangeIndex<Entry extends Span> {
   readonly #entries: Entry[] = []
-  /** For each index, the last end in the subtree of that node. */
+  /** For each node, the largest end in its subtree. */
   #ends: string[] = []
   #stale = false
 
@@ -42,7 +44,7 @@ export class RangeIndex<Entry extends Span> {
     this.#stale = true
   }
 
-  /** Returns the first index whose entry does not come before the range. */
+  /** Returns the index where the range is, or where it would be inserted. */
   #placeOf(start: string, end: string): number {
     let [from, to] = [0, this.#entries.length]
     while (from < to) {

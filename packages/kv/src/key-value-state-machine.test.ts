@@ -5,10 +5,10 @@ import { seededRandom } from '@latchkey/base'
 import { type LatchkeyError, OP, READ, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { SPACE, numberIn } from './keyspaces.js'
-import { SimulatedRowDisk, SimulatedRowHome } from './storage/simulated-row-store.js'
-import { memoryLevelHome } from './storage/memory-level-storage.js'
+import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
+import { memoryLevelStorage } from './storage/memory-level-storage.js'
 import type { RowStore } from './storage/row-store.js'
-import { GatedHome } from './testing/gated-row-store.js'
+import { GatedStorage } from './testing/gated-row-store.js'
 import { SMALL_LIMITS, applyAll, hashOfRows, hashesOf, newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
 import { drawWorkload } from './testing/workload.js'
@@ -21,7 +21,7 @@ describe('A1, A10: replicas', () => {
     'seed %s: however the log is sliced, restarted and flushed, the answers and the state are the same',
     async (seed) => {
       const entries = drawWorkload(seed, LENGTH)
-      const steady = newMachine(new SimulatedRowHome())
+      const steady = newMachine(new SimulatedRowStorage())
       await steady.open()
       const answers = []
       const hashes = [steady.stateHash()]
@@ -30,8 +30,8 @@ describe('A1, A10: replicas', () => {
         hashes.push(steady.stateHash())
       }
       const random = seededRandom(`slices ${seed}`)
-      const home = seed % 2 === 0 ? memoryLevelHome() : new SimulatedRowHome()
-      let other = newMachine(home)
+      const storage = seed % 2 === 0 ? memoryLevelStorage() : new SimulatedRowStorage()
+      let other = newMachine(storage)
       await other.open()
       for (let at = 0; at < entries.length; ) {
         const slice = entries.slice(at, at + random.between(1, 20))
@@ -40,7 +40,7 @@ describe('A1, A10: replicas', () => {
         if (random.chance(0.3)) await other.flush()
         if (random.chance(0.3)) {
           await other.close()
-          other = newMachine(home)
+          other = newMachine(storage)
           expect((await other.open())?.position.index).toBe(at)
         }
         expect(other.stateHash()).toEqual(hashes[at])
@@ -70,15 +70,15 @@ describe('tables in memory', () => {
     'seed %s: tables in memory equal their rows, and equal what a start reads from the rows',
     async (seed) => {
       const disk = new SimulatedRowDisk()
-      const home = new SimulatedRowHome(disk)
-      const machine = newMachine(home)
+      const storage = new SimulatedRowStorage(disk)
+      const machine = newMachine(storage)
       await machine.open()
       for (const entry of drawWorkload(seed, LENGTH)) {
         await applyAll(machine, [entry])
         if (entry.index % 10 !== 0) continue
         await machine.flush()
-        expect(await hashOfRows((await home.open()) as RowStore)).toEqual(machine.stateHash().spaces)
-        const again = newMachine(home)
+        expect(await hashOfRows((await storage.open()) as RowStore)).toEqual(machine.stateHash().spaces)
+        const again = newMachine(storage)
         await again.open()
         expect(again.stateHash()).toEqual(machine.stateHash())
         // The first machine may know an earlier due time, at which it will find no key.
@@ -94,13 +94,13 @@ describe('A2: a crash at every write', () => {
     'the write under way is %s: the state is of whole entries, and the rest of the log gives the same state',
     async (kept) => {
       const entries = drawWorkload('crash', 60)
-      const hashes = await hashesOf(new SimulatedRowHome(), entries)
+      const hashes = await hashesOf(new SimulatedRowStorage(), entries)
       let writes = Number.POSITIVE_INFINITY
       for (let stopAt = 1; stopAt <= writes; stopAt++) {
         const disk = new SimulatedRowDisk()
-        const home = new SimulatedRowHome(disk)
+        const storage = new SimulatedRowStorage(disk)
         let seen = 0
-        let machine = newMachine(home)
+        let machine = newMachine(storage)
         await machine.open()
         disk.fault = (step) => {
           if (step === 'write') seen++
@@ -111,8 +111,8 @@ describe('A2: a crash at every write', () => {
           const flushed = entry.index % 3 === 0 ? machine.flush() : undefined
           if (seen === stopAt && !crashed) {
             crashed = true
-            home.crash(kept)
-            machine = newMachine(home)
+            storage.crash(kept)
+            machine = newMachine(storage)
             const at = (await machine.open())?.position.index ?? 0
             expect(machine.stateHash()).toEqual(hashes[at])
             await applyAll(machine, entries.slice(at, entry.index))
@@ -127,14 +127,14 @@ describe('A2: a crash at every write', () => {
 
   test('A2: a counter of increments counts each once, although the member is killed at random', async () => {
     const random = seededRandom('counter')
-    const home = new SimulatedRowHome()
-    const w = await World.open({ home })
+    const storage = new SimulatedRowStorage()
+    const w = await World.open({ storage })
     for (let i = 1; i <= 200; i++) {
       const [value] = (await w.run([OP.nextSequence, null, k('n'), 1])) as [number[]]
       expect(value[1]).toBe(i)
       if (random.chance(0.2)) void w.machine.flush()
       if (random.chance(0.2)) {
-        home.crash(random.pick(['lost', 'kept']))
+        storage.crash(random.pick(['lost', 'kept']))
         await w.reopen()
       }
     }
@@ -142,8 +142,8 @@ describe('A2: a crash at every write', () => {
   })
 
   test('nothing is written while an entry waits for stored rows: a crash then leaves whole entries', async () => {
-    const home = new GatedHome()
-    const w = await World.open({ home })
+    const storage = new GatedStorage()
+    const w = await World.open({ storage })
     await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')])
     await w.machine.flush()
     await w.one([OP.put, null, k('not written yet'), k('1')])
@@ -152,16 +152,16 @@ describe('A2: a crash at every write', () => {
       [OP.put, null, k('c'), k('1')],
       [OP.deleteRange, null, k('a'), k('b')],
     ] as const
-    home.holdPages()
+    storage.holdPages()
     const applying = w.run(...commands)
     const flushing = w.machine.flush()
     w.clock.advance(1_000)
     for (let i = 0; i < 50; i++) await Promise.resolve()
-    const crashed = newMachine(new SimulatedRowHome(home.disk))
+    const crashed = newMachine(new SimulatedRowStorage(storage.disk))
     await crashed.open()
     expect(crashed.position.index).toBeLessThanOrEqual(whole.position.index)
     expect(show(crashed.read([READ.get, k('c')]))).toBeNull()
-    home.letPages()
+    storage.letPages()
     expect(await applying).toEqual([4, 1])
     await flushing
     await w.machine.flush()
@@ -170,7 +170,7 @@ describe('A2: a crash at every write', () => {
 
   test('MA2: nothing of an entry that failed half-way is ever written, nor are earlier changes without it', async () => {
     const disk = new SimulatedRowDisk()
-    const w = await World.open({ home: new SimulatedRowHome(disk) })
+    const w = await World.open({ storage: new SimulatedRowStorage(disk) })
     await w.machine.flush()
     await w.one([OP.put, null, k('whole'), k('1')])
     const foreign = { session: w.session, number: 90, done: 0, body: pack([99]) }
@@ -188,27 +188,27 @@ describe('A2: a crash at every write', () => {
 
 describe('a batch that is being written', () => {
   test('a range that is looked up during the write finds its keys, also if it runs after the write', async () => {
-    const home = new GatedHome()
-    const w = await World.open({ home })
+    const storage = new GatedStorage()
+    const w = await World.open({ storage })
     await w.machine.flush()
     await w.one([OP.put, null, k('flying'), k('1')])
-    home.holdWrites()
+    storage.holdWrites()
     const flushing = w.machine.flush()
-    home.holdPages()
+    storage.holdPages()
     const removing = w.one([OP.deleteRange, null, k('a'), k('z')])
-    home.letWrites()
+    storage.letWrites()
     await flushing
-    home.letPages()
+    storage.letPages()
     expect(await removing).toBe(1)
     expect(w.machine.read([READ.get, k('flying')])).toBeNull()
   })
 
   test('its events can be read, however many there are', async () => {
-    const home = new GatedHome()
-    const w = await World.open({ home })
+    const storage = new GatedStorage()
+    const w = await World.open({ storage })
     const seen: number[] = []
     const put = () => w.one([OP.put, null, k('a'), k('1')])
-    home.holdWrites()
+    storage.holdWrites()
     for (let i = 0; i < 700; i++) await put()
     const flushing = w.machine.flush()
     for (let i = 0; i < 700; i++) await put()
@@ -221,7 +221,7 @@ describe('a batch that is being written', () => {
     watch.more(10_000)
     for (let i = 0; i < 5; i++) w.clock.advance(0)
     expect(seen).toEqual(Array.from({ length: 1_400 }, (_, i) => i + 1))
-    home.letWrites()
+    storage.letWrites()
     await flushing
   })
 })
@@ -229,7 +229,7 @@ describe('a batch that is being written', () => {
 test('events that were trimmed leave no rows', async () => {
   const disk = new SimulatedRowDisk()
   const w = await World.open({
-    home: new SimulatedRowHome(disk),
+    storage: new SimulatedRowStorage(disk),
     limits: { events: 40, eventBytes: 1_000_000 },
   })
   const rows = () => disk.keys().filter((key) => key[0] === SPACE.events).length
@@ -261,7 +261,7 @@ describe('writing', () => {
 
   test('a lock that is taken and released between two batches is not written, nor is a key that is put and deleted', async () => {
     const disk = new SimulatedRowDisk()
-    const w = await World.open({ home: new SimulatedRowHome(disk) })
+    const w = await World.open({ storage: new SimulatedRowStorage(disk) })
     await w.run(
       [OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null],
       [OP.release, k('l'), 'me', 0, false],
@@ -275,7 +275,7 @@ describe('writing', () => {
   test('D4, A5: a failed write stops the store; nothing is written again, and calls that wait are rejected', async () => {
     const disk = new SimulatedRowDisk()
     const failures: LatchkeyError[] = []
-    const w = await World.open({ home: new SimulatedRowHome(disk), failed: (error) => failures.push(error) })
+    const w = await World.open({ storage: new SimulatedRowStorage(disk), failed: (error) => failures.push(error) })
     let writes = 0
     disk.fault = (step) => {
       if (step === 'write' && ++writes === 1) throw new Error('EIO')
@@ -308,7 +308,7 @@ describe('writing', () => {
 describe('D18: a damaged row', () => {
   test('it is ERR_CORRUPT with its key space when it is read, and stops the member when a command needs it', async () => {
     const disk = new SimulatedRowDisk()
-    const w = await World.open({ home: new SimulatedRowHome(disk) })
+    const w = await World.open({ storage: new SimulatedRowStorage(disk) })
     await w.run(
       [OP.put, null, k('a'), k('1')],
       [OP.put, null, k('b'), k('1')],
@@ -332,16 +332,16 @@ describe('D18: a damaged row', () => {
 
   test('in a space that is kept in memory it is found at the start', async () => {
     const disk = new SimulatedRowDisk()
-    const w = await World.open({ home: new SimulatedRowHome(disk) })
+    const w = await World.open({ storage: new SimulatedRowStorage(disk) })
     await w.one([OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null])
     await w.machine.close()
     for (const key of disk.keys()) {
       disk.flip(key, 4)
-      await expect(newMachine(w.home, SMALL_LIMITS).open(), show(key) as string).rejects.toMatchObject({
+      await expect(newMachine(w.storage, SMALL_LIMITS).open(), show(key) as string).rejects.toMatchObject({
         code: 'ERR_CORRUPT',
       })
       disk.flip(key, 4)
     }
-    expect((await newMachine(w.home).open())?.position.index).toBe(2)
+    expect((await newMachine(w.storage).open())?.position.index).toBe(2)
   })
 })

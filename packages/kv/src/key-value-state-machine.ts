@@ -1,14 +1,19 @@
-// Driver: the replicated key-value store: it applies the entries of consensus and returns the answers of
-// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when data is written.
-// long: the port has many calls; each is handed to the part that does it
+// Driver: the replicated key-value store, which applies the entries of Raft's log and returns the answers of
+// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when data is
+// written.
+// long: the interface KvStore has many calls; each call is passed on to another file
 //
 // Laws
-// - MA1: entries are applied in order, each whole, from the log's bytes. Cluster time never goes back (CT1).
-// - MA2: after apply has thrown, nothing is written and nothing more is applied: the member stops (A4, A5).
-// - MA3: while an entry waits for rows or for another turn of the event loop, nothing is written (A2), and no
-//   other entry begins.
-// - MA4: a snapshot replaces state, overlay, flusher and views together. Afterwards no old part is used (S3).
-// - MA5: the work that is applied in one turn of the event loop is limited (rules/apply-work-limit.ts).
+// - MA1: the machine applies entries in the order of the log, and each entry whole. Cluster time never goes
+//   back (CT1).
+// - MA2: after `apply` has thrown, the machine applies and writes nothing more, and the member stops (A4,
+//   A5).
+// - MA3: while an entry waits for rows or for another turn of the event loop, the machine writes nothing
+//   (A2), and begins no other entry.
+// - MA4: a snapshot replaces state, overlay, flusher and views together. After that, the machine uses none of
+//   the old parts (S3).
+// - MA5: the work in one turn of the event loop is limited (rules/apply-work-limit.ts), so that the member
+//   can send heartbeats.
 
 import { elementAt, Histogram, type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
@@ -30,7 +35,7 @@ import type { RowBuilder, RowStore, RowView } from './storage/row-store.js'
 import { EntryRun, type Waiting } from './rules/apply-entry.js'
 import { NOTHING_FOUND, type Needed } from './rules/needed-ranges.js'
 import { StateLockTransaction } from './rules/tables-for-lock-rules.js'
-import { Turn } from './rules/apply-work-limit.js'
+import { WorkOfTurn } from './rules/apply-work-limit.js'
 import { weightOf } from './rules/apply-cost-estimate.js'
 import { readView } from './snapshot/reader.js'
 import { StreamedState } from './snapshot/writer.js'
@@ -52,7 +57,7 @@ import { LockEvents } from './state/lock-events.js'
 
 type MembershipAt = (index: number) => Membership
 
-/** The parts that are replaced together when a snapshot is installed (MA4). */
+/** The parts that a snapshot replaces together (MA4). */
 interface Running {
   readonly state: State
   readonly flusher: Flusher
@@ -67,11 +72,11 @@ export class KvMachine implements KvStore {
   readonly openSessions: SessionsInState
   readonly #hashes: StateHashSchedule
   readonly #turns = { next: () => this.#nextTurn() }
-  /** Counts the work that was applied in this turn of the event loop. */
-  readonly #turn = new Turn()
+  /** Counts the work that was done in this turn of the event loop. */
+  readonly #turn = new WorkOfTurn()
   readonly #surveys: RangeSurveys
   readonly #endedWaits: EndedWaits
-  /** How many seconds each batch took that was written to the store. */
+  /** The seconds that each write of a batch took, for metrics. */
   readonly #writes = new Histogram()
   #running: Running | undefined
   #watches: AllWatches | undefined
@@ -102,7 +107,7 @@ export class KvMachine implements KvStore {
 
   async open(): Promise<AppliedState | undefined> {
     assert(this.#running === undefined, 'a store is opened once')
-    const store = (await this.#options.home.open()) ?? (await this.#firstStore())
+    const store = (await this.#options.storage.open()) ?? (await this.#firstStore())
     await this.#run(store)
     const { state } = this.#up
     this.#watches = new AllWatches(this.#options.clock, this.#logger, this.#limits, state, this.#lockEvents)
@@ -111,7 +116,7 @@ export class KvMachine implements KvStore {
   }
 
   async #firstStore(): Promise<RowStore> {
-    const builder = await this.#options.home.build()
+    const builder = await this.#options.storage.build()
     try {
       await builder.write([{ key: META_KEY, value: encodeMeta(emptyMeta()) }])
     } catch (error) {
@@ -119,7 +124,7 @@ export class KvMachine implements KvStore {
       throw error
     }
     await builder.commit()
-    const store = await this.#options.home.open()
+    const store = await this.#options.storage.open()
     assert(store !== undefined, 'a store that was committed is there')
     return store
   }
@@ -144,7 +149,7 @@ export class KvMachine implements KvStore {
     return this.#running
   }
 
-  /** Closes the store. If the store has not failed, everything that is applied is written before. */
+  /** Closes the store. If the store has not failed, it first writes all applied changes. */
   async close(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -158,7 +163,7 @@ export class KvMachine implements KvStore {
     await running.state.store.close()
   }
 
-  /** Stops the state machine for good: from then on nothing is applied or written (MA2). */
+  /** Stops the state machine: it applies and writes nothing more (MA2). */
   #fail(error: LatchkeyError): void {
     if (this.#stopped !== undefined) return
     this.#stopped = error
@@ -221,7 +226,8 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Applies entries, beginning with the entry that has to wait. Reads rows from the disk in between (MA3).
+   * Applies the entries from the index `from` on. The first of them has begun and waits for rows or for
+   * another turn of the event loop (MA3).
    */
   async #applyWaiting(
     entries: readonly Entry[],
@@ -233,8 +239,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
     try {
-      // The entry before this wait and the entry after it are whole, so the overlay may be written meanwhile.
-      // In contrast, while an entry is half applied, the flusher must be held before any await.
+      // The entry before this wait is whole, and the next entry has not begun, so the flusher may write
+      // during the wait. During an entry that is half applied, the flusher must be held before any `await`.
       if (begun.onStateHash !== undefined) await begun.onStateHash
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped
@@ -261,9 +267,9 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Applies the rest of an entry that has to wait: reads the rows that the entry needs, and begins each part
-   * of the work in a new turn of the event loop. Holds the flusher from the beginning. The caller releases
-   * the flusher when the whole entry is applied. If the entry fails, the caller never releases the flusher.
+   * Applies the rest of an entry that has to wait. Reads the rows that the entry needs, and does each part of
+   * the work in a new turn of the event loop. Holds the flusher from the beginning. The caller releases the
+   * flusher when the whole entry is applied, and never if the entry fails.
    */
   async #waitFor(run: EntryRun, first: Waiting): Promise<void> {
     const { state, flusher } = this.#up
@@ -278,7 +284,8 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Waits until the event loop has served everything else that is due: heartbeats, votes, renewals and reads.
+   * Waits for another turn of the event loop, in which the member can send heartbeats, answer votes and serve
+   * reads.
    */
   async #nextTurn(): Promise<void> {
     await new Promise<void>((resolve) => this.#options.nextTurn(resolve))
@@ -323,9 +330,7 @@ export class KvMachine implements KvStore {
     return this.#running?.state.nextDeadline()
   }
 
-  /**
-   * Returns a view of the state. The view has at least everything that is applied at the time of the call.
-   */
+  /** Returns a view of the state, with at least all entries that were applied before the call. */
   async #freeze(): Promise<RowView> {
     await this.#up.flusher.flush()
     return this.#up.state.store.view()
@@ -357,8 +362,8 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // Reading ahead saves nothing while all rows are found in memory. This code runs for every put, so the
-    // call is left out in that case.
+    // Reading rows early saves nothing while all rows are in memory. This code runs for every put, so it
+    // skips the call in that case.
     if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
   }
 
@@ -408,12 +413,12 @@ export class KvMachine implements KvStore {
 
   async receive(state: AppliedState): Promise<SnapshotWriter> {
     assert(this.#up !== undefined, 'the store is open')
-    return new StreamedState(state, await this.#options.home.build(), (builder) => this.#adopt(builder))
+    return new StreamedState(state, await this.#options.storage.build(), (builder) => this.#adopt(builder))
   }
 
   /**
-   * Replaces the state. If an installation fails, nobody knows which state the next start will find. So the
-   * member stops.
+   * Replaces the state by a received snapshot. If this fails, nobody knows which state the next start will
+   * find, so the member stops.
    */
   async #adopt(builder: RowBuilder): Promise<void> {
     const old = this.#up
@@ -422,12 +427,12 @@ export class KvMachine implements KvStore {
     try {
       await old.flusher.stop(new LatchkeyError('ERR_CLOSED', 'Another state was installed.'))
       await builder.commit()
-      const store = await this.#options.home.open()
+      const store = await this.#options.storage.open()
       assert(store !== undefined, 'a store that was committed is there')
       await this.#run(store)
       this.#views.closeAll()
       await old.state.store.close()
-      await this.#options.home.sweep()
+      await this.#options.storage.sweep()
       this.#watches?.moveTo(this.#up.state, this.#lockEvents)
     } catch (error) {
       throw this.#applyFailed(error)

@@ -1,6 +1,7 @@
-// Rule: every key space of a store. A row's key is one byte for its space, then what the table shows.
-// A row's value is a checksum over key and body, then the body (storage/stored-row-checksum.ts). Numbers in
-// keys are big-endian, so that the order of bytes is the order of numbers.
+// Rule: the key spaces of a store. Each key space is one kind of rows. The first byte of a row's key names
+// the key space, and the table shows the other bytes. A row's value is a checksum over key and body, then the
+// body (storage/stored-row-checksum.ts). Numbers in keys are big-endian, so that the order of bytes is the
+// order of numbers.
 //
 //   space      key after the space's byte         body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
@@ -22,11 +23,12 @@
 //   barriers   the barrier's name                 its generation and its parties (packed)
 //   parties    u48 arrival                        one that waits at a latch or a barrier (packed), with its name
 //
-// Spaces never overlap: a put with the key of a lock, or a deleteRange over everything, changes data rows
-// only (K17, K35: a key and a lock of the same name are separate).
-// Keys that begin with a zero byte are reserved for the storage driver (storage/lost-batch-detection.ts,
-// storage/event-log-format.ts) and are in no snapshot. On a disk the events are in files of their own beside
-// LevelDB (storage/event-log.ts).
+// Key spaces never overlap. So a put with the key of a lock, or a deleteRange over all keys, changes data
+// rows only (K17, K35: a key and a lock of the same name are separate).
+//
+// Keys that begin with a zero byte belong to the code that writes the disk (storage/lost-batch-detection.ts,
+// storage/event-log-format.ts), and no snapshot has them. On a disk the events are in files beside LevelDB
+// (storage/event-log.ts).
 
 import { asBuffer } from '@latchkey/base'
 
@@ -59,7 +61,7 @@ export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(
 
 export const META_KEY: Uint8Array = Buffer.from('mstate')
 
-/** Returns the key of a row: the byte of the space, then the bytes of `rest`. */
+/** Returns the key of a row: the byte of the key space, then the bytes of `rest`. */
 export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -67,7 +69,9 @@ export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   return key
 }
 
-/** Returns the key of a row: the byte of the space, then `rest`, which has one character for each byte. */
+/**
+ * Returns the key of a row: the byte of the key space, then `rest`, which has one character for each byte.
+ */
 export function keyOfBinary(space: number, rest: string): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -75,7 +79,7 @@ export function keyOfBinary(space: number, rest: string): Uint8Array {
   return key
 }
 
-/** Returns the key of a row: the byte of the space, then the number as 48 bits. */
+/** Returns the key of a row: the byte of the key space, then the number as 48 bits. */
 export function keyOfNumber(space: number, number: number): Uint8Array {
   const key = Buffer.allocUnsafe(7)
   key[0] = space
@@ -109,7 +113,7 @@ export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
 
 export const numberIn = (rowKey: Uint8Array, at: number): number => asBuffer(rowKey).readUIntBE(at, 6)
 
-/** Returns the range of all keys of a space. `start` is in the range, and `end` is not. */
+/** Returns the range of all keys of a key space. `start` is in the range, and `end` is not. */
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
   return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
 }

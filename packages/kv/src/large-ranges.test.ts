@@ -5,8 +5,8 @@ import { type Random, seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, OP, READ, STEP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { KvMachine } from './key-value-state-machine.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
-import { memoryLevelHome } from './storage/memory-level-storage.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
+import { memoryLevelStorage } from './storage/memory-level-storage.js'
 import type { RowStore } from './storage/row-store.js'
 import { hashOfRows } from './testing/members.js'
 import { World, k } from './testing/world.js'
@@ -63,10 +63,10 @@ const sorted = (model: Model) => JSON.stringify([...model].sort(([a], [b]) => (a
 test('A12: a random workload, written at random moments, and read again after restarts', async () => {
   for (let seed = 0; seed < 3; seed++) {
     const random = seededRandom(`ranges ${seed}`)
-    const home = new SimulatedRowHome()
+    const storage = new SimulatedRowStorage()
     const limits = { events: 2_000, eventBytes: 200_000 }
     const [w, never] = [
-      await World.open({ home, limits }),
+      await World.open({ storage, limits }),
       await World.open({ limits: { ...limits, flushMillis: 1e9, flushBytes: 1e9, overlayBytes: 1e9 } }),
     ]
     const model: Model = new Map()
@@ -86,7 +86,7 @@ test('A12: a random workload, written at random moments, and read again after re
     }
     await w.machine.flush()
     const { spaces } = w.machine.stateHash()
-    const rows = await hashOfRows((await home.open()) as RowStore)
+    const rows = await hashOfRows((await storage.open()) as RowStore)
     expect(rows['data']).toBe(spaces['data'])
     await w.restart()
     expect(sorted(valuesOf(w.machine))).toBe(sorted(model))
@@ -95,7 +95,7 @@ test('A12: a random workload, written at random moments, and read again after re
 })
 
 test('60,000 keys at once, written in slices as one batch; keys that are put later stay', async () => {
-  const w = await World.open({ home: memoryLevelHome() })
+  const w = await World.open({ storage: memoryLevelStorage() })
   const put = async (from: number) => {
     const pairs = Array.from({ length: 10_000 }, (_, i) => [k(`x${from + i}`), k('v')] as const)
     await w.one([OP.putAll, null, pairs])

@@ -1,8 +1,9 @@
-// Driver: tells clients that their waits at latches and barriers have ended. In one turn of the event loop it
-// tells only a limited number of clients.
+// Driver: passes on that waits at latches and barriers have ended, so that the member can send the results to
+// the clients.
 //
-// Law: one turn tells only a limited number of clients. Without this law: a latch opens for ten thousand
-// clients, the leader sends a frame to each of them in one turn, and the leader sends no heartbeat meanwhile.
+// Law: one turn of the event loop passes on only a limited number of results. Without this law, a latch could
+// open for ten thousand clients, and the leader would send a frame to each of them in one turn, without a
+// heartbeat meanwhile.
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { PartyRow } from './rules/latch-and-barrier-transaction.js'
@@ -16,7 +17,7 @@ export class EndedWaits {
   #at = 0
   #isTelling = false
 
-  /** If `told` is undefined, nobody is told. */
+  /** Without the function `told`, nothing is passed on. */
   constructor(
     told: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined,
     nextTurn: (run: () => void) => void,
@@ -26,7 +27,7 @@ export class EndedWaits {
   }
 
   /**
-   * Tells the clients in the order of the calls. The first clients are told in this turn of the event loop.
+   * Passes on the ended waits, in the order of the calls, the first of them in this turn of the event loop.
    */
   tell(rows: readonly PartyRow[]): void {
     if (rows.length === 0 || this.#told === undefined) return

@@ -17,7 +17,7 @@ import type { Entry } from '@latchkey/raft/core'
 import { afterAll, expect, test } from 'vitest'
 import type { LockFigures } from './state/lock-counts.js'
 import { restoreRows } from './restore-backup.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { writeBackup } from './testing/backup-file.js'
 import { Folders } from './testing/folders.js'
 import { applyAll, newMachine } from './testing/members.js'
@@ -145,7 +145,7 @@ test('every kind is there after a restart, in a snapshot, and in a backup withou
   expect(figuresOf(w)).toMatchObject(present)
 
   const reader = await w.machine.snapshot()
-  const receiver = newMachine(new SimulatedRowHome())
+  const receiver = newMachine(new SimulatedRowStorage())
   await receiver.open()
   await applyAll(receiver, drawWorkload('another life', 50))
   const writer = await receiver.receive(reader.state)
@@ -157,9 +157,9 @@ test('every kind is there after a restart, in a snapshot, and in a backup withou
 
   const file = join(folders.make(), 'store.backup')
   await writeBackup(w.machine, file)
-  const home = new SimulatedRowHome()
-  await restoreRows(file, home, MEMBERS)
-  const restored = newMachine(home)
+  const storage = new SimulatedRowStorage()
+  await restoreRows(file, storage, MEMBERS)
+  const restored = newMachine(storage)
   await restored.open()
   expect(restored.openSessions.lockFigures).toMatchObject({ held: HELD, waiting: none, permits: 4 })
   for (const space of ['holds', 'shared', 'semaphores'])
@@ -182,13 +182,13 @@ test('one command renews holds of every kind', async () => {
 
 /** Of a machine with these entries; `restarts`: before the last one. */
 async function figuresAfter(entries: readonly Entry[], restarts: boolean) {
-  const home = new SimulatedRowHome()
-  let machine = newMachine(home)
+  const storage = new SimulatedRowStorage()
+  let machine = newMachine(storage)
   await machine.open()
   await applyAll(machine, entries.slice(0, -1))
   if (restarts) {
     await machine.close()
-    machine = newMachine(home)
+    machine = newMachine(storage)
     await machine.open()
   }
   // Holds that are over are found to be so at the next entry, also by a machine that has just started.

@@ -13,7 +13,7 @@ import {
 } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import type { KvMachine } from './key-value-state-machine.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { applyAll, newMachine } from './testing/members.js'
 import { drawWorkload } from './testing/workload.js'
 import { World, k } from './testing/world.js'
@@ -39,14 +39,14 @@ describe('K60: all members send the same events of locks, and each event once', 
     'seed %s: one member runs through, the other one restarts',
     async (seed) => {
       const entries = drawWorkload(seed, 200)
-      const steady = newMachine(new SimulatedRowHome())
+      const steady = newMachine(new SimulatedRowStorage())
       await steady.open()
       const told: string[] = []
       follow(steady, 1, told)
       await applyAll(steady, entries)
       const random = seededRandom(`restarts ${seed}`)
-      const home = new SimulatedRowHome()
-      let other = newMachine(home)
+      const storage = new SimulatedRowStorage()
+      let other = newMachine(storage)
       await other.open()
       const toldByOther: string[] = []
       follow(other, 1, toldByOther)
@@ -56,7 +56,7 @@ describe('K60: all members send the same events of locks, and each event once', 
         at += slice.length
         if (!random.chance(0.4)) continue
         await other.close()
-        other = newMachine(home)
+        other = newMachine(storage)
         expect((await other.open())?.position.index).toBe(at)
         follow(other, at + 1, toldByOther)
       }

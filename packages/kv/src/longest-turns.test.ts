@@ -4,7 +4,7 @@
 
 import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
-import { classicHome } from './storage/classic-level-storage.js'
+import { classicLevelStorage } from './storage/classic-level-storage.js'
 import type { KvOptions } from './kv-store.js'
 import { Folders } from './testing/folders.js'
 import { record, World, k } from './testing/world.js'
@@ -98,7 +98,7 @@ const until = async (world: World, is: () => boolean) => {
 
 /** Puts `count` rows, in commands of 20,000 rows. */
 const rowsOf = async (count: number) => {
-  const world = await World.open({ home: classicHome(folders.make()) })
+  const world = await World.open({ storage: classicLevelStorage(folders.make()) })
   for (let from = 0; from < count; from += 20_000)
     await world.run([
       OP.putAll,

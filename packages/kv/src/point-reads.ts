@@ -1,4 +1,5 @@
-// Rule: answers reads of the local state. The caller ensures that the state is recent enough (ReadIndex).
+// Rule: answers reads from the state of this member. The caller has checked by ReadIndex that the state is
+// recent enough.
 
 import { binary, compareBytes, copyBytes } from '@latchkey/base'
 import { type HoldRow, inForce, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
@@ -21,7 +22,7 @@ import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/key-value-row.js'
 import type { State } from './state/store-state.js'
 
-/** The reads that need only the state: they read no view and no history of events. */
+/** The reads that need only the present state, and no view or history. */
 export type PointRead = Exclude<
   Read,
   readonly [
@@ -36,8 +37,8 @@ export function assertRead(read: unknown): asserts read is Read {
 }
 
 /**
- * `now` is the cluster time that was confirmed for the read. The bytes in the result are copies, which the
- * caller may keep.
+ * Answers a read. `now` is the cluster time that ReadIndex confirmed. The bytes in the result are copies, so
+ * the caller may keep them.
  */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {
@@ -110,8 +111,8 @@ const tooManyLines = () =>
   )
 
 /**
- * Returns the values of the keys. The list ends early when it reaches the byte limit of one answer, because
- * many keys with large values could be gigabytes.
+ * Returns the values of the keys. Throws ERR_TOO_LARGE when the values reach the byte limit of one answer,
+ * because many keys with large values could have gigabytes.
  */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)
@@ -125,7 +126,7 @@ function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null
   })
 }
 
-/** How many bytes a value takes in an answer in addition to its own bytes. */
+/** In bytes, how much a value takes in an answer besides its own bytes. */
 const ITEM_BYTES = 5
 
 const tooMuch = () =>
@@ -148,8 +149,8 @@ function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | 
 }
 
 /**
- * Returns the locks that are held at the moment when a watch of locks begins. The client keeps this list up
- * to date by the later events.
+ * Returns the holds at the moment when a watch of locks begins. The client updates this list with the later
+ * events.
  */
 function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | null): LockStateResult {
   const { position, revision } = state.meta
@@ -161,7 +162,7 @@ function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | n
   return [position.index, revision, rows.map(({ key, id, context, token }) => [key, id, context, token])]
 }
 
-/** Returns a prefix that all keys of the range have. The keys may have a longer common prefix. */
+/** Returns a prefix that all keys of the range have. It need not be the longest one. */
 function commonPrefix(start: string, end: string | undefined): string {
   if (end === undefined) return ''
   let length = 0

@@ -4,12 +4,12 @@
 import { encodeCommand, OP, READ, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { SPACE } from './keyspaces.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowStore } from './storage/row-store.js'
 import { k, World } from './testing/world.js'
 
 /** Counts how often the store is searched for the row of a key. */
-class AskedHome extends SimulatedRowHome {
+class AskedStorage extends SimulatedRowStorage {
   asked = 0
 
   override async open(): Promise<RowStore | undefined> {
@@ -33,17 +33,17 @@ const put = (key: string, value: string): Command => [OP.put, null, k(key), k(va
 
 /** A member that has read none of its 20 keys yet; reading ahead waits until `look` is called. */
 async function worldOfRows() {
-  const home = new AskedHome()
+  const storage = new AskedStorage()
   const later: (() => void)[] = []
-  const world = await World.open({ home, later: (run) => void later.push(run) })
+  const world = await World.open({ storage, later: (run) => void later.push(run) })
   for (let i = 0; i < 20; i++) await world.run(put(`k${i}`, 'old'))
   await world.machine.flush()
   await world.restart()
-  home.asked = 0
+  storage.asked = 0
   const look = () => {
     for (const run of later.splice(0)) run()
   }
-  return { world, home, later, look }
+  return { world, storage, later, look }
 }
 
 /** The row in the store: [createRevision, modRevision, version, value]. */
@@ -51,16 +51,16 @@ const entryOf = (world: World, key: string) =>
   (world.machine.read([READ.getEntry, k(key)]) as readonly [number, readonly number[]])[1]
 
 test('the row that a put needs is read once, before the put is applied', async () => {
-  const { world, home, look } = await worldOfRows()
+  const { world, storage, look } = await worldOfRows()
   await world.run(put('k0', 'new'))
-  expect(home.asked).toBe(1)
+  expect(storage.asked).toBe(1)
   const [one, other] = [put('k1', 'new'), put('none', 'new')]
   for (const command of [one, other]) world.machine.expectPut(encodeCommand(command))
-  expect(home.asked).toBe(1)
+  expect(storage.asked).toBe(1)
   look()
-  expect(home.asked).toBe(3)
+  expect(storage.asked).toBe(3)
   await world.run(one, other)
-  expect(home.asked).toBe(3)
+  expect(storage.asked).toBe(3)
   const entry = (key: string) => entryOf(world, key)
   const shown = ([created, , version]: readonly number[]) => [
     (created as number) < world.machine.revision - 1,
@@ -71,13 +71,13 @@ test('the row that a put needs is read once, before the put is applied', async (
 })
 
 test('rows that are not written yet are not read ahead, and a row that was written later replaces one that was read ahead', async () => {
-  const { world, home, look } = await worldOfRows()
+  const { world, storage, look } = await worldOfRows()
   await world.run(put('k0', 'first'), put('new', 'first'))
-  const before = home.asked
+  const before = storage.asked
   world.machine.expectPut(encodeCommand(put('k0', 'second')))
   world.machine.expectPut(encodeCommand(put('new', 'second')))
   look()
-  expect(home.asked).toBe(before)
+  expect(storage.asked).toBe(before)
   await world.run(put('k3', 'x'))
   world.machine.expectPut(encodeCommand(put('k2', 'second')))
   look()

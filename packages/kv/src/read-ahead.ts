@@ -1,5 +1,5 @@
-// Driver: reads rows from the disk for reads and puts that still wait for the network or for the log. The
-// rows are read (state/prefetched-rows.ts) after everything was sent in this turn of the event loop. Errors
+// Driver: prefetches rows from the disk, for reads and puts that still wait for the network or for the log.
+// The rows are read (state/prefetched-rows.ts) after this turn's messages were handed to the sockets. Errors
 // are ignored here, because the read or put meets the same error when it needs the row.
 
 import { READ, type Read } from '@latchkey/protocol'
@@ -12,8 +12,8 @@ export class ReadAhead {
   #keys: Uint8Array[] = []
 
   /**
-   * `later` runs a function after everything that is sent in this turn of the event loop. If `later` is
-   * undefined, nothing is read ahead.
+   * `later` calls a function after this turn's messages were handed to the sockets. If `later` is undefined,
+   * nothing is prefetched.
    */
   constructor(later: ((run: () => void) => void) | undefined, state: () => State) {
     this.#later = later
@@ -25,7 +25,10 @@ export class ReadAhead {
       this.#expectKey(read[1])
   }
 
-  /** `body` is a plain put. When the put is applied, it needs the former row of its key. */
+  /**
+   * Prefetches the old row of the key of a plain put, which is needed when the put is applied. `body` is the
+   * encoded put.
+   */
   expectPut(body: Uint8Array): void {
     this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
   }
@@ -40,7 +43,7 @@ export class ReadAhead {
     try {
       this.#state().data.lookAhead(keys)
     } catch {
-      // The error is not lost: the read or put that needs the row meets the same error.
+      // The read or put that needs the row will meet the same error.
     }
   }
 }

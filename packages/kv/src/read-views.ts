@@ -1,6 +1,6 @@
 // Driver: owns the views from which clients read page by page: scans, iterations and backups. A view that no
-// client uses is closed. Reading from a closed view is an error. A read never silently continues in a newer
-// view, because pages of two views would not fit together (R9).
+// client uses is closed, and a later read of this view is an error. A read never continues in a newer view,
+// because pages of two views would not fit together (R9).
 
 import { type Clock, type Timer, compareBytes } from '@latchkey/base'
 import {
@@ -26,9 +26,9 @@ export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 
 export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
 
-/** The sources of a view: the rows of ranges, or the whole state as a stream of bytes. */
+/** Makes views of the applied state: views of the rows, or streams of the whole state for a backup. */
 export interface FrozenSources {
-  /** Returns the revision of the state that is applied so far. */
+  /** Returns the revision of the applied state. */
   revision(): number
   rows(): Promise<RowView>
   backup(): Promise<SnapshotReader>
@@ -42,17 +42,16 @@ interface OpenView {
     | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
-  /** How many bytes of the backup were read so far. */
+  /** The bytes of the backup that the client has read so far. */
   total: number
 }
 
 export class Views {
   readonly #clock: Clock
   readonly #limits: KvLimits
-  /** Opens views of the state that is applied so far. */
   readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
-  /** The clients for which a view is being opened at this moment. */
+  /** The clients for which the store is just opening a view. */
   readonly #opening: string[] = []
   #lastId = 0
   #timer: Timer | undefined
@@ -69,13 +68,13 @@ export class Views {
 
   async page(read: PageRead, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    // The page is empty in any case, so no view has to be opened.
+    // This page is empty, so the store need not open a view.
     if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()
       const revision = revisionOf(rows)
-      // Each page waits for this promise and gets its error. Without this handler, Node would count the
-      // rejection as unhandled and end the process.
+      // Each page waits for this promise and gets its error. Without this handler, Node would end the process
+      // because of an unhandled rejection.
       revision.catch(() => {})
       return { rows, revision }
     }
@@ -94,15 +93,15 @@ export class Views {
   }
 
   /**
-   * Returns the next piece of a backup. The backup's reader checks each row while it reads. The member that
+   * Returns the next piece of a backup. The backup's reader checks the checksum of each row. The member that
    * restores the backup checks the backup as a whole.
    */
   async backupPiece([, asked]: BackupRead, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
-      // A client must wait for one piece before it asks for the next piece. If two pieces were read at once,
-      // their order would be undefined.
+      // A client must wait for a piece before it asks for the next piece. Otherwise the order of the pieces
+      // would be undefined.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
       const piece = await open.of.backup.read(CAPS.pageBytes)
       open.total += piece?.length ?? 0
@@ -112,7 +111,7 @@ export class Views {
     })
   }
 
-  /** Uses a view. If the operation fails, the view is closed. */
+  /** Calls `use` with the view. If `use` fails, the view is closed. */
   async #using<T>(id: number, use: (open: OpenView) => Promise<T>): Promise<T> {
     const open = this.#use(id)
     try {
@@ -126,9 +125,7 @@ export class Views {
     }
   }
 
-  /**
-   * Opens a view. One client may open only a part of all views, so that other clients can also open views.
-   */
+  /** Opens a view. One client may open only a part of all views, so that other clients also get views. */
   async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
     if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
     if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')
@@ -143,7 +140,7 @@ export class Views {
     }
   }
 
-  /** Counts the views of a client. A linear search is fast enough, because there are few views. */
+  /** Counts the views of a client. A loop over all views is fast enough, because there are few. */
   #countOf(by: string): number {
     let count = this.#opening.filter((one) => one === by).length
     for (const view of this.#open.values()) if (view.by === by) count++
@@ -193,9 +190,8 @@ export class Views {
 }
 
 /**
- * Returns the revision of the view itself. The revision of the state machine may be another one, because more
- * entries may have been applied before the view was taken. A watch that begins at a wrong revision would miss
- * events.
+ * Returns the revision of the view. The state machine may have another revision, because it may have applied
+ * more entries before the view was taken. A watch that began at the wrong revision would miss events.
  */
 async function revisionOf(view: RowView): Promise<number> {
   const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)
@@ -222,8 +218,8 @@ export function dataRange(start: Uint8Array | null, end: Uint8Array | null): Row
 }
 
 /**
- * Returns the row in the form of an answer. A row with a wrong checksum is an error and never a wrong value.
- * A page of keys without values cannot be checked.
+ * Returns the row in the form of the answer. A row with a wrong checksum is an error. A page of keys without
+ * values cannot be checked.
  */
 function show({ key, value }: Row, part: PagePart): PageResult[1][number] {
   if (part === 'keys') return [key.subarray(1), null]

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { OP, READ, pack } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { META_KEY, SPACE } from './keyspaces.js'
-import { classicHome } from './storage/classic-level-storage.js'
-import { SimulatedRowDisk, SimulatedRowHome } from './storage/simulated-row-store.js'
-import type { RowBuilder, RowHome, RowStore, RowView } from './storage/row-store.js'
+import { classicLevelStorage } from './storage/classic-level-storage.js'
+import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
+import type { RowBuilder, RowStorage, RowStore, RowView } from './storage/row-store.js'
 import { sealBody } from './storage/stored-row-checksum.js'
 import { Folders } from './testing/folders.js'
 import { applyAll, newMachine } from './testing/members.js'
@@ -20,7 +20,7 @@ const folders = new Folders()
 afterAll(() => folders.removeAll())
 
 /** A disk that becomes full at that call, while the first store is built. */
-class FullHome extends SimulatedRowHome {
+class FullStorage extends SimulatedRowStorage {
   aborted = 0
   override async build(): Promise<RowBuilder> {
     const builder = await super.build()
@@ -33,13 +33,13 @@ class FullHome extends SimulatedRowHome {
 }
 
 test('D6: a first store that cannot be written is closed, so that the same process may try again', async () => {
-  const home = new FullHome()
-  await expect(newMachine(home).open()).rejects.toThrow('no space left')
-  expect(home.aborted).toBe(1)
+  const storage = new FullStorage()
+  await expect(newMachine(storage).open()).rejects.toThrow('no space left')
+  expect(storage.aborted).toBe(1)
 })
 
 /** Counts the rows of data that a start reads. */
-class CountingHome extends SimulatedRowHome {
+class CountingStorage extends SimulatedRowStorage {
   dataRows = 0
   override async open(): Promise<RowStore | undefined> {
     const store = await super.open()
@@ -64,23 +64,23 @@ class CountingHome extends SimulatedRowHome {
 }
 
 test('D16: a start does not read the data, however much there is', async () => {
-  const home = new CountingHome()
-  const w = await World.open({ home })
+  const storage = new CountingStorage()
+  const w = await World.open({ storage })
   for (let i = 0; i < 20; i++) {
     const pairs = Array.from({ length: 500 }, (_, n) => [k(`key${i}/${n}`), k('value')] as const)
     await w.one([OP.putAll, null, pairs])
   }
   await w.machine.close()
-  home.dataRows = 0
+  storage.dataRows = 0
   await w.reopen()
-  expect(home.dataRows).toBe(0)
+  expect(storage.dataRows).toBe(0)
   expect(show(w.machine.read([READ.get, k('key7/7')]))).toBe('value')
-  expect(home.dataRows).toBe(1)
+  expect(storage.dataRows).toBe(1)
 })
 
 test('D14: the times of files are ignored', async () => {
   const dir = join(folders.make(), 'state')
-  const w = await World.open({ home: classicHome(dir) })
+  const w = await World.open({ storage: classicLevelStorage(dir) })
   await w.one([OP.put, null, k('a'), k('1')])
   await w.machine.close()
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' })
@@ -97,12 +97,12 @@ test('D14: the times of files are ignored', async () => {
  */
 test('K40: the rows of format 1', async () => {
   const disk = new SimulatedRowDisk()
-  const machine = newMachine(new SimulatedRowHome(disk))
+  const machine = newMachine(new SimulatedRowStorage(disk))
   await machine.open()
   await applyAll(machine, drawWorkload('format 1', 120))
   await machine.flush()
   const hash = createHash('sha256')
-  const store = (await new SimulatedRowHome(disk).open()) as RowStore
+  const store = (await new SimulatedRowStorage(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
     `"d37e512ad2135b59ffee975e30c8c47788c4c024fec292b39b98ee32d6a97bbb"`,
@@ -110,9 +110,9 @@ test('K40: the rows of format 1', async () => {
 })
 
 test('K40: a store with the format of a later version is refused, and the error says what to do', async () => {
-  const home: RowHome = new SimulatedRowHome()
-  const builder = await home.build()
+  const storage: RowStorage = new SimulatedRowStorage()
+  const builder = await storage.build()
   await builder.write([{ key: META_KEY, value: sealBody(META_KEY, pack([2, 'whatever comes'])) }])
   await builder.commit()
-  await expect(newMachine(home).open()).rejects.toThrow('format 2, this version reads 1')
+  await expect(newMachine(storage).open()).rejects.toThrow('format 2, this version reads 1')
 })

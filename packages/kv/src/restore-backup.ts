@@ -1,5 +1,5 @@
-// Driver: builds a new state from a backup file (docs/locks.md, section 4). The file is read twice, and the
-// first reading checks the whole file.
+// Driver: builds a new state from a backup file (docs/locks.md, section 4). The file is read twice. The first
+// reading checks the whole file, and the second writes the rows.
 //
 //   kept      data, lifetimes of keys, sequences, events, holds (to their deadline), fencing counters,
 //             the position in the log, the cluster time, latches with their counts,
@@ -14,7 +14,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { Membership } from '@latchkey/raft/core'
 import type { AppliedState } from '@latchkey/raft/node'
 import { META_KEY, spaceOf } from './keyspaces.js'
-import type { Row, RowHome } from './storage/row-store.js'
+import type { Row, RowStorage } from './storage/row-store.js'
 import { StateStream } from './snapshot/received-state-check.js'
 import { decodeCounter } from './state/lock-rows.js'
 import { type Meta, encodeMeta } from './state/meta-row.js'
@@ -28,14 +28,14 @@ export interface Restored extends AppliedState {
 }
 
 /**
- * Restores a backup into a storage place that has no store yet. `membership` is that of the new cluster. The
- * log of the new cluster starts after the returned `position`.
+ * Restores a backup into an empty storage. `membership` is the membership of the new cluster. The log of the
+ * new cluster starts after the returned `position`.
  *
- * Several members of one cluster may be restored from the same file.
+ * The caller may restore several members of one cluster from the same file.
  */
-export async function restoreRows(path: string, home: RowHome, membership: Membership): Promise<Restored> {
+export async function restoreRows(path: string, storage: RowStorage, membership: Membership): Promise<Restored> {
   const { meta, lastToken } = await survey(path)
-  const there = await home.open()
+  const there = await storage.open()
   if (there !== undefined) {
     await there.close()
     throw new LatchkeyError(
@@ -45,7 +45,7 @@ export async function restoreRows(path: string, home: RowHome, membership: Membe
   }
   meta.tokenBase = Math.max(meta.tokenBase, lastToken) + TOKENS_APART
   meta.membership = membership
-  const builder = await home.build()
+  const builder = await storage.build()
   try {
     await readRows(path, new StateStream(), async (rows) => await builder.write(rows.filter(isKept)))
     await builder.write([{ key: META_KEY, value: encodeMeta(meta) }])
@@ -88,7 +88,7 @@ async function readRows(
   const file = await open(path, 'r')
   try {
     for (;;) {
-      // Each piece needs a new buffer, because earlier frames are views of the old buffer.
+      // Each piece needs a new buffer, because the frames of earlier pieces are views of the old buffer.
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES, null)
       if (bytesRead === 0) return
       const rows = stream.push(buffer.subarray(0, bytesRead))

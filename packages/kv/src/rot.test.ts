@@ -10,8 +10,8 @@ import { ClassicLevel } from 'classic-level'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StateDigest } from './state-digest.js'
 import { SPACE_NAMES } from './keyspaces.js'
-import { classicHome } from './storage/classic-level-storage.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
+import { classicLevelStorage } from './storage/classic-level-storage.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { StateHash } from './kv-store.js'
 import { damage } from './testing/damage.js'
 import { Folders } from './testing/folders.js'
@@ -39,7 +39,7 @@ beforeAll(async () => {
     [40, 70],
     [70, STORED],
   ] as const) {
-    const machine = newMachine(classicHome(image))
+    const machine = newMachine(classicLevelStorage(image))
     await machine.open()
     for (let i = from; i < to; i += 3) {
       await applyAll(machine, ENTRIES.slice(i, Math.min(i + 3, to)))
@@ -52,8 +52,8 @@ beforeAll(async () => {
     await level.compactRange('\0', '\xff')
     await level.close()
   }
-  hashes = await hashesOf(new SimulatedRowHome(), ENTRIES)
-  const machine = newMachine(new SimulatedRowHome())
+  hashes = await hashesOf(new SimulatedRowStorage(), ENTRIES)
+  const machine = newMachine(new SimulatedRowStorage())
   await machine.open()
   await applyAll(machine, ENTRIES)
   last = await rowsOf((await machine.digestAt(ENTRIES.length)) as StateDigest)
@@ -70,7 +70,7 @@ type Fate = 'refused' | 'stopped' | 'whole' | 'older'
 
 /** Throws if the state is one that no part of the log gives. */
 async function fateOf(dir: string): Promise<Fate> {
-  const machine = newMachine(classicHome(dir))
+  const machine = newMachine(classicLevelStorage(dir))
   let opened = false
   try {
     const from = (await machine.open())?.position.index ?? 0

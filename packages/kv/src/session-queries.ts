@@ -1,8 +1,8 @@
-// Driver: answers questions about the sessions of a store without an entry of its log.
+// Driver: answers questions about the sessions in the state, without an entry in the log.
 //
-// Law: while the state machine has stopped, or while its state is being replaced, the answers say that no
-// session exists, and no method but `list` throws. Without this law: a disk fails, and a client that is still
-// connected opens a session. The handler of its connection throws the error of the disk.
+// Law: while the state machine has stopped, or while a snapshot replaces its state, the answers say that no
+// session exists, and only `list` throws. Without this law, a disk could fail while a client opens a session.
+// The handler of the client's connection would throw the error of the disk.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
@@ -13,11 +13,11 @@ import type { State } from './state/store-state.js'
 import type { OpenSessions } from './kv-store.js'
 
 /**
- * In ms, how long a refusal is kept. To find that no session can be ended for a new one, the store must
- * examine all sessions.
+ * In ms, how long a refusal of a new session is reused. To find an idle session that can end, the store must
+ * examine all sessions, which is slow.
  */
 const REFUSAL_MS = 100
-/** The most identities for which a refusal is kept. */
+/** The most identities whose refusals are kept. */
 const MOST_REFUSALS = 1_000
 
 interface Refusal {

@@ -15,7 +15,7 @@ import {
   SPACE,
 } from './keyspaces.js'
 import { KvMachine } from './key-value-state-machine.js'
-import { SimulatedRowHome } from './storage/simulated-row-store.js'
+import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { StateHash } from './kv-store.js'
 import { SMALL_LIMITS, applyAll, newMachine } from './testing/members.js'
 import { drawWorkload } from './testing/workload.js'
@@ -30,7 +30,7 @@ async function sumsOf(frozen: StateDigest): Promise<Record<string, string>> {
 test('A10: however the log is cut and written, the view after an entry is the same, row by row', async () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     const entries = drawWorkload(`frozen ${seed}`, 150)
-    const [often, once] = [newMachine(new SimulatedRowHome()), newMachine(new SimulatedRowHome())]
+    const [often, once] = [newMachine(new SimulatedRowStorage()), newMachine(new SimulatedRowStorage())]
     await often.open()
     await once.open()
     for (const entry of entries) {
@@ -58,7 +58,7 @@ test('the hash is made after the first entry of each half minute; the next entry
     const seen: { hash: StateHash; sums?: Record<string, string> }[] = []
     const machine: KvMachine = new KvMachine({
       ...{
-        home: new SimulatedRowHome(),
+        storage: new SimulatedRowStorage(),
         nextTurn: setImmediate,
         clock: new HandClock(),
         limits: SMALL_LIMITS,

@@ -1,6 +1,6 @@
 // Driver: owns a view of the whole state after one entry, and computes digests of its rows. Two members
-// compare digests to find the first row in which they differ. A digest is computed from the stored keys and
-// bodies. The stored checksums are not used, because a stored checksum may also be wrong.
+// compare digests to find the first row in which their states differ. A digest is computed from the stored
+// keys and bodies, and not from the stored checksums, which may be wrong too.
 
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store.js'
@@ -25,8 +25,8 @@ export class StateDigest {
   }
 
   /**
-   * Returns the digest of at most `rows` rows of a key space. The first row is the row after the key `after`,
-   * and the last row may have the key `upTo`. These two arguments are keys of rows.
+   * Returns the digest of at most `rows` rows of a key space: the rows after the key `after`, up to and
+   * including the key `upTo`. Both are whole keys of rows.
    */
   async digest(
     space: SpaceName,

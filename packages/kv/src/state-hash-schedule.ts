@@ -1,6 +1,6 @@
-// Driver: computes the state hash at the moments at which members compare their states: after the first entry
-// of each half minute of cluster time. That entry is the same on every member. No other entry is applied
-// until the hash is computed and the promise of `onStateHash` (kv-store.ts) has settled.
+// Driver: computes the state hash after the first entry of each half minute of cluster time, when members
+// compare their states. Every member computes the hash after the same entry. The state machine applies no
+// other entry until the hash is computed and the promise of `onStateHash` (kv-store.ts) has settled.
 
 import type { Turns } from './stored-key-lookups.js'
 import type { State } from './state/store-state.js'
@@ -8,8 +8,8 @@ import type { KvOptions } from './kv-store.js'
 
 const HASH_MILLIS = 30_000
 /**
- * In rows. If more rows than this are in memory, no hash is computed, because the computation would take too
- * long. All members have equally many rows, so all members skip the same comparison.
+ * The most rows in memory for which the hash is computed, because more rows would take too long. All members
+ * have equally many rows, so all members skip the same comparison.
  */
 const MOST_HASHED_ROWS = 50_000
 
@@ -26,8 +26,8 @@ export class StateHashSchedule {
   }
 
   /**
-   * Called by the state machine after each entry. `before` is the cluster time before the entry. The next
-   * entry waits for the returned promise.
+   * The state machine calls this method after each entry. `before` is the cluster time before the entry. The
+   * next entry waits for the returned promise.
    */
   passed(state: State, before: number): Promise<unknown> | undefined {
     const { time } = state.meta.position
@@ -43,8 +43,8 @@ export class StateHashSchedule {
   }
 
   /**
-   * Computes the other parts of the hash in further turns of the event loop. Hashing twenty thousand holds in
-   * one turn would delay heartbeats.
+   * Computes the rest of the hash in further turns of the event loop. Hashing twenty thousand holds in one
+   * turn would delay heartbeats.
    */
   async #goOn(steps: Steps, onStateHash: OnStateHash): Promise<unknown> {
     for (;;) {

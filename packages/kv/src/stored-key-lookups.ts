@@ -1,10 +1,10 @@
-// Driver: reads the stored rows that a range command needs, before the command runs, and joins them with the
-// overlay. The overlay has the rows that are applied but not in the store yet, and the rows of the batch that
-// is being written. Rows are read page by page, so that the event loop can run in between.
+// Driver: reads the stored rows that a command over a range needs before it runs, and joins them with the
+// overlay. The overlay has the changes that are applied but not on the disk yet. Rows are read page by page,
+// and the event loop runs between two pages.
 //
 // Laws
-// - While the command waits, no other entry is applied, so the command sees exactly the rows that were found.
-// - The ranges of steps are read only as far as the command's budget allows.
+// - While the command waits, no other entry is applied. So the command sees exactly the rows that were found.
+// - The ranges of the steps of a batch or txn are read only until the limits of the command are reached.
 
 import { elementAt, binary } from '@latchkey/base'
 import { type BudgetLimits, EVENT, type Step } from '@latchkey/protocol'
@@ -30,18 +30,18 @@ import type { Overlay } from './state/row-table-with-overlay.js'
 import type { State } from './state/store-state.js'
 import { Sum } from './state/set-hash.js'
 
-/** What a survey found in a range. */
+/** The rows of a range, as counted before its deleteRange is applied (delete-range-surveys.ts). */
 export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: Sum
   count: number
-  /** How many bytes of events the removal of the range makes. */
+  /** The bytes of events that the removal of the range makes. */
   bytes: number
 }
 
 export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
-/** Lets the event loop run another turn between two pages. */
+/** Waits for another turn of the event loop, between two pages. */
 export interface Turns {
   next(): Promise<void>
 }
@@ -49,8 +49,8 @@ export interface Turns {
 export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
   if ('lives' in needed) return { lives: await lookUpLives(state, needed.lives, turns) }
   const view = state.store.view()
-  // The overlay must be taken in the same turn of the event loop as the view. Otherwise a row could move from
-  // the overlay to the store in between, and would be missing in the overlay and in the view.
+  // The overlay and the view must be taken in the same turn of the event loop. Otherwise a row could move
+  // from the overlay to the store in between, and both would miss the row.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -66,7 +66,7 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
   }
 }
 
-/** One range to read, in the store and in the overlay. */
+/** A range to read, with a view of the store and the overlay. */
 interface Look {
   readonly view: RowView
   readonly space: number
@@ -84,14 +84,17 @@ const lookIn =
   })
 
 /**
- * Receives one row. Returns false to end the reading. If only keys are read, a row of the store is empty.
+ * Receives one row. Returns false to end the reading. If only keys are read, a row of the store has no bytes.
  */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
-/** Calls `each` for every live row of the range, in key order, until `each` returns false. */
+/** Calls `each` for every existing row of the range, in key order, until `each` returns false. */
 async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let next = 0
-  /** Calls `each` for the keys before `key` that only the overlay has. */
+  /**
+   * Calls `each` for the keys before `key` that only the overlay has. Returns false if `each` has returned
+   * false.
+   */
   const passOverlay = (key: string | undefined): boolean => {
     for (; next < overlay.keys.length; next++) {
       const known = elementAt(overlay.keys, next)
@@ -122,7 +125,7 @@ async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean,
   passOverlay(undefined)
 }
 
-/** Returns the live keys of all ranges of one branch of a txn. */
+/** Returns the existing keys of all ranges of one branch of a txn, or an error if there are too many. */
 async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Turns): Promise<LiveKeys> {
   const keys: string[] = []
   let bytes = 0
@@ -138,7 +141,7 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Tur
   return keys
 }
 
-/** Reads ranges of the index of expiring keys, in order, until enough keys are found. */
+/** Reads ranges of the index of expiring keys, in order, until `most` keys are found. */
 async function lookUpLives(
   { store, lives }: State,
   { sessions, spans, now, most }: NeededLives,
@@ -178,7 +181,10 @@ async function lookUpLives(
   return { places, wholeSessions, isCut, next }
 }
 
-/** Finds all keys of the range. Keeps only as many of their rows as the history of events can hold. */
+/**
+ * Finds all keys of the range. Keeps the events of their removal only if the history of events has room for
+ * all.
+ */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
   const sum = new Sum()
@@ -193,9 +199,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * Finds the live rows of a range at the time of the call, while other entries are applied. `changed` receives
- * the former row of each key that changes during the look-up. Without `changed` the look-up would see the
- * newer rows in the overlay.
+ * Finds the rows that a range has at the time of the call, while other entries are applied. `changed`
+ * receives the former row of each key that changes meanwhile. Without `changed`, the function would see the
+ * newer rows of the overlay.
  */
 export async function surveyRange(
   state: State,

@@ -1,5 +1,4 @@
-// Driver: owns the watches, grouped by their ranges, and finds the groups whose range contains the
-// key of an event.
+// Driver: groups the watches by their ranges, and finds the groups whose range contains the key of an event.
 
 import { elementAt, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -9,10 +8,7 @@ import type { KeyRange, WatchSink } from './kv-store.js'
 export interface Group extends Span {
   readonly range: KeyRange
   readonly cursors: Set<Cursor>
-  /**
-   * The events of the revisions that are being read. Only events whose keys are in the group's range are in
-   * the list.
-   */
+  /** The events that match the group's range, among the revisions that are being read. */
   found: EventResult[]
 }
 
@@ -21,14 +17,11 @@ export interface Cursor {
   readonly sink: WatchSink
   /** The client that opened the watch. */
   readonly by: string
-  /**
-   * True if the watch is up to date. It is then served together with all other watches that are up to date,
-   * and `next` has no meaning.
-   */
+  /** True if the watch is up to date. All such watches are served together, and `next` has no meaning. */
   follows: boolean
   /** The next revision that the watch reads. */
   next: number
-  /** All revisions up to this one were sent to the client. */
+  /** The store has sent all matching events up to this revision to the client. */
   told: number
   credit: number
   over: boolean
@@ -59,8 +52,8 @@ export class Groups {
   }
 
   /**
-   * Adds the events of a revision to the groups that need them. Returns the bytes of the events that at least
-   * one group needs.
+   * Adds the events of a revision to the groups whose range has the key. Returns the bytes of the added
+   * events, with one count for each group.
    */
   add(events: readonly EventResult[]): number {
     this.#bytes = 0
@@ -78,7 +71,7 @@ export class Groups {
     this.#bytes += bytesOf(event)
   }
 
-  /** Returns each group with the events that it received since the last call. */
+  /** Returns each group with the events that were added since the last call. */
   taken(): readonly (readonly [Group, readonly EventResult[]])[] {
     const taken = this.#concerned.map((group) => [group, group.found] as const)
     for (const [group] of taken) group.found = []
@@ -91,8 +84,8 @@ export const bytesOf = (event: EventResult): number =>
   event[2].length + (event[3]?.length ?? 0) + (event[4]?.length ?? 0)
 
 /**
- * Returns how many of the events this credit allows. The events of one revision stay together, so the last
- * revision may exceed the credit.
+ * Returns how many of the events a watch with this credit may send. The events of one revision stay together,
+ * so the last revision may exceed the credit.
  */
 export function within(credit: number, events: readonly EventResult[]): number {
   if (credit >= events.length) return events.length

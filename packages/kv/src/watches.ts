@@ -1,19 +1,21 @@
-// Driver: owns the watches. Each watch is a cursor into the replicated events, with a credit: the number of
-// events that it may still send. No events are queued for a slow watch. The watch falls behind, and when the
-// history no longer has its next revision, the watch ends with ERR_COMPACTED (C11).
+// Driver: owns the watches of one kind. Each watch is a cursor into the replicated events, with a credit,
+// which is the number of events that the client still permits. The store queues no events for a slow watch. A
+// slow watch falls behind the history. When the history no longer has its next revision, the watch ends with
+// ERR_COMPACTED (C11).
 //
-// Watches that are up to date are served together: an event is read once, and a search finds the watches
-// whose range contains its key. So a put costs nothing for the watches of other keys, and watches of the same
-// range share one list of events. A watch that is behind, because it has no credit or began at an old
-// revision, reads the history by itself until it has caught up.
+// Watches that are up to date are served together. The store reads an event once, and a search finds the
+// watches whose range contains the key of the event. So a put costs nothing for the watches of other keys,
+// and watches of the same range share one list of events. A watch that is behind, because it has no credit or
+// began at an old revision, reads the history by itself until it has caught up.
 //
-// In one turn of the event loop only a limited number of events is read for all watches that are behind, and
-// these watches take turns. Without this limit: one client opens a thousand watches from an old revision, and
-// the member reads the history a thousand times before its next heartbeat.
+// In one turn of the event loop the store reads a limited number of events for the watches that are behind,
+// and serves these watches in turn. Without this limit, a client could open a thousand watches from an old
+// revision. The member would read the history a thousand times before its next heartbeat, and the followers
+// would elect another leader.
 //
 // Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
-// error. `upTo` never goes back. Without credit nothing is sent. A sink that throws ends its own watch and no
-// other.
+// error. `upTo` never goes back. A watch without credit sends nothing. If the sink of a watch throws, only
+// that watch ends.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { elementAt, compareBytes } from '@latchkey/base'
@@ -21,32 +23,30 @@ import { type EventResult, LatchkeyError } from '@latchkey/protocol'
 import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
 import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
 
-/** The most revisions that one watch reads in a turn of the event loop. */
+/** The most revisions that one watch that is behind reads in one turn of the event loop. */
 const REVISIONS_A_TURN = 512
 /**
- * The most revisions and events together that are read for all watches in one turn of the event loop. So many
- * reads take about ten milliseconds. A revision is never split.
+ * The most revisions and events together that the store reads for all watches in one turn of the event loop.
+ * These reads take about ten milliseconds. The store never splits a revision.
  */
 const LOOKS_A_TURN = 4_000
-/** The most bytes of events that are sent in one turn to the watches that are behind. */
+/**
+ * The most bytes of events that the store sends in one turn of the event loop to the watches that are behind.
+ */
 const TOLD_A_TURN = 4 * 1024 * 1024
-/** The most bytes of one message. A larger single revision is sent whole. */
+/** The most bytes of events in one message. A larger single revision is sent as one message. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
- * In revisions. If no event matches a watch for this many revisions, the member still sends the watch's
- * client a message with the revision that the watch has reached. So the client can resume the watch at that
- * revision. A watch that is up to date gets the message at most half as many revisions later.
+ * After this many revisions without an event for a watch, the store sends its client a message that has only
+ * a revision. The client can then resume the watch at that revision after a reconnect. (etcd calls such a
+ * message a progress notification.)
  */
 const SILENT_REVISIONS = 1024
 
-/**
- * The history of events that the watches read. Revisions are growing numbers. Some revisions have no events.
- */
+/** The history of events that the watches read. Some revisions have no events. */
 export interface WatchHistory {
   newest(): number
-  /**
-   * The oldest revision whose events are kept. If no events are kept, the number after the newest revision.
-   */
+  /** The oldest revision whose events are kept. If no events are kept, the newest revision plus 1. */
   floor(): number
   of(revision: number): readonly EventResult[]
 }
@@ -58,16 +58,16 @@ export class Watches {
   readonly #groups = new Groups()
   readonly #all = new Set<Cursor>()
   readonly #behind = new Set<Cursor>()
-  /** How many watches each client has open. */
+  /** The number of open watches of each client. */
   readonly #countOf = new Map<string, number>()
-  /** All watches that are up to date have read the revisions up to this one. */
+  /** The watches that are up to date have read all revisions up to this one. */
   #seen = 0
-  /** The revision at which the watches that are up to date last got a message without events. */
+  /** The revision at which the up-to-date watches last got a message without events. */
   #silent = 0
   #history: WatchHistory
   #timer: Timer | undefined
   #pumping = false
-  /** How many revisions and events were read in this turn of the event loop. */
+  /** How many revisions and events the store has read in this turn of the event loop. */
   #looks = 0
   #bytes = 0
 
@@ -124,15 +124,15 @@ export class Watches {
   }
 
   /**
-   * Called after a snapshot was installed. Each watch continues in the new history, or ends if the new
-   * history does not have its next revision.
+   * Called after a snapshot has replaced the state. Each watch continues in the new history, or ends if the
+   * new history does not have its next revision.
    */
   moveTo(history: WatchHistory): void {
     this.#history = history
     this.pump()
   }
 
-  /** Called after entries were applied. Sends the new events. */
+  /** Sends the new events. Called after the store has applied entries. */
   pump(): void {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
@@ -145,8 +145,8 @@ export class Watches {
   }
 
   /**
-   * Serves the watches that are behind. A watch with more to send goes to the end of the list. Returns true
-   * if any watch has more to send.
+   * Serves the watches that are behind. A watch that has more to send goes to the end of the list. Returns
+   * true if any watch has more to send.
    */
   #serveBehind(): boolean {
     const again: Cursor[] = []
@@ -167,8 +167,8 @@ export class Watches {
   }
 
   /**
-   * Serves watches in a later turn of the event loop. A sink asks for more events by a call of `more`, and
-   * this call must not call the sink back.
+   * Serves the watches in a later turn of the event loop. A sink calls `more` when it wants more events, and
+   * `more` must not call the sink directly, because the calls would recurse.
    */
   #serveSoon(): void {
     this.#timer ??= this.#clock.after(
@@ -184,7 +184,7 @@ export class Watches {
   // ---- Watches that are up to date
 
   /**
-   * Sends the new events to all watches that are up to date. Returns true if there are more events to read.
+   * Sends the new events to the watches that are up to date. Returns true if there are more events to read.
    */
   #follow(): boolean {
     const [revision, floor] = [this.#history.newest(), this.#history.floor()]
@@ -259,7 +259,7 @@ export class Watches {
 
   // ---- Watches that are behind
 
-  /** Sends events to one watch that is behind. Returns true if the watch could send more at once. */
+  /** Sends events to one watch that is behind. Returns true if the watch has credit and more to read. */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#tell(cursor)
@@ -282,7 +282,7 @@ export class Watches {
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
-  /** Marks the watch as up to date if it has reached the revision of the other watches. */
+  /** Adds the watch to the up-to-date watches if it has reached their revision. */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
       cursor.follows = true
@@ -292,8 +292,8 @@ export class Watches {
   }
 
   /**
-   * Reads whole revisions until the credit, the size of a message or the limit of the turn of the event loop
-   * is used up.
+   * Reads whole revisions until the watch has no credit, the message is full, or this turn of the event loop
+   * has no more reads.
    */
   #gather(cursor: Cursor, last: number): EventResult[] {
     const found: EventResult[] = []

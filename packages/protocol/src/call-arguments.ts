@@ -1,6 +1,6 @@
-// Door: checks and converts the arguments of a user's call. A wrong argument gives a TypeError that names the
-// argument. A value that is too large gives ERR_TOO_LARGE. Byte arrays are not copied here. Code that keeps
-// an array after the call must copy it. A command needs no copy, because it is encoded at once.
+// Door: checks and converts the arguments of calls. A wrong argument gives a TypeError that names the
+// argument. A value that is too large gives ERR_TOO_LARGE. Byte arrays are not copied here, so code that
+// keeps an array after the call must copy it.
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -36,10 +36,13 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
   return bytes
 }
 
-/** Returns a copy of the key. The caller may change its own bytes after the call. */
+/** Returns a copy of the key, because the caller may change its own bytes after the call. */
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
-/** `as` is the encoding of the call. Under `bytes` and `string` the value must be text or bytes. */
+/**
+ * Encodes a value. `as` is the encoding of the call. Under `bytes` and `string` the value must be text or
+ * bytes.
+ */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   const bytes = as === 'bytes' || as === 'string' ? toBytes(value, name) : encodeParsed(value, as, name)
   if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)
@@ -47,12 +50,13 @@ export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
 }
 
 /**
- * Converts a value that may be undefined. Undefined means that there is no value, and is null on the wire.
+ * Encodes a value that may be undefined. undefined means that there is no value, and becomes null on the
+ * wire.
  */
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
-/** The start or the end of a range: a key, or empty. */
+/** Converts the start or the end of a range, which may be empty. */
 export function toBound(value: unknown, name: string): Uint8Array {
   const bytes = toBytes(value, name)
   if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)
@@ -96,8 +100,8 @@ const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'onUndecodable', 'con
 const GUARD_FIELDS = knownNames('key', 'token', 'shared')
 
 /**
- * `call` names the call for error messages. `standard` is the default timeout: 5 s, or null for calls that
- * wait without limit.
+ * Checks the options of a call. `call` names the call in error messages. `standard` is the default timeout in
+ * ms, or null for calls that wait without limit.
  */
 export function callArgs(
   call: string,
@@ -119,8 +123,8 @@ export function callArgs(
 }
 
 /**
- * Refuses `ttl` and `ephemeral` with a message of their own. The usual message lists the known options, and
- * would not say which calls can give a key a lifetime.
+ * Refuses `ttl` and `ephemeral` with a special message, which names the calls that have these options. The
+ * usual message only lists the options of this call.
  */
 function refuseLife(given: object, call: string): void {
   const name = ['ttl', 'ephemeral'].find((one) => Object.hasOwn(given, one))
@@ -146,7 +150,7 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
   throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
 }
 
-/** `standard` has the defaults of the options. */
+/** Checks the options of a read. `standard` has the defaults. */
 export function readArgs(
   call: string,
   options: unknown,
@@ -161,7 +165,7 @@ export function readArgs(
   return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
-/** Returns how a call reads and writes values. `standard` has the defaults of the options. */
+/** Returns how a call encodes and decodes values. `standard` has the defaults of the options. */
 export function decodingArg(options: unknown, standard: Decoding): Decoding {
   if (options === undefined || options === null) return standard
   const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }

@@ -1,5 +1,5 @@
-// Door: converts one decoded message of a frame to a LinkRequest or LinkReply. A returned text is the reason
-// for a refusal.
+// Door: checks one decoded message of a frame, and converts it into a LinkRequest or LinkReply. A returned
+// text is the reason to refuse the frame.
 
 import {
   checkAnswer,
@@ -34,7 +34,10 @@ import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 import { isTraceparent } from './traceparent.js'
 
-/** The first element of each message is its kind. New kinds are only added at the end. */
+/**
+ * The first element of each message is its kind. ASK has the kinds of requests, and TELL those of replies.
+ * Add new kinds only at the end.
+ */
 export const ASK = {
   hello: 0,
   command: 1,
@@ -57,8 +60,8 @@ export const TELL = {
 
 const kind = count('a kind')
 /**
- * A number that fits into a record of the log. This check must refuse a larger number, because the leader
- * could not write that number into its log.
+ * Checks a number that must fit into a record of the log. The leader could not write a larger number into its
+ * log.
  */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
 /** The most arguments of a call about the cluster. */
@@ -68,10 +71,7 @@ const bytes =
   (most: number, what: string): Check =>
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
-/**
- * An answer that is a list was packed together with its frame. An answer that is bytes was packed
- * before and kept.
- */
+/** Checks an answer. A list was encoded together with its frame, and bytes were encoded earlier and kept. */
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>
@@ -79,7 +79,7 @@ const answerIn = (value: unknown): Answer | Uint8Array =>
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
-/** Checks a positional array. A request that is traced has one more element. */
+/** Checks a request. A traced request has one more element. */
 const inTrace = (what: string, ...checks: readonly Check[]): Check => {
   const untraced = places(what, ...checks)
   const traced = places(what, ...checks, (value) =>

@@ -1,5 +1,5 @@
-// Door: frames between a client and a member. A frame is [version, ...messages]. A frame has all messages of
-// one turn of the event loop, and is accepted or refused as a whole.
+// Door: encodes and decodes the frames between a client and a member. A frame is [version, ...messages]. A
+// frame has the messages of one turn of the event loop, and the receiver accepts or refuses it as a whole.
 
 import { show } from './call-arguments.js'
 import { CAPS } from './caps.js'
@@ -19,16 +19,16 @@ import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome
 // ---- Frames
 
 /**
- * Encodes the messages of one turn in as few frames as possible. A frame ends when it has reached
- * the size limit.
+ * Encodes the messages of one turn of the event loop. A new frame begins when a frame has reached the size
+ * limit.
  */
 export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
   frames(requests, requestPlaces)
 export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => frames(replies, replyPlaces)
 
 /**
- * Decodes a frame. A returned text is the reason why the frame is refused, and then the connection must be
- * closed. Byte values are views of `frame`.
+ * Decodes a frame. A returned text is the reason to refuse the frame, and the caller must then close the
+ * connection. Byte values are views of `frame`.
  */
 export const decodeRequests = (frame: Uint8Array): LinkRequest[] | string => messages(frame, toRequest)
 export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, OF_ANSWERS)
@@ -53,7 +53,7 @@ function frames<Message>(list: readonly Message[], toPlaces: (message: Message) 
 }
 
 const PLAIN_WEIGHT = 9
-/** About how many bytes a message has. */
+/** Returns about how many bytes a message will have. */
 function weight(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + PLAIN_WEIGHT
   if (!Array.isArray(value)) return PLAIN_WEIGHT
@@ -115,7 +115,7 @@ function requestPlaces(request: LinkRequest): unknown[] {
   }
 }
 
-/** Adds the trace as one more element, if the request is traced. */
+/** Adds the trace as a last element, if the request is traced. */
 function inTrace(places: unknown[], trace: string | undefined): unknown[] {
   if (trace !== undefined) places.push(trace)
   return places

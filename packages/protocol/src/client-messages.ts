@@ -1,22 +1,22 @@
-// Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames,
-// and a link carries them.
+// Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames of
+// a connection.
 
 import type { Read } from './operations.js'
 import type { Answer, EventResult, OwnerResult, WatchOf } from './results.js'
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 
 /**
- * The versions of the clients' protocol that this build supports. Each side sends its range of versions, and
- * both sides use the highest version in both ranges.
+ * The versions of the clients' protocol that this build supports, from `least` to `most`. Client and member
+ * send their ranges to each other, and use the highest version in both ranges.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
-/** The path of clients' WebSockets on the member's port. */
+/** The path of the URL at which a member accepts the WebSockets of clients. */
 export const CLIENTS_PATH = '/clients'
 
 /**
- * The requests that a client's engine sends to the member at the other end of a link. The engine chooses the
- * ids, which are unique for as long as the link lives.
+ * The requests that a client sends to the member at the other end of its connection. The client chooses the
+ * ids. On one connection it uses each id once.
  */
 export type LinkRequest =
   | CommandRequest
@@ -28,9 +28,9 @@ export type LinkRequest =
       readonly trace?: string | undefined
     }
   /**
-   * With `from` 0 the watch begins after the member's revision at a linearizable read. Events are sent with
-   * this id, as many as watchMore allows. The events of one revision stay together, so the last revision may
-   * exceed the allowed number.
+   * Opens a watch. With `from` 0 the watch begins after the member's revision at a linearizable read. The
+   * member sends the events with this id, at most as many as `watchMore` allows. The member never splits the
+   * events of one revision, so the last revision may exceed the allowed number.
    */
   | {
       readonly kind: 'watch'
@@ -38,15 +38,20 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
-      /** What is watched. By default keys. */
+      /** The watched changes, by default those of keys. */
       readonly of?: WatchOf | undefined
     }
-  /** Flow control: the member may send `events` further events. A new watch may send none. */
+  /**
+   * Flow control: permits the member to send `events` more events of this watch. A new watch may send none.
+   */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
-  /** Asks the member to push the grants of this session on this link, and the ends of the session's waits. */
+  /**
+   * Asks the member to send the grants of locks to this session, and the ends of the session's waits, on this
+   * connection.
+   */
   | { readonly kind: 'attach'; readonly session: number }
-  /** A call about the cluster. Its arguments are values that JSON could have. */
+  /** A call about the cluster. The arguments are values that JSON could have. */
   | {
       readonly kind: 'admin'
       readonly id: number
@@ -56,8 +61,9 @@ export type LinkRequest =
     }
 
 /**
- * A command for the log. Session 0 means that the command opens a session. `body` is the encoded Command. The
- * bytes stay the same when the command is sent again.
+ * A command for the log. `body` is the encoded Command, and it stays the same when the client sends the
+ * command again. Session 0 means that the command opens a session. `number` is the number of the call in its
+ * session. All calls of the session with numbers below `done` are finished.
  */
 export interface CommandRequest {
   readonly kind: 'command'
@@ -67,15 +73,15 @@ export interface CommandRequest {
   readonly done: number
   readonly body: Uint8Array
   /**
-   * The traceparent (traceparent.ts) of the span in which the request is sent. It is absent if the request is
-   * not traced.
+   * The traceparent (traceparent.ts) of the span in which the client sends the request. Absent if the request
+   * is not traced.
    */
   readonly trace?: string | undefined
 }
 
 /**
- * The calls about the cluster, with their arguments. Ids and urls are texts, and absent arguments are null.
- * The result is a Status, or the type that is named here, or null.
+ * The calls about the cluster. The list after each name has the arguments: ids and urls are texts, and null
+ * stands for an absent argument. The result is a Status, or the type after the list, or null.
  */
 export const ADMIN_CALLS = [
   'status', //            []
@@ -96,8 +102,8 @@ export type AdminCall = (typeof ADMIN_CALLS)[number]
 export type LinkReply =
   | AnswerReply
   /**
-   * Events for several watches at once, because watches of one range share their events. `upTo` is the
-   * revision up to which all events were sent.
+   * Events for several watches of the same range. `upTo` is the revision up to which the member has sent all
+   * events of these watches.
    */
   | {
       readonly kind: 'events'
@@ -107,11 +113,11 @@ export type LinkReply =
     }
   | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
   /**
-   * A ticket of the attached session was granted a lock. The message is only a hint: it does not prove that
-   * the sender leads (CT5).
+   * A waiter of the attached session got its lock. The message is only a hint, because it does not prove that
+   * the sender is the leader (CT5).
    */
   | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
-  /** The wait of a party of the attached session has ended. The result is committed and final. */
+  /** A wait of the attached session at a latch or barrier has ended. The result is committed and final. */
   | { readonly kind: 'ended'; readonly ticket: PartyTicket; readonly result: PartyResult }
   | LeaderReply
 
@@ -119,20 +125,25 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * The upper bound of cluster time (CT5) if this answer proves that the member led. Otherwise 0, as for a
-   * stored answer.
+   * If the answer proves that the member was the leader, the latest possible cluster time (CT5). Otherwise 0,
+   * for example for a stored answer.
    */
   readonly time: number
-  /** The answer, either as a list or packed by the state machine. A member may send both forms. */
+  /**
+   * The answer, as a list or in the encoded form that the state machine stores. A member may send both forms.
+   */
   readonly answer: Answer | Uint8Array
   /**
-   * True if the request was certainly not executed, so that the client may send it again to any member. The
+   * True if no member has executed the request, so that the client may send it again to any member. The
    * answer is then an error with the reason.
    */
   readonly never: boolean
 }
 
-/** What this member knows about its leader. It is sent at the start and at each change. */
+/**
+ * What this member knows about the leader and the members. A member sends this message on each new
+ * connection, and again at each change.
+ */
 export interface LeaderReply {
   readonly kind: 'leader'
   readonly id: string | undefined
@@ -142,19 +153,22 @@ export interface LeaderReply {
   readonly self: string
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
-  /** In ms, the election timeout. A client derives from it how long its leader may be silent. */
+  /**
+   * In ms, the election timeout of the cluster. A client calculates from it how long the leader may be silent
+   * before the client tries another member.
+   */
   readonly electionTimeout: number
-  /** The voters to which this member has no connection. The field exists only while there is no leader. */
+  /** The voters to which this member has no connection. Present only while the member knows no leader. */
   readonly missing?: readonly string[] | undefined
   /**
-   * True if the cluster is new and has not started. `missing` then names the members with which the sender
-   * has not connected yet.
+   * True if the cluster is new and has not had its first election. `missing` then names the members to which
+   * the sender has not connected yet.
    */
   readonly isFirstStart?: boolean | undefined
 }
 /**
- * Returns the sentence with which a member reports that it knows no leader. The sentence is the same in every
- * protocol and in the member's log.
+ * Returns the sentence in which a member reports that it knows no leader. The member's answers in all
+ * protocols, and its log, have the same sentence.
  */
 export function leaderlessMessage({
   self,
@@ -170,12 +184,12 @@ export function leaderlessMessage({
 
 export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'learner']
 
-/** The first frame of a client. */
+/** The first frame that a client sends on a connection. */
 export interface Hello {
   readonly cluster: string
   /**
-   * The cluster's id from an earlier handshake. A member of another cluster of the same name refuses the
-   * client by this id.
+   * The id of the cluster, from an earlier connection. A member of another cluster with the same name
+   * recognizes the wrong id and refuses the client.
    */
   readonly clusterId: string | undefined
   readonly token: string | undefined
@@ -184,8 +198,8 @@ export interface Hello {
 }
 
 /**
- * The member's answer to the first frame: the version in use, or an error, after which the member closes
- * the connection.
+ * The member's answer to the client's first frame: the version of the protocol, or an error, after which the
+ * member closes the connection.
  */
 export type Welcome =
   | { readonly ok: true; readonly version: number; readonly clusterId: string }

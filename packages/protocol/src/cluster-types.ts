@@ -1,21 +1,22 @@
-// Types: the public contract of the cluster: its members, its sessions, its state, and the events of a store.
+// Types: the public calls about the cluster, for example status, members, sessions and backup, and the events
+// of a store.
 
 import type { CallOptions } from './key-value-types.js'
 
-/** The state of a member, as the answering member knows it. */
+/** The state of one member, as seen by the member that answers the call. */
 export interface MemberStatus {
   id: string
   url: string
   role: 'voter' | 'learner'
   /**
-   * The number of log entries that the member lacks, as the leader knows it. Undefined if the number is not
-   * known.
+   * How many log entries this member has not stored yet, as seen by the leader. Undefined if the answering
+   * member does not know the number.
    */
   lag: number | undefined
   alive: boolean | undefined
   /**
-   * For how many milliseconds `alive` has had its present value, as the answering member knows it. For the
-   * answering member itself, this is the time since the member was opened.
+   * In ms, how long `alive` has had its present value. For the answering member itself, the time since it was
+   * opened.
    */
   sinceMillis?: number | undefined
 }
@@ -28,31 +29,31 @@ export interface Status {
   applied: number
   clusterTime: number
   /**
-   * The random id of the cluster. The value is '' until this member knows the id. If `connect` and `open` are
-   * given this id, they refuse every other cluster.
+   * The random id of the cluster, or '' while this member does not know the id. With this id, `connect` and
+   * `open` refuse every other cluster.
    */
   clusterId: string
   members: MemberStatus[]
   /**
-   * The ids of the voters that this member does not reach. The field exists only while this member
-   * knows no leader.
+   * The ids of the voters that this member cannot reach. The field exists only while this member knows no
+   * leader.
    */
   missing?: string[] | undefined
   /**
-   * The reason for the missing leader, in a sentence for people. The field exists only while this member
-   * knows no leader. `ready()`, /readyz and the log give the same reason.
+   * Why this member knows no leader, in a sentence for people. The field exists only while this member knows
+   * no leader. `ready()`, /readyz and the log give the same reason.
    */
   whyNoLeader?: string | undefined
-  /** The bytes that this member uses on its disk. Undefined if it keeps everything in memory. */
+  /** The disk use of this member. Undefined if the member keeps everything in memory. */
   disk?: DiskUse | undefined
   /** The version of latchkey that this member runs. */
   version: string
   /**
-   * The milliseconds since this member was opened, by its monotonic clock. The difference of two readings
-   * shows the rate of this clock.
+   * In ms, the time since this member was opened, by its monotonic clock. Two readings show how fast this
+   * clock runs.
    */
   uptimeMillis: number
-  /** The wall clock of this member's machine, in milliseconds since 1970. */
+  /** The wall clock of this member's machine, in ms since 1970. */
   dateMillis: number
 }
 /** One metric, in the form of prom-client's `getMetricsAsJSON()`. */
@@ -61,35 +62,36 @@ export interface Metric {
   help: string
   type: 'gauge' | 'counter' | 'histogram'
   /**
-   * The values of the metric. `metricName` exists for a histogram only: the name with `_bucket` (and the
-   * label `le`), `_sum` or `_count`.
+   * The values of the metric, one for each set of labels. Only a histogram has `metricName`: the name with
+   * `_bucket` (and the label `le`), `_sum` or `_count`.
    */
   values: { labels: Record<string, string>; value: number; metricName?: string | undefined }[]
 }
 export interface DiskUse {
-  /** The bytes of the state: keys, locks, sessions, and the history for watches. */
+  /** The bytes of the state: keys, locks, sessions and the events that are kept for watches. */
   stateBytes: number
   logBytes: number
-  /** The free bytes on the disk of the directory, and the size of that disk in bytes. */
+  /** The free bytes, and the size in bytes, of the disk that has the member's directory. */
   freeBytes: number
   totalBytes: number
 }
 /**
- * The bytes on the disk of the member that compacted. They are 0 if the member keeps everything in memory.
+ * The disk use in bytes of one member before and after a compaction. Both numbers are 0 if the member keeps
+ * everything in memory.
  */
 export interface SnapshotResult {
   bytesBefore: number
   bytesAfter: number
 }
 /**
- * Changes of the membership, one at a time. These calls need the admin right. While another change is under
- * way they fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. docs/operations.md shows how to
- * combine these calls.
+ * Calls that change the members of the cluster. These calls need the admin right. While another change is
+ * under way they fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. docs/operations.md shows how to
+ * combine the calls.
  */
 export interface MemberCalls {
   /** Adds a member as a learner. A learner follows the leader and does not vote. */
   add(id: string, url: string, options?: CallOptions): Promise<void>
-  /** Makes a learner a voter. Rejects with the retryable ERR_BUSY while the learner is behind. */
+  /** Makes a learner a voter. Rejects with the retryable ERR_BUSY while the learner lacks log entries. */
   promote(id: string, options?: CallOptions): Promise<void>
   /** Changes the address of a member. */
   update(id: string, url: string, options?: CallOptions): Promise<void>
@@ -102,75 +104,76 @@ export interface MemberCalls {
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
 /**
- * A session of a store. Writes, locks and waits need a session, and a store opens it at the first such call.
+ * A session, which is the cluster's record of one store. Writes, locks and waits need a session. A store
+ * opens its session at its first such call.
  */
 export interface SessionInfo {
   id: number
   /** The identity that opened the session: the name of its token, or its address. */
   openedBy: string
-  /** In ms, how long the session lives after the last message of its client. */
+  /** In ms, how long the session stays open after the last message of its client. */
   lifeMillis: number
   /** In ms, the time since the last message of the session's client. */
   idleMillis: number
   remainingMillis: number
   /**
-   * The number of holds that were requested in this session. The holds stay after the session's end until
-   * their leases expire.
+   * The number of holds that belong to this session. When the session ends, the holds stay until their leases
+   * expire.
    */
   holds: number
   /**
-   * The number of the session's places in queues, plus its waits at latches and barriers. They end with the
-   * session.
+   * The number of the session's places in the queues of locks, plus its waits at latches and barriers. The
+   * session's end also ends these waits.
    */
   waiters: number
 }
-/** Calls for admins. The calls also work when no further session can be opened. */
+/** Calls that need the admin right. The calls also work when no further session can be opened. */
 export interface SessionCalls {
-  /** All open sessions, ordered by their ids. */
+  /** Resolves to all open sessions, ordered by their ids. */
   list(options?: CallOptions): Promise<SessionInfo[]>
   /**
    * Ends a session. Its waiters leave their queues, and its holds stay until their leases expire. A client
-   * that is still there opens another session. Resolves to whether the session was open.
+   * that still runs opens another session. Resolves to whether the session was open.
    */
   end(id: number, options?: CallOptions): Promise<boolean>
 }
 export interface BackupOptions extends CallOptions {
   /**
-   * If true, an existing file is replaced when the new file is complete. By default an existing file is an
-   * error.
+   * With true, the backup replaces an existing file when the backup is complete. By default an existing file
+   * is an error.
    */
   overwrite?: boolean | undefined
-  /** Called after each piece with the number of bytes written so far. */
+  /** The store calls this function after each piece with the number of bytes written so far. */
   progress?: ((bytes: number) => void) | undefined
 }
 export interface ClusterCalls {
   /**
-   * Resolves when a leader is known and this member has caught up. Rejects with ERR_NO_LEADER and `missing`
-   * after 30 s, or after `timeout`.
+   * Resolves when this member knows a leader and has applied the leader's entries. Rejects with ERR_NO_LEADER
+   * and the field `missing` after 30 s, or after `timeout`.
    */
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   /**
-   * The metrics of the member that answers, for your own exporter. For an embedded store, its own member
-   * answers. `latchkey start` shows the same metrics on /metrics. The call needs the right to read.
+   * Resolves to the metrics of the member that answers, for your own exporter. An embedded store asks its own
+   * member. `latchkey start` shows the same metrics on /metrics. The call needs the read right.
    */
   metrics(options?: CallOptions): Promise<Metric[]>
   readonly members: MemberCalls
   readonly sessions: SessionCalls
   /**
-   * Moves the leadership to the given member, or to the member that is the least behind. ERR_TIMEOUT means
-   * that the leader has not changed. ERR_OUTCOME_UNKNOWN means that the other member got the request and may
-   * still become the leader.
+   * Moves the leadership to the member `id`, or to the member that lacks the fewest entries. ERR_TIMEOUT
+   * means that the leader has not changed. ERR_OUTCOME_UNKNOWN means that the other member got the request
+   * and may still become the leader.
    */
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
   /**
-   * Compacts the log now, and frees the disk space of deleted rows. Resolves to the disk use of the asked
-   * member before and after. Members also compact by themselves.
+   * Compacts the log now, and frees the disk space of deleted rows. Resolves to the disk use of the answering
+   * member before and after. Members also compact without this call.
    */
   snapshot(options?: CallOptions): Promise<SnapshotResult>
   /**
    * Writes the whole state of one moment to a new file on the caller's machine, with a checksum over all
-   * bytes. Needs the admin right. Without `timeout` the backup may last as long as pieces arrive.
+   * bytes. Needs the admin right. Without `timeout` the backup may take any time while pieces arrive.
    */
   backup(path: string, options?: BackupOptions): Promise<void>
   /**
@@ -182,7 +185,10 @@ export interface ClusterCalls {
   close(options?: CloseOptions): Promise<void>
 }
 export interface CloseOptions {
-  /** 'release' is the default. With 'keep' the holds stay until their leases expire. */
+  /**
+   * With 'release', the default, the call releases all holds. With 'keep' the holds stay until their leases
+   * expire.
+   */
   holds?: 'release' | 'keep' | undefined
 }
 // A type and not an interface, because an Emitter's type argument must be a Record.
@@ -198,8 +204,8 @@ export type StoreEvents = {
   disconnected: { url: string; error: Error }
   moved: { from: string; to: string }
   /**
-   * These events exist only for a store of `open`. Its member no longer reaches a majority, or
-   * reaches one again.
+   * The event `quorum` exists only for a store of `open`. The embedded member has lost its connections to a
+   * majority of the voters, or reaches a majority again.
    */
   quorum: { lost: boolean }
 }

@@ -1,12 +1,11 @@
-// Rule: the budget of one command, which limits the work that one caller can give to all members at once.
-// This file counts the part of the cost that the command's bytes show. The part is counted three times: by
-// the member that receives the command from a client, by a member to which the command is forwarded, and when
-// the command is applied. The last count is needed because a log may contain a command that no member has
-// checked. The part that depends on the stored rows is counted while the command is applied (kv,
-// rules/command-budget.ts).
+// Rule: limits the work that one command can give to all members. This file counts the part of the work that
+// the command's bytes show. The member that receives the command from a client counts, then a member to which
+// the command is forwarded, and then every member that applies the command. The last count is needed because
+// a log may contain a command that no member has checked. kv/src/rules/command-budget.ts counts the part that
+// depends on the stored rows.
 //
-// Law: the same command is refused with the same message at each place, because an answer that is kept is
-// part of the replicated state.
+// Law: every place refuses the same command with the same message, because a kept answer is part of the
+// replicated state.
 
 import { CAPS } from './caps.js'
 import { type Command, OP, STEP, type Step } from './operations.js'
@@ -26,8 +25,8 @@ export const COMMAND_BUDGET: BudgetLimits = {
 }
 
 /**
- * Returns how many keys, conditions and steps the command names, in both branches of a txn. Each of them is a
- * row that the command may touch.
+ * Returns how many keys, conditions and steps the command names, in both branches of a txn. Each may need a
+ * stored row.
  */
 export function rowsNamed(command: Command): number {
   switch (command[0]) {
@@ -57,8 +56,8 @@ const rangesIn = (steps: readonly Step[]): number =>
   steps.reduce((count, step) => (step[0] === STEP.deleteRange ? count + 1 : count), 0)
 
 /**
- * Returns null if the command is within the budget, as far as the command alone shows this. Otherwise returns
- * the message of ERR_TOO_LARGE, which tells the caller what to do.
+ * Returns null if the command names no more rows and ranges than allowed. Otherwise returns the message for
+ * ERR_TOO_LARGE, which tells the caller what to do.
  */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)
@@ -76,7 +75,7 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
   return null
 }
 
-/** Returns the message of ERR_TOO_LARGE for a read of too many keys, or null. */
+/** Returns the message for ERR_TOO_LARGE if a read names too many keys, otherwise null. */
 export const tooManyKeys = (keys: number): string | null =>
   keys > CAPS.readKeys
     ? `The call asks for ${keys} keys; one call may ask for ${CAPS.readKeys}. Split it.`

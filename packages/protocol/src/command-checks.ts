@@ -1,5 +1,5 @@
-// Door: checks whether a value is a Command, a Read or an Answer. Each check is one line, and returns null or
-// the reason of a refusal. Code after this file does not check the form of these values again.
+// Door: checks whether a value is a Command, a Read or an Answer. A check returns null, or the reason of a
+// refusal. Code after this file does not check the form of these values again.
 
 import { binary } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -50,7 +50,7 @@ export const listOf =
     }
     return null
   }
-/** A positional array: exactly these places. */
+/** Checks a list that has exactly these elements, in this order. */
 export const places =
   (what: string, ...checks: readonly Check[]): Check =>
   (value) => {
@@ -64,7 +64,7 @@ export const places =
     return null
   }
 export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
-/** Checks a finite number. A time may have a fraction, and a duration may be negative. */
+/** Checks a finite number, which may be negative or have a fraction. */
 export const finite =
   (what: string): Check =>
   (value) =>
@@ -76,25 +76,27 @@ const oneOf =
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const count = (what: string): Check => whole(0, MOST, what)
-/** Checks a whole number of either sign. -0 is refused, because its encoding differs from that of 0. */
+/**
+ * Checks a whole number, positive or negative. -0 is refused, because its encoding differs from that of 0.
+ */
 const integer =
   (what: string): Check =>
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /**
- * Checks the start or the end of a range. A bound may be empty. A bound may also be one byte longer than a
- * key, because the first key after a key of full length is that key and a zero byte.
+ * Checks the start or the end of a range, which may be empty. It may also be one byte longer than a key,
+ * because the first key after a key of full length is that key and a zero byte.
  */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
-/** The same for keys of locks. */
+/** Checks the start or the end of a range of locks' keys. */
 const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
 /**
- * In characters, the limit of an id. The caller's own check counts bytes, and a text has at least as many
- * bytes as characters.
+ * In characters, the longest id. The client's own check counts bytes, and a text has at least as many bytes
+ * as characters.
  */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
@@ -141,8 +143,8 @@ const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) ==
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
 /**
- * Checks a shared attempt. A shared hold of a lock has 1 of 0 permits. For a semaphore, a caller may not ask
- * for more permits than the semaphore has.
+ * Checks the permits of a shared tryLock. A shared hold of a lock has 1 of 0 permits. For a semaphore, a
+ * caller may not ask for more permits than the semaphore has.
  */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
@@ -160,7 +162,7 @@ const flow: Check = (value) => {
   const [, around] = value as FlowArg
   return around.length <= CAPS.holdsOfFlow ? null : `at most ${CAPS.holdsOfFlow} holds around a request`
 }
-/** Checks the flow, which is the last element. */
+/** Checks the flow, which is the last element of a command. */
 const flowAt =
   (place: number) =>
   (list: readonly unknown[]): string | null =>
@@ -175,7 +177,7 @@ const allForm = places(
   context,
   orNull(count('a wait')),
 )
-/** Refuses a set that has one key twice, because the caller would wait for itself. */
+/** Checks the keys of a tryLockAll. Refuses one key twice, because the caller would wait for itself. */
 const setOfLocks = (list: readonly KeyModeArg[]): string | null => {
   if (list.length === 0 || list.length > CAPS.keysOfSet) return `a set has 1 to ${CAPS.keysOfSet} keys`
   if (list.some(([of]) => kindOfLockKey(of) !== KIND.lock)) return 'a set has locks only'
@@ -192,7 +194,7 @@ const onlySemaphore = (of: Uint8Array): string | null =>
   isSemaphore(of) ? null : 'only a semaphore has a number of permits'
 
 const life = (least: number): Check => whole(least, CAPS.maxLife, 'a life')
-/** Checks a positional array that may have one more element for the lifetime. */
+/** Checks a list that may have one more element, for the ttl or the session of a key. */
 const withLife = (what: string, ...checks: readonly Check[]): Check => {
   const without = places(what, ...checks)
   const all = places(what, ...checks, life(LIFE_OF_SESSION))
@@ -345,8 +347,8 @@ export function checkRead(value: unknown): string | null {
 }
 
 /**
- * Checks an answer. All elements of an error are checked. The caller that needs the result of a success
- * checks it.
+ * Checks an answer. The function checks all elements of an error. The caller that needs the result of a
+ * success checks that result.
  */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)

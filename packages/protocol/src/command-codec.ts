@@ -1,5 +1,5 @@
-// Door: encodes and decodes commands and answers. A command is encoded once, where it is made, and a member
-// applies only a command that it has decoded from these bytes.
+// Door: encodes and decodes commands and answers. Only the client that makes a command encodes it, and
+// members apply what they decode from these bytes.
 
 import { CAPS } from './caps.js'
 import { checkAnswer, checkCommand, isKnownOperation } from './command-checks.js'
@@ -11,9 +11,9 @@ import type { Command } from './operations.js'
 import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './results.js'
 
 /**
- * Why bytes are no command. 'unknown': the bytes are well formed, but this build does not know the operation.
- * A member that finds such a command in its log must stop, and never skip the command. 'invalid': every
- * member answers ERR_PROTOCOL, and nothing is changed.
+ * Why bytes are not a command. 'unknown': the bytes are well formed, but this build does not know the
+ * operation. A member that finds such a command in its log must stop and must not skip it. 'invalid': every
+ * member answers ERR_PROTOCOL and changes nothing.
  */
 export interface BadCommand {
   readonly bad: 'unknown' | 'invalid'
@@ -22,7 +22,7 @@ export interface BadCommand {
 
 export const encodeCommand = (command: Command): Uint8Array => pack(command)
 
-/** Decodes a command. Byte values in the command are views of `bytes`. */
+/** Decodes a command. Its byte values are views of `bytes`. */
 export function decodeCommand(bytes: Uint8Array): Command | BadCommand {
   if (bytes.length > CAPS.commandBytes) return { bad: 'invalid', reason: 'a command is too long' }
   const value = tryUnpack(bytes)
@@ -50,15 +50,14 @@ function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
 
 export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
-/** Decodes an answer. Byte values in the answer are views of `bytes`. */
+/** Decodes an answer. Its byte values are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
   const value = tryUnpack(bytes, OF_ANSWERS)
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
 
 /**
- * Returns the value if it is an answer. Otherwise returns ERR_PROTOCOL, with an unknown
- * outcome, as an answer.
+ * Returns the value if it is an answer. Otherwise returns an answer with ERR_PROTOCOL and an unknown outcome.
  */
 export function toAnswer(value: unknown): Answer {
   const reason = checkAnswer(value)
@@ -76,7 +75,7 @@ const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
 
 export const okAnswer = (result: unknown): Answer => [0, result]
 
-/** Returns an error as an answer. If no message is given, message and traits are those of the error table. */
+/** Returns an error as an answer. The table of errors has the default for the message and for each option. */
 export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOptions = {}): Answer {
   const row = ERRORS[code]
   return [
@@ -102,8 +101,8 @@ export const SESSION_FULL_ANSWER: Answer = [
 ]
 
 /**
- * Returns the code of an error answer. Returns undefined for a success, and ERR_PROTOCOL for a code that this
- * build does not know.
+ * Returns the code of an error answer, or undefined for a success. The code is ERR_PROTOCOL if this build
+ * does not know the number.
  */
 export function codeOf(answer: Answer): ErrorCode | undefined {
   if (answer[0] === 0) return undefined
@@ -112,7 +111,7 @@ export function codeOf(answer: Answer): ErrorCode | undefined {
 
 export const isError = (answer: Answer): answer is ErrorAnswer => answer[0] !== 0
 
-/** Returns the error that an error answer stands for. The answer must not be a success. */
+/** Converts an error answer into an error. The answer must not be a success. */
 export function errorOf(answer: Answer): LatchkeyError {
   const [, text, retryable, unknown, place] = answer as ErrorAnswer
   const holder = place ? toHolder(place) : place

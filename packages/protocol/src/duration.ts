@@ -1,4 +1,4 @@
-// Door: durations as users write them. A wrong duration is a TypeError before anything is sent.
+// Door: converts durations that users give. A wrong duration is a TypeError before anything is sent.
 
 import { show } from './show-value.js'
 
@@ -10,13 +10,13 @@ export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 /**
- * In ms, the longest duration: 140,000 years. It is long enough for every use, and still exact when it is
- * added to a time.
+ * In ms, the longest duration: 140,000 years. A longer duration is reduced to this value, so that a sum of a
+ * time and a duration stays exact.
  */
 const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 
-/** Converts a duration to milliseconds. `name` is the argument or option that an error message names. */
+/** Converts a duration into milliseconds. `name` is the argument or option, for error messages. */
 export function millis(value: unknown, name: string): number {
   const ms = typeof value === 'string' ? fromText(value) : value
   if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return Math.min(ms, LONGEST)

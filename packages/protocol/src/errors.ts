@@ -1,4 +1,5 @@
-// Rule: the table of error codes. Each error that a caller gets is a TypeError or has a code of this table.
+// Rule: the table of error codes. Each error that a caller gets is a TypeError or a LatchkeyError with a code
+// of this table.
 
 import type { Bytes } from './encodings.js'
 import type { Owner } from './lock-types.js'
@@ -9,17 +10,15 @@ interface Row {
   readonly retryable: boolean
   readonly outcome: Outcome
   /**
-   * The message of an error for which the failing code gives none: what the error means, and what to do next.
+   * The message of an error that is thrown without a message of its own. It tells what the error means, and
+   * what to do next.
    */
   readonly message: string
-  /**
-   * Further fields that an error of this code may have, in addition to `code`, `retryable`,
-   * `outcome` and `cause`.
-   */
+  /** The fields that an error of this code may have, besides `code`, `retryable`, `outcome` and `cause`. */
   readonly fields: readonly ErrorField[]
 }
 
-/** The names of these fields. docs/errors.md explains each of them. */
+/** The names of further fields of errors. docs/errors.md explains each field. */
 export type ErrorField =
   | 'key'
   | 'token'
@@ -200,29 +199,29 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** The codes in the order of their numbers on the wire. New codes are only added at the end. */
+/** The codes in the order of their numbers on the wire. Add new codes only at the end. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 export interface ErrorOptions {
   readonly cause?: unknown
   readonly outcome?: Outcome | undefined
   readonly retryable?: boolean
-  /** For ERR_NOT_OWNER: the holder. */
+  /** For ERR_NOT_OWNER: the holder of the lock. */
   readonly owner?: Owner
   /** For ERR_WRONG_CLUSTER: the addresses of each cluster that answered, by the cluster's id. */
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
-  /** The ids of the members that are not connected, if there is no leader. */
+  /** For an error without a leader: the ids of the members that are not connected. */
   readonly missing?: readonly string[] | undefined
   /**
    * The key of the lock, as the caller gave it. For ERR_UNDECODABLE and ERR_NOT_A_NUMBER: the key of the
-   * value. Errors of a `sub` have the key without the prefix.
+   * value. An error of a `sub`, which adds a prefix to all keys, has the key without the prefix.
    */
   readonly key?: Bytes | undefined
   /** For ERR_UNDECODABLE: the revision of the write of the value. */
   readonly revision?: number | undefined
   /** In ms, how long a wait for a lock lasted. */
   readonly waitedMillis?: number | undefined
-  /** The fencing token of the hold or of the guard. */
+  /** The fencing token of the lost hold or of the guard. */
   readonly token?: number | undefined
   /** For ERR_FENCED, and for a wait that ended without the lock: the holder of the lock. */
   readonly holder?: LockHolder | undefined
@@ -234,7 +233,7 @@ export interface ErrorOptions {
   readonly circle?: readonly WaitingFlow[] | undefined
 }
 
-/** A flow that waits, and the key that it waits for. */
+/** A flow that waits, and the key of the lock for which it waits. */
 export interface WaitingFlow {
   flow: string
   key: Bytes
@@ -258,7 +257,7 @@ export interface LockHolder {
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError'
   readonly code: ErrorCode
-  /** Says whether the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly retryable: boolean
   /**
    * With 'not-applied', the call changed nothing. With 'unknown', the cluster may have applied the call, so
@@ -272,42 +271,40 @@ export class LatchkeyError extends Error {
    */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /**
-   * For a call that ended because there is no leader, these are the ids of the members that the asked member
-   * cannot reach.
+   * For an error without a leader, these are the ids of the members that the answering member cannot reach.
    */
   declare readonly missing?: readonly string[]
   /**
-   * The key of the lock, for a wait that ended without the lock, for a hold that has ended, or for a refused
-   * guard. For ERR_NOT_A_NUMBER, this is the key of the increment. For ERR_UNDECODABLE, this is the key of
-   * the value, as text. Errors of a `sub` have the key without the prefix.
+   * The key of the lock, if a wait ended without the lock, a hold has ended, or a guard was refused. For
+   * ERR_NOT_A_NUMBER, this is the key of the increment. For ERR_UNDECODABLE, this is the key of the value, as
+   * text. An error of a `sub`, which adds a prefix to all keys, has the key without the prefix.
    */
   declare readonly key?: Bytes
   /**
    * For ERR_UNDECODABLE, this is the revision of the write of the value, if it is known. For a scan, it is at
    * least the revision of the scan. For a watch, it is the revision of the event that has this value as
-   * `value` or `previous`. A `watch` from the next revision continues after this event.
+   * `value` or `previous`. To skip this event, watch from the next revision.
    */
   declare readonly revision?: number
-  /** The length of a wait that ended without the lock, in ms. */
+  /** In ms, how long a wait lasted that ended without the lock. */
   declare readonly waitedMillis?: number
   /** The fencing token of the hold that has ended, or of the refused guard. */
   declare readonly token?: number
   /**
-   * The holder of the lock at the end of the wait, or at the entry that refused the guard. The field is
-   * undefined if there was no holder.
+   * The holder of the lock when the wait ended or when the cluster refused the guard. Undefined if nobody
+   * held the lock.
    */
   declare readonly holder?: LockHolder
   /** For ERR_MISMATCH, this is the stored number, which differs from the given one. */
   declare readonly present?: number
   /**
-   * For a call that ended without an answer, this is the id of the last leader that the store knew. For
-   * ERR_NO_LEADER, this member no longer leads or cannot be reached. The field is undefined if the store
-   * never knew a leader.
+   * For a call without an answer, this is the id of the last leader that the store knew. With ERR_NO_LEADER,
+   * that member no longer leads or cannot be reached. Undefined if the store never knew a leader.
    */
   declare readonly leader?: string
   /**
    * For ERR_DEADLOCK, these are the flows that would wait for each other, each with the key of its wait. The
-   * first flow is the caller's. If a withLock names no flow, the circle shows the id of its hold.
+   * first flow is the caller's. A flow without a name has the id of its hold in place of the name.
    */
   declare readonly circle?: readonly WaitingFlow[]
 

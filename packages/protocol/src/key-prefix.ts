@@ -1,6 +1,6 @@
-// Door: adds and removes the prefix of a `sub`. The sub checks each key of a caller, adds the prefix,
-// and sends the key. toUserKey removes the prefix from a key in an answer, as the Decoding demands. The store
-// itself has the empty prefix.
+// Door: adds and removes the prefix of a `sub`, which is a part of a store whose keys all begin with one
+// prefix. A sub checks each key of a caller, adds the prefix, and sends the key. toUserKey removes the prefix
+// from a key in an answer. The whole store has the empty prefix.
 //
 // Laws
 //   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without this law: a
@@ -8,9 +8,9 @@
 //        part of its neighbour is gone.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// To add a primitive that has names: its constructor gets LockServices (packages/lock) or a Decoding. Each
-// name that a caller gives must go through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here.
-// Each name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
+// To add a primitive with names, its constructor gets LockServices (packages/lock) or a Decoding. Each name
+// that a caller gives must go through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here. Each
+// name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
 // (packages/client) offers the primitive in the store and in each sub.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
@@ -36,7 +36,10 @@ import type { Bounds } from './read-arguments.js'
 
 type Key = Uint8Array
 
-/** Returns the whole prefix of a sub, and how its values are read and written. */
+/**
+ * Returns the whole prefix of a sub, and the encoding of its values. `above` has the prefix and the encoding
+ * of the store or sub from which the sub is made.
+ */
 export function subArgs(prefix: unknown, options: unknown, above: Decoding): Decoding {
   const below = copyBytes(toKey(prefix, 'prefix'))
   const decoding = subOptionsArg(options, above)
@@ -49,8 +52,8 @@ export function subArgs(prefix: unknown, options: unknown, above: Decoding): Dec
 }
 
 /**
- * Adds the prefix. The limit for keys applies to the key with its prefix, because members store the key in
- * that form.
+ * Adds the prefix to a key. The limit of a key's length includes the prefix, because members store the key
+ * with its prefix.
  */
 export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: number = CAPS.keyBytes): Key {
   if (prefix.length === 0) return key
@@ -67,15 +70,15 @@ export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: numbe
 }
 
 /**
- * Adds the prefix to the key of a lock in a guard or a condition. The prefix is inserted between the bytes
- * that say the kind and the name.
+ * Adds the prefix to the key of a lock in a guard or a condition. The prefix comes after the byte for the
+ * kind of lock, and before the name.
  */
 const lockBelow = (prefix: Uint8Array, key: Key): Key =>
   lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))
 
 /**
- * Adds the prefix to the bounds of a range. A range without an end ends where the prefix ends, and not at the
- * end of the store (SV1).
+ * Adds the prefix to both limits of a range. A range without an end ends where the prefix ends, and not at
+ * the end of the store (SV1).
  */
 export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B {
   if (prefix.length === 0) return bounds
@@ -87,7 +90,10 @@ export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B 
   }
 }
 
-/** A bound may be the first key after a key, which is one byte longer than the key. */
+/**
+ * Adds the prefix to one limit of a range. The limit may be the first key after a key, which is one byte
+ * longer than that key.
+ */
 const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
   keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)
 

@@ -1,27 +1,26 @@
-// Types: the public contract of keys and values, of an embedded store or a remote one, and the
-// options of calls.
+// Types: the public calls for keys and values of a store, with their options and results.
 
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from './encodings.js'
 import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-watch-types.js'
 
 /**
- * A `linearizable` read sees every write that was acknowledged before. For a `stale` read, the connected
- * member answers from its own state, which may lack the last writes.
+ * A `linearizable` read sees every write that was acknowledged before the read began. For a `stale` read, the
+ * connected member answers from its own state, which may lack the last writes.
  */
 export type Consistency = 'linearizable' | 'stale'
 
-/** The options of every call. The last argument of a call has these options. */
+/** The options of every call. A call takes the options as its last argument. */
 export interface CallOptions {
   /**
-   * An abort of this signal ends the call with ERR_ABORTED. If the write was already sent, the cluster may
-   * still apply it (`outcome: 'unknown'`).
+   * An abort of this signal ends the call with ERR_ABORTED. If the client had already sent the write, the
+   * error has `outcome: 'unknown'`, because the cluster may still apply the write.
    */
   signal?: AbortSignal | undefined
-  /** Default 5 s. A call waits for a leader until the timeout, if there is no leader. */
+  /** The longest time for the whole call, including the time until a leader exists. Default: 5 s. */
   timeout?: Duration | undefined
 }
-/** `A` is the set of encodings that this call accepts. */
+/** The options of calls that read. `A` is the encoding of the returned values. */
 export interface ReadOptions<A extends As = As> extends CallOptions, ValueOptions<A> {
   consistency?: Consistency | undefined
 }
@@ -29,53 +28,60 @@ export interface ReadOptions<A extends As = As> extends CallOptions, ValueOption
 export interface ValueOptions<A extends As = As> {
   as?: A | undefined
   /**
-   * What happens to a stored value that `as` cannot decode: ERR_UNDECODABLE (the default), or it is returned
-   * as `Uint8Array`. Your types must then allow a `Uint8Array`.
+   * What the call does with a stored value that `as` cannot decode. By default the call fails with
+   * ERR_UNDECODABLE. With 'bytes' the call returns the value as `Uint8Array`, and your types must allow a
+   * `Uint8Array`.
    */
   onUndecodable?: OnUndecodable | undefined
 }
-/** A hold of a lock, identified by the key of the lock and the fencing token of the hold. */
+/** A hold of a lock. The key of the lock and the fencing token identify the hold. */
 export interface Guard {
   key: Bytes
   token: number
   /**
-   * The hold may be a shared hold. Without this option a write with the token of a shared hold fails with
-   * ERR_FENCED, because holders of a shared lock are expected to read only.
+   * True permits the token of a shared hold. By default a write with the token of a shared hold fails with
+   * ERR_FENCED, because holders of a shared lock usually only read.
    */
   shared?: boolean | undefined
 }
 export interface WriteOptions extends CallOptions {
   /**
-   * The cluster applies the write only if this lock is held with this token at the entry of the write.
-   * Otherwise the write fails with ERR_FENCED.
+   * The cluster applies the write only while this lock is held with this token. Otherwise the write fails
+   * with ERR_FENCED.
    */
   guard?: Guard | undefined
 }
 /**
- * How long a key exists. Without one of these options, the key exists without limit. A call with both options
- * rejects with a TypeError. See docs/keys.md.
+ * How long a key exists. Without `ttl` and `ephemeral`, the key exists until a call deletes it. A call with
+ * both options rejects with a TypeError. See docs/keys.md.
  */
 export interface KeyLife {
   /**
-   * The key is deleted after this much cluster time, and not earlier. The next put of the key sets it anew.
+   * The cluster deletes the key after this much cluster time, and not earlier. The next put of the key sets
+   * or removes the ttl.
    */
   ttl?: Duration | undefined
-  /** The key is deleted when the store that put it closes, or when the session of that store ends. */
+  /**
+   * With true, the cluster deletes the key when the store that put the key closes, or when the session of
+   * that store ends.
+   */
   ephemeral?: boolean | undefined
 }
 /** The options of writes that take or return values. */
 export interface ReadWriteOptions<A extends As = As> extends WriteOptions, ValueOptions<A> {}
 export interface PutOptions<A extends As = As> extends ReadWriteOptions<A>, KeyLife {}
 
-/** Key and value in the encoding of the call. With `keysOnly` the value is undefined. */
+/** A key and its value in the encoding of the call. With `keysOnly` the value is undefined. */
 export interface KeyValue<A extends As = 'bytes', T = unknown> {
   key: KeyAs<A>
   value: ValueAs<A, T>
 }
-/** A value with its revisions. A revision is the number of a write. The store counts all its writes. */
+/**
+ * A value with its revisions. A revision is the number of a write, because the store counts all its writes.
+ */
 export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
   value: ValueAs<A, T>
-  /** The revision of the write that created the key, and the revision of the last write. */
+  /** The revision of the write that created the key, and the revision of the last write of the key. */
   createRevision: number
   modRevision: number
   /** The number of writes since the key was created: 1, 2, 3 ... */
@@ -86,19 +92,19 @@ export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
 /** The result of `getEntry`. */
 export interface EntryAtRevision<A extends As = 'bytes', T = unknown> extends EntryOfKey<A, T> {
   /**
-   * The revision of the store at the read, which is at least modRevision. A `watch` from the next revision on
-   * misses nothing.
+   * The revision of the store at the read, which is at least modRevision. A `watch` from `revision + 1` on
+   * misses no change.
    */
   revision: number
 }
-/** The revision of the write. One write has one revision for all its keys. */
+/** The result of a write. One write has one revision for all its keys. */
 export interface Revised {
   revision: number
 }
 
 /**
- * A range of keys, in the order of their bytes. `gte` and `gt`, or `lte` and `lt`, cannot be given together.
- * With `prefix`, the range has only keys that satisfy all conditions.
+ * A range of keys, in the order of their bytes. A range has at most one lower limit (`gte` or `gt`) and one
+ * upper limit (`lte` or `lt`). With `prefix`, each key must also begin with the prefix.
  */
 export interface Range {
   gte?: Bytes | undefined
@@ -109,7 +115,7 @@ export interface Range {
   /** The largest number of rows. 0 means no row. */
   limit?: number | undefined
   reverse?: boolean | undefined
-  /** The value of each row is undefined. */
+  /** With true, the call reads no values, and the value of each row is undefined. */
   keysOnly?: boolean | undefined
 }
 
@@ -121,11 +127,12 @@ export type WriteOp<A extends As = 'bytes'> =
   | { type: 'increment'; key: Bytes; by?: number | undefined }
 export type TxnOp<A extends As = 'bytes'> = WriteOp<A> | { type: 'get'; key: Bytes }
 /**
- * A comparison with a key, or the condition that a lock is now held with a given token. The default of
- * `field` is 'value', and the default of `is` is '='. `value: undefined` means that the key is absent. The
- * numbers of an absent key are 0. Encoded values are compared: under `json` the order of an object's
- * properties counts. Under `json` and `msgpack` values are only compared with '=' and '!=', except numbers
- * with `as: 'number'`.
+ * One condition of a txn: a comparison with a key, or the condition that a lock is now held with a given
+ * token. The default of `field` is 'value', and the default of `is` is '='. `value: undefined` means that the
+ * key is absent. The version and the revisions of an absent key are 0.
+ *
+ * The store compares encoded values, so under `json` the order of an object's properties counts. Under `json`
+ * and `msgpack` only '=' and '!=' compare values, except numbers with `as: 'number'`.
  */
 export type Condition<A extends As = 'bytes'> =
   | {
@@ -141,8 +148,8 @@ export type Condition<A extends As = 'bytes'> =
     }
   | { lock: Bytes; token: number }
 /**
- * If all conditions in `when` are true, the steps of `then` are applied, otherwise those of `else`, in one
- * atomic step.
+ * If all conditions in `when` are true, the cluster applies the steps of `then`. Otherwise the cluster
+ * applies the steps of `else`. The whole txn is atomic.
  */
 export interface Txn<A extends As = 'bytes'> {
   when?: readonly Condition<A>[] | undefined
@@ -150,22 +157,28 @@ export interface Txn<A extends As = 'bytes'> {
   else?: readonly TxnOp<A>[] | undefined
 }
 
-/** The target has exactly one of `key`, `prefix` and `range`. */
+/** What a watch observes: exactly one of `key`, `prefix` and `range`. */
 export interface WatchTarget {
   key?: Bytes | undefined
   prefix?: Bytes | undefined
   range?: Pick<Range, 'gte' | 'gt' | 'lte' | 'lt'> | undefined
-  /** The first revision. By default, the watch begins after the store's revision at the call. */
+  /**
+   * The first revision to report. By default the watch begins after the revision that the store has at the
+   * call.
+   */
   from?: number | undefined
 }
 /**
- * A change of a key. The events of one revision come together, in the order of their operations. `value` is
- * undefined for a delete, and `previous` is undefined for a new key.
+ * A change of a key. The watch reports the events of one revision together, in the order of their operations.
+ * `value` is undefined for a delete, and `previous` is undefined for a new key.
  */
 export interface WatchEvent<A extends As = 'bytes', T = unknown> {
   revision: number
   type: 'put' | 'delete'
-  /** The reason of a delete without a request: the key's ttl has expired, or its session has ended. */
+  /**
+   * Why the cluster deleted the key without a request: the key's ttl has expired, or the session of the key
+   * has ended.
+   */
   reason?: 'expired' | 'session' | undefined
   key: KeyAs<A>
   value: ValueAs<A, T> | undefined
@@ -179,21 +192,21 @@ export interface WatchOptions<A extends As = As> extends ReadOptions<A> {
 }
 export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
   /**
-   * The watch reports first all present keys, then `{ type: 'synced', revision }`, then each change from the
-   * next revision on.
+   * The watch first reports all present keys, then `{ type: 'synced', revision }`, then each change after
+   * that revision.
    */
   initial: true
   /**
-   * After a gap in the history the watch reports `{ type: 'reset' }` and then all present keys again, instead
-   * of ERR_COMPACTED.
+   * If the members no longer keep the next revision, the watch reports `{ type: 'reset' }` and then all
+   * present keys again. Without this option such a watch fails with ERR_COMPACTED.
    */
   resync?: boolean | undefined
 }
 
 /**
- * `S` is the encoding of the store, `'bytes'` by default. The `as` of a call overrides `S`. `T` is the
- * type of the decoded values under `json` and `msgpack`. The caller chooses `T`, and the store does not
- * check the type.
+ * The calls for keys and values. `S` is the encoding of the store, `'bytes'` by default. The `as` of a call
+ * overrides `S`. `T` is the type of the decoded values under `json` and `msgpack`. The caller chooses `T`,
+ * and the store does not check the type.
  */
 export interface KeyValueCalls<S extends As = 'bytes'> {
   /** The encoding of calls without `as`. */
@@ -209,8 +222,9 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   get<T = unknown, A extends As = S>(key: Bytes, options?: ReadOptions<A>): Promise<ValueAs<A, T> | undefined>
   get<T>(key: Bytes, options: ReadOptions<Parsed>): Promise<T | undefined>
   /**
-   * Resolves to the values in the order of the keys, all of one moment. An absent key has the value
-   * undefined. At most 4,096 keys and 15.75 MiB (ERR_TOO_LARGE).
+   * Resolves to the values in the order of the keys. The call reads all values at one moment. An absent key
+   * has the value undefined. A call with more than 4,096 keys, or with more than 15.75 MiB of values, fails
+   * with ERR_TOO_LARGE.
    */
   multiGet<T = unknown, A extends As = S>(
     keys: readonly Bytes[],
@@ -220,8 +234,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean>
   /**
    * Resolves to the value with its revisions and the revision of the read, or to undefined if the key is
-   * absent. To know the revision of the read of an absent key, use a `scan` of `{ gte: key, lte: key }`: it
-   * returns an empty array with a `revision`.
+   * absent. For the revision of the read of an absent key, use `scan({ gte: key, lte: key })`, which returns
+   * an empty array with a `revision`.
    */
   getEntry<T = unknown, A extends As = S>(
     key: Bytes,
@@ -237,21 +251,21 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    */
   put<A extends As = S>(key: Bytes, value: ValueIn<A>, options?: PutOptions<A>): Promise<Revised>
   /**
-   * Gives the key a new ttl, which begins now and replaces the former ttl. The value and its revisions stay,
-   * and watches report nothing. Resolves to false if the key is absent.
+   * Replaces the ttl of the key. The new ttl begins now. The value and its revisions stay, and watches report
+   * nothing. Resolves to false if the key is absent.
    */
   touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>
   /**
-   * One atomic step. If a key is given twice, the last value counts. More than 20,000 rows are refused with
-   * ERR_TOO_LARGE (see `batch`).
+   * Writes all entries in one atomic step. If a key is given twice, the last value counts. A call with more
+   * than 20,000 rows fails with ERR_TOO_LARGE (see `batch`).
    */
   putAll<A extends As = S>(
     entries: Iterable<({ key: Bytes; value: ValueIn<A> } & KeyLife) | readonly [Bytes, ValueIn<A>]>,
     options?: PutOptions<A>,
   ): Promise<Revised>
   /**
-   * If the key exists, it writes nothing and resolves to the present value. Otherwise it writes the value and
-   * resolves to undefined.
+   * If the key exists, the call writes nothing and resolves to the present value. Otherwise the call writes
+   * the value and resolves to undefined.
    */
   putIfAbsent<T = unknown, A extends As = S>(
     key: Bytes,
@@ -263,7 +277,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     value: ValueIn<Parsed>,
     options: ReadWriteOptions<Parsed>,
   ): Promise<T | undefined>
-  /** Resolves to the previous value, or undefined. */
+  /** Resolves to the previous value, or to undefined if the key was absent. */
   getAndPut<T = unknown, A extends As = S>(
     key: Bytes,
     value: ValueIn<A>,
@@ -271,8 +285,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   ): Promise<ValueAs<A, T> | undefined>
   getAndPut<T>(key: Bytes, value: ValueIn<Parsed>, options: ReadWriteOptions<Parsed>): Promise<T | undefined>
   /**
-   * Resolves to true if the value was `expect`. The call has then written `update`. `expect: undefined` means
-   * absent, `update: undefined` means delete.
+   * Writes `update` and resolves to true if the present value is `expect`. Otherwise resolves to false.
+   * `expect: undefined` means that the key is absent, and `update: undefined` deletes the key.
    */
   compareAndPut<A extends As = S>(
     key: Bytes,
@@ -280,18 +294,19 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     update: ValueIn<A> | undefined,
     options?: ReadWriteOptions<A>,
   ): Promise<boolean>
-  /** Applies all comparisons and writes in one atomic step. If a comparison fails, nothing is written. */
+  /** Makes all comparisons and writes in one atomic step. If a comparison fails, the call writes nothing. */
   compareAndPutAll<A extends As = S>(
     list: readonly { key: Bytes; expect?: ValueIn<A> | undefined; update?: ValueIn<A> | undefined }[],
     options?: ReadWriteOptions<A>,
   ): Promise<boolean>
   /**
-   * Appends the value after a comma. An absent key gets the value alone. The call works with text and bytes.
-   * In a store of `json` or `msgpack` pass `{ as: 'string' }`, otherwise the call fails with a TypeError.
+   * Appends a comma and the value to the stored value. An absent key gets the value alone. The call works
+   * with text and bytes. In a store of `json` or `msgpack` pass `{ as: 'string' }`, otherwise the call fails
+   * with a TypeError.
    */
   merge(key: Bytes, value: Bytes, options?: ReadWriteOptions<'bytes' | 'string'>): Promise<Revised>
   /**
-   * Adds to a whole number, which is stored as decimal text. An absent key counts as 0.
+   * Adds `by`, by default 1, to a whole number that is stored as decimal text. An absent key counts as 0.
    * ```ts
    * const { value } = await store.increment('visits')
    * ```
@@ -299,21 +314,23 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    * a safe integer. A failed call changes nothing. The key keeps its ttl or its session.
    */
   increment(key: Bytes, by?: number, options?: WriteOptions): Promise<{ value: number; revision: number }>
-  /** Resolves to the number of deleted keys: 1 or 0. */
+  /** Resolves to 1 if the key existed, otherwise to 0. */
   delete(key: Bytes, options?: WriteOptions): Promise<number>
-  /** Resolves to the number of deleted keys. One atomic step. */
+  /** Deletes all keys in one atomic step. Resolves to the number of keys that existed. */
   deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number>
   /**
-   * Resolves to the number of deleted keys, which has no limit. `end` is exclusive. Locks and sequences are
-   * not affected.
+   * Deletes all keys from `start` to `end`, without `end` itself. Resolves to the number of deleted keys,
+   * which has no limit. Locks and sequences stay.
    */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
   /**
-   * One atomic step. Resolves to the results in the order of the steps. A result is true for put and merge, a
-   * count for delete and deleteRange, and the new value for increment. A batch and a txn have limits. Beyond
-   * a limit, the call fails with ERR_TOO_LARGE and changes nothing. The limits are 20,000 rows, 128
-   * deleteRange steps, 16 MiB of keys and values to read, and 16 MiB to write. The rows are the steps, the
-   * conditions, and the rows that deleteRange steps delete. The written bytes include previous values.
+   * Applies all steps in one atomic step. Resolves to the results in the order of the steps. A result is true
+   * for put and merge, a count for delete and deleteRange, and the new value for increment.
+   *
+   * A batch and a txn have limits. Beyond a limit, the call fails with ERR_TOO_LARGE and changes nothing. The
+   * limits are 20,000 rows, 128 deleteRange steps, 16 MiB of keys and values to read, and 16 MiB to write.
+   * The rows are the steps, the conditions, and the rows that deleteRange steps delete. The written bytes
+   * include previous values.
    */
   batch<A extends As = S>(
     ops: readonly WriteOp<A>[],
@@ -333,8 +350,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
     options?: ReadWriteOptions<A>,
   ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey<A> | undefined)[]; revision: number }>
   /**
-   * Resolves to all rows as an array in key order, with a `revision`. For more than a few hundred rows
-   * use `entries`.
+   * Resolves to an array of all rows in key order. The array has the `revision` of the read. For more than a
+   * few hundred rows use `entries`.
    */
   scan<T = unknown, A extends As = S>(
     range?: Range,
@@ -342,8 +359,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   ): Promise<AtRevision<KeyValue<A, T>>>
   scan<T>(range: Range | undefined, options: ReadOptions<Parsed>): Promise<AtRevision<KeyValue<Parsed, T>>>
   /**
-   * Reads one frozen view page by page, until the end of the loop. `revision` is a promise for the revision
-   * of the view.
+   * Iterates over the rows of one view, page by page. A view does not change until the loop ends. `revision`
+   * is a promise for the revision of the view.
    */
   entries<T = unknown, A extends As = S>(
     range?: Range,
@@ -354,20 +371,21 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   values<T = unknown, A extends As = S>(range?: Range, options?: ReadOptions<A>): RangeIterator<ValueAs<A, T>>
   values<T>(range: Range | undefined, options: ReadOptions<Parsed>): RangeIterator<T>
   /**
-   * Returns a block of `step` numbers that no other call gets, from `start` up to but not including `end`.
-   * The first block begins at 0.
+   * Resolves to a block of `step` numbers, from `start` up to but not including `end`. No other call gets a
+   * number of this block. The first block begins at 0.
    */
   getSequence(key: Bytes, step: number, options?: WriteOptions): Promise<{ start: number; end: number }>
-  /** Resolves to the start of the next block, or to 0 if no block was taken yet. */
+  /** Resolves to the start of the next block, or to 0 if no call has taken a block yet. */
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number>
   resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined>
   /**
-   * Reports every change in order, without a gap or a repetition, across reconnects and changes of leader.
+   * Reports every change in order, without a gap or a repetition, also when the client reconnects or the
+   * leader changes.
    * ```ts
    * const events = store.watch({ prefix: 'user/' }, { as: 'string' })
    * for await (const event of events) console.log(event.type, event.key)
    * ```
-   * Throws ERR_COMPACTED if `from` is older than the history that members keep. docs/guarantees.md, "List,
+   * Throws ERR_COMPACTED if `from` is older than the history that the members keep. docs/guarantees.md, "List,
    * then watch", explains `initial: true`.
    */
   watch<T = unknown, A extends As = S>(

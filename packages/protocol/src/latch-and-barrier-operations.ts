@@ -1,9 +1,9 @@
 // Rule: the commands, reads and answers of latches and barriers. A party is one call that waits at a latch or
-// a barrier. It has a ticket of its own, and belongs to the session of its call.
+// a barrier. Each party has a ticket, which identifies it, and belongs to the session of its client.
 
 /**
- * Operations of commands, a part of OP. The numbers are on disk and on the wire: add new numbers at the end,
- * and never reuse a number.
+ * The numbers of the commands. operations.ts adds them to OP. Files and connections contain these numbers. So
+ * add new numbers at the end, and never reuse a number.
  */
 export const PARTY_OP = {
   createLatch: 50,
@@ -15,56 +15,65 @@ export const PARTY_OP = {
   moveParty: 56,
 } as const
 
-/** Operations of reads, a part of READ. */
+/** The numbers of the reads. operations.ts adds them to READ. */
 export const PARTY_READ = { party: 30, parties: 31 } as const
 
-/** Whether a party waits at a latch or a barrier. The numbers are on disk and on the wire. */
+/**
+ * The two objects at which a party, which is one waiting call, can wait. Files and connections contain the
+ * numbers.
+ */
 export const PARTY_OF = { latch: 0, barrier: 1 } as const
 export type PartyOf = (typeof PARTY_OF)[keyof typeof PARTY_OF]
 
 type Name = Uint8Array
-/** Identifies one party. `id` is the party's own id, 128 random bits. */
+/** Identifies one party, which is one waiting call. `id` is chosen for this call: 128 random bits. */
 export type PartyTicket = readonly [of: PartyOf, name: Name, id: string]
 
 export type PartyCommand =
   /**
-   * Creates a latch. With count 0 the latch is open at once. Answer: false if a latch of that name exists.
-   * The existing latch is not changed.
+   * Creates a latch. With count 0 the latch is open at once. Answer: false if a latch of that name exists,
+   * which then stays as it is.
    */
   | readonly [op: typeof PARTY_OP.createLatch, name: Name, count: number]
-  /** Counts a latch down. Answer: the remaining count, or null if the latch does not exist. */
+  /** Counts a latch down by `by`. Answer: the remaining count, or null if the latch does not exist. */
   | readonly [op: typeof PARTY_OP.countDown, name: Name, by: number]
   /**
-   * Removes a latch. Answer: whether the latch existed. Parties that wait at the latch are told that it was
-   * removed.
+   * Removes a latch. The wait of each call at the latch ends with the state 'removed'. Answer: whether the
+   * latch existed.
    */
   | readonly [op: typeof PARTY_OP.removeLatch, name: Name]
   /**
-   * Waits at a latch. wait: ms of cluster time, and 0 means without limit. A repeated request with the same
-   * id changes only wait and session. Answer: a PartyResult.
+   * Waits at a latch for `wait` ms of cluster time, or without limit if `wait` is 0. A repeated request with
+   * the same id changes only its wait and its session. Answer: a PartyResult.
    */
   | readonly [op: typeof PARTY_OP.waitLatch, name: Name, id: string, wait: number]
   | readonly [op: typeof PARTY_OP.enterBarrier, name: Name, id: string, parties: number, wait: number]
   /**
-   * Removes parties in the order of the list, in one entry. Answer: for each party its PartyResult before the
-   * removal.
+   * Ends the waits of these parties, which are waiting calls. Answer: for each party its PartyResult before
+   * its removal.
    */
   | readonly [op: typeof PARTY_OP.leaveParties, list: readonly PartyTicket[]]
-  /** Moves a party to the session that sends this command, if the party exists. Answer: a PartyResult. */
+  /**
+   * Moves a party, which is a waiting call, to the session of this command, if the party exists. Answer: a
+   * PartyResult.
+   */
   | readonly [op: typeof PARTY_OP.moveParty, ...ticket: PartyTicket]
 
 export type PartyRead =
-  /** Answer: a PartyResult. */
+  /** Reads the state of one party, which is a waiting call. Answer: a PartyResult. */
   | readonly [read: typeof PARTY_READ.party, ...ticket: PartyTicket]
   /**
-   * Lists the latches or barriers below a prefix, which may be empty. Answer: a list of LatchInfoResult or
+   * Lists the latches or barriers whose names begin with `prefix`. Answer: a list of LatchInfoResult or
    * BarrierInfoResult.
    */
   | readonly [read: typeof PARTY_READ.parties, of: PartyOf, prefix: Name]
 
-/** The count of the latch. 0 means that it is open. */
+/** A latch in a list. count: the remaining count. With 0 the latch is open. */
 export type LatchInfoResult = readonly [name: Name, count: number, waiters: number]
-/** A barrier at which a party waits. generation: the number of the present generation. */
+/**
+ * A barrier in a list. generation: the number of the present round. parties: how many calls complete the
+ * round.
+ */
 export type BarrierInfoResult = readonly [name: Name, generation: number, parties: number, waiters: number]
 
 /**

@@ -1,19 +1,22 @@
 // Types: the results of lists and watches, with their revisions.
 
-/** The result of `scan`: an array with the revision of the read, as a property that JSON and loops ignore. */
+/**
+ * The result of `scan`: an array with the revision of the read. JSON and loops ignore the property
+ * `revision`.
+ */
 export type AtRevision<Row> = Row[] & { readonly revision: number }
 
-/** An iterator over the rows of one frozen view. */
+/** An iterator over the rows of one view, which later writes do not change. */
 export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
-   * The revision of the read. Reading this property opens the view if `next()` has not opened it yet. Then
-   * iterate, or call `return()`. The promise rejects if the iteration fails, and with ERR_ABORTED if the
-   * iteration ends before it has a view. A rejection of this promise is never an unhandled rejection.
+   * The revision of the view. Reading this property opens the view if `next()` has not opened it yet. Then
+   * iterate, or call `return()`, to close the view. The promise rejects if the iteration fails. It rejects
+   * with ERR_ABORTED if the iteration ends before it has a view. You need not handle its rejection.
    */
   readonly revision: Promise<number>
 }
 
-/** A key that existed when the watch began, or began again after a reset. */
+/** A key that existed when the watch began, or when the watch began again after a reset. */
 export interface InitialPut<Key, Value> {
   /** The revision of the write that gave the key this value. */
   revision: number
@@ -24,14 +27,14 @@ export interface InitialPut<Key, Value> {
   previous: undefined
 }
 /**
- * The watch has now reported all existing keys, which are the state of the store at this revision. Changes
- * follow from the next revision on.
+ * The watch has now reported all existing keys, in the state of the store at this revision. The changes after
+ * this revision follow.
  */
 export interface Synced {
   type: 'synced'
   revision: number
 }
-/** Everything that the watch reported before is no longer valid. All existing keys follow again. */
+/** All earlier items of the watch are no longer valid. All existing keys follow again. */
 export interface Reset {
   type: 'reset'
 }

@@ -1,11 +1,11 @@
-// Rule: describes the holder of a lock in an error: as the field `holder`, and as words in the message.
+// Rule: describes the holder of a lock in an error: in the field `holder`, and in words in the message.
 
 import { ERRORS, LatchkeyError, type LockHolder } from './errors.js'
 import type { HolderResult } from './results.js'
 import { show, shownKey } from './show-value.js'
 
 /**
- * Converts the holder of an answer. A context that is bytes is copied, because the answer is a view of the
+ * Converts the holder in an answer. The context is copied if it is bytes, because the answer is a view of the
  * received frame.
  */
 export function toHolder([
@@ -19,10 +19,7 @@ export function toHolder([
   return { id, context: given, fencingToken, remainingMillis, sinceMillis }
 }
 
-/**
- * Describes the holder in words. A context that is a string is part of the text, and a context that
- * is bytes is not.
- */
+/** Describes the holder in words. The text has a context that is a string, but not one that is bytes. */
 export function describeHolder(holder: LockHolder): string {
   const { id, context, fencingToken, remainingMillis, sinceMillis } = holder
   const what =
@@ -30,13 +27,16 @@ export function describeHolder(holder: LockHolder): string {
   return `${id}${what} has held it for ${sinceMillis} ms, with token ${fencingToken}, and has ${remainingMillis} ms of its lease left.`
 }
 
-/** Returns what a message says about the holder of the lock. null means that the lock has no holder. */
+/**
+ * Returns the sentence of an error message about the holder of a lock. null means that nobody holds the lock.
+ */
 export const saysHolder = (holder: LockHolder | null): string =>
   holder === null ? 'Nobody holds it now.' : describeHolder(holder)
 
 /**
- * Returns the error of a write whose guard was not in force. `answered` is the holder in the member's answer.
- * `answered` is undefined if the write was not sent because its hold is known to be lost.
+ * Returns the error of a write whose guard was not in force. `answered` is the error in the member's answer,
+ * which names the holder. It is undefined if the client did not send the write, because it knows that the
+ * hold is lost.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

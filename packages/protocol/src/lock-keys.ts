@@ -1,12 +1,12 @@
-// Rule: the keys of locks, semaphores, elections and web locks. All of them have holders and a queue, so one
-// set of rules and tables serves them.
+// Rule: converts names of locks, semaphores, elections and web locks into keys of one common table, because
+// one set of rules serves all four.
 //
 //   lock       its own key; a key that begins with 0xff has 0xff 0x00 before it
 //   semaphore  0xff 0x01 | name
 //   election   0xff 0x02 | name
 //   web lock   0xff 0x03 | name
 //
-// No text in UTF-8 has a byte 0xff, so nearly every lock has its own key. Two different names never
+// UTF-8 text never has a byte 0xff, so the key of nearly every lock is its name. Two different names never
 // have the same key.
 
 import { CAPS } from './caps.js'
@@ -17,7 +17,7 @@ export type Kind = (typeof KIND)[keyof typeof KIND]
 const KINDS: readonly number[] = Object.values(KIND)
 
 const MARK = 0xff
-/** The most bytes before a name. */
+/** The most bytes before the name in a key: 0xff and the kind. */
 export const KIND_BYTES = 2
 
 export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
@@ -36,15 +36,13 @@ export const kindOfLockKey = (key: Uint8Array): Kind =>
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
   key[0] === MARK ? key.subarray(KIND_BYTES) : key
 
-/**
- * Returns the name for an error message if the caller's own name is not known, without the prefix of a sub.
- */
+/** Returns the name for an error message, without the prefix of a `sub`. */
 export const shownLockKey = (
   key: Uint8Array,
   { prefix }: { readonly prefix: Uint8Array },
 ): string | Uint8Array => shownKey(nameOfLockKey(key).subarray(prefix.length))
 
-/** Returns why these bytes cannot be a result of `lockKeyOf`, or null if they can. */
+/** Returns why `lockKeyOf` never returns these bytes, or null if it can. */
 export function wrongLockKey(value: unknown): string | null {
   if (!(value instanceof Uint8Array)) return "a lock's key must be bytes"
   const name = nameOfLockKey(value)

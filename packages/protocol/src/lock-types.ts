@@ -1,4 +1,5 @@
-// Types: the public contract of locks: the arguments and the results of calls, and the rows of lists.
+// Types: the public types of locks, semaphores, latches and barriers: arguments of calls, results, and rows
+// of lists.
 
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs } from './encodings.js'
@@ -6,8 +7,8 @@ import type { CallOptions, ReadOptions } from './key-value-types.js'
 import type { LockEventName } from './results.js'
 
 /**
- * The result. After an acquire, the first four codes mean success. After a release, RELEASED and DECREMENTED
- * mean success.
+ * The outcome of a request of a lock. After an acquire, the first four codes mean success. After a release,
+ * RELEASED and DECREMENTED mean success.
  */
 export type OwnerCode =
   | 'FIRST_TIME'
@@ -22,25 +23,27 @@ export type OwnerCode =
   | 'EXPIRED'
   | 'NOT_OWNER'
 
-/** RheaKV's numbers for a successful acquire, which are returned in `remainingMillis`. */
+/**
+ * The values of `remainingMillis` after a successful acquire. They are the numbers of RheaKV, another
+ * key-value store.
+ */
 export const FIRST_TIME_SUCCESS = -1
 export const NEW_ACQUIRE_SUCCESS = -2
 export const KEEP_LEASE_SUCCESS = -3
 export const REENTRANT_SUCCESS = -4
-/** RheaKV's number for a failed renewal of a hold that does not exist. */
+/**
+ * The value of `remainingMillis` after a failed renewal of a hold that does not exist. It is RheaKV's number.
+ */
 export const KEEP_LEASE_FAIL = Number.MAX_SAFE_INTEGER
 
-/** The holder of a lock, and the result of the request. */
+/** The answer to a request of a lock: the present holder of the lock, and the outcome of the request. */
 export interface Owner {
   id: string
-  /**
-   * The end of the lease in cluster time, which `nowMillis` uses too. Do not compare this time with a wall
-   * clock.
-   */
+  /** The end of the lease in cluster time, as `nowMillis`. Do not compare it with a wall clock. */
   deadlineMillis: number
   /**
-   * After a successful acquire, this is RheaKV's number (see the constants). After a refusal, it is the rest
-   * of the holder's lease in ms.
+   * After a successful acquire, a negative number that tells the kind of success (see the constants above).
+   * After a refusal, the rest of the holder's lease in ms.
    */
   remainingMillis: number
   fencingToken: number
@@ -52,8 +55,8 @@ export interface Owner {
   nowMillis: number
 }
 /**
- * The identity of a requester. Use a random `id` for each hold, because requests with the same id come from
- * the same holder.
+ * The caller of a lock request. Use a new random `id` for each hold, because requests with the same id count
+ * as requests of the same holder.
  */
 export interface Acquirer {
   id: string
@@ -73,7 +76,7 @@ export interface LockInfo<A extends As = 'bytes'> {
   fencingToken: number
   acquires: number
   remainingMillis: number
-  /** The time since it was acquired, ms. */
+  /** In ms, the time since the holder acquired the lock. */
   sinceMillis: number
   waiters: number
   /** The waiters in the order of the queue, if `{ queue: true }` was given. */
@@ -83,11 +86,11 @@ export interface LockInfo<A extends As = 'bytes'> {
   /** The number of permits, for a hold of a semaphore. A hold of a semaphore is always shared. */
   permits?: number | undefined
 }
-/** What has holders and a queue. */
+/** The kinds of objects that have holders and a queue. */
 export type HoldKind = 'lock' | 'semaphore' | 'election' | 'webLock'
 /** The options of `latches.query` and `barriers.query`. */
 export interface ListOptions<A extends As = As> extends CallOptions {
-  /** How the names are decoded. The default is the encoding of the store. */
+  /** The encoding of the returned names. The default is the encoding of the store. */
   as?: A | undefined
 }
 /** A latch, as `latches.query` lists it. `count` is the remaining count. With 0 the latch is open. */
@@ -97,8 +100,8 @@ export interface LatchInfo<A extends As = 'bytes'> {
   waiters: number
 }
 /**
- * A barrier at which a caller waits, as `barriers.query` lists it. `generation` is the generation for which
- * the callers wait.
+ * A barrier at which callers wait, as `barriers.query` lists it. `generation` is the number of the round for
+ * which they wait, and `parties` is the number of callers that complete the round.
  */
 export interface BarrierInfo<A extends As = 'bytes'> {
   name: KeyAs<A>
@@ -106,30 +109,25 @@ export interface BarrierInfo<A extends As = 'bytes'> {
   parties: number
   waiters: number
 }
-/**
- * A change of a lock in the past. All times are cluster time, which stands still while there is no leader.
- */
+/** One earlier change of a lock. All times are cluster time, which stands still while there is no leader. */
 export interface LockHistoryRow {
   type: LockEventName
-  /** The id of the holder, or of the caller that waits. */
+  /** The id of the holder or of the waiter. */
   id: string
   context: Bytes | undefined
-  /** The fencing token of the hold. The token is 0 for a waiting caller. */
+  /** The fencing token of the hold, or 0 for a waiter. */
   fencingToken: number
-  /** The store's revision at that moment. */
+  /** The revision of the store at the change. */
   revision: number
-  /** The time since the change, ms. */
+  /** In ms, the time since the change. */
   agoMillis: number
 }
-/**
- * The last changes of a lock, in their order. The list has all changes of the last `sinceMillis` ms and no
- * earlier ones. Renewals are not listed.
- */
+/** The last changes of a lock, in their order: all changes of the last `sinceMillis` ms, except renewals. */
 export interface LockHistory extends Array<LockHistoryRow> {
   readonly sinceMillis: number
 }
 export interface LockHistoryOptions extends CallOptions {
-  /** What has that name. Default: a lock. */
+  /** The kind of object with the given name. Default: a lock. */
   kind?: HoldKind | undefined
 }
 /** A waiter for a lock. */
@@ -138,7 +136,7 @@ export interface QueuedInfo {
   context: Bytes | undefined
   mode: LockMode
   waitedMillis: number
-  /** Of a semaphore, if `kind` was given. */
+  /** The wanted permits, for a waiter of a semaphore. Present if the call had `kind`. */
   permits?: number | undefined
 }
 /** A hold of permits of a semaphore, as `semaphores.query` lists it. */
@@ -153,13 +151,13 @@ export interface QueuedPermitsInfo extends Omit<QueuedInfo, 'mode' | 'permits'> 
   permits: number
 }
 export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {
-  /** Lists the waiters of each lock too. Default false. */
+  /** With true, each row also has its waiters. Default: false. */
   queue?: boolean | undefined
 }
 export interface LockListOptions<A extends As = As> extends LockQueryOptions<A> {
   /**
-   * What to list. If `kind` is given, each row has its `kind`. 'all' reads one kind after the other, so the
-   * answer does not show one moment. By default the call lists locks, and the rows have no `kind`.
+   * The kind of holds to list, by default 'lock'. If `kind` is given, each row has its `kind`. 'all' reads
+   * one kind after the other, so the answer does not show a single moment.
    */
   kind?: HoldKind | 'all' | undefined
 }

@@ -1,14 +1,15 @@
-// Rule: makes the metrics of one member from its status and its figures. `store.metrics()` resolves to them,
-// and /metrics shows them.
+// Rule: makes the metrics of one member from its status and its figures, for `store.metrics()` and for
+// /metrics.
 
 import type { Metric, Status } from './cluster-types.js'
 
 /**
- * Figures of a member by name, such as the number of its sessions. Some figures have a number for each kind.
+ * The figures of a member by name, such as the number of its sessions. A figure may have one number for each
+ * kind.
  */
 export type MemberFigures = Readonly<Record<string, number | Readonly<Record<string, number>>>>
 
-/** The help text of each figure of a member. A figure that is not in this table is not shown. */
+/** The help text of each figure of a member. A figure without a help text is not a metric. */
 const FIGURES: Readonly<Record<string, string>> = {
   certificate_expiry_timestamp_seconds:
     'When the first of the own certificates of this member expires, in seconds since 1970',

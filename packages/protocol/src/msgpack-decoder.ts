@@ -1,18 +1,19 @@
-// Door: decodes bytes from outside to plain values. Every input gives a value or a Malformed, and needs
-// memory in proportion to its own length.
+// Door: decodes msgpack bytes from outside into plain values. Every input gives a value or throws a
+// Malformed, and needs memory in proportion to its own length.
 //
 // Laws:
-//   - a count is accepted only if enough bytes for it are left. The depth is limited. Nothing may follow
-//     the value.
-//   - the number of values is limited. Without this law: each byte of a frame of 16 MiB is an empty list,
-//     which is fifty times as large in memory. Reading it stops a member for two seconds and takes 900 MB.
-//   - only the types that this project uses are known, so that a sender cannot make this code build, compile
-//     or look up anything.
-//   - a map is refused, except if the caller has allowed maps for the answer of this call. Without this law:
-//     a stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
-//     String(value) throws a TypeError, and the process ends.
-//   - a map is refused if one of its keys is a name that every object has, such as toString. So the decoded
-//     map keeps the methods that every object has.
+// - the decoder accepts a count only if enough bytes for it are left. The depth is limited. Nothing may
+//   follow the value.
+// - the number of values is limited. Without this law, a frame of 16 MiB could have an empty list in each
+//   byte. The lists would take fifty times as much memory, and reading them would stop a member for two
+//   seconds.
+// - the decoder knows only the types that this project uses. So no sender can make the decoder build, compile
+//   or look up anything else.
+// - the decoder refuses a map, except in answers that may have maps. Without this law, a stranger could send
+//   {toString: 1, valueOf: 1} in place of a number. The error message would show the value, String(value)
+//   would throw a TypeError, and the process would end.
+// - the decoder refuses a map with a key that every object has, such as toString. So the decoded map keeps
+//   the methods that every object has.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -26,20 +27,18 @@ const MAX_DEPTH = 16
 const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
 /**
- * The options for decoding answers. The answers of some calls contain maps. Some answers contain more values
- * than any request may.
+ * The options for answers to clients. Some answers contain maps, and some contain more values than any
+ * request may.
  */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
 /**
- * In elements. An array up to this length, such as a command or a message, is allocated at once. A longer
- * array grows while it is read.
+ * In elements. An array with at most this many elements is allocated at once. A longer array grows while it
+ * is read, so a false length costs no memory.
  */
 const FEW = 32
 
 let source: Buffer = NOTHING
-/**
- * The memory of `source`. It is kept in a variable, because each access to `source.buffer` is a slow call.
- */
+/** The memory of `source`, read once, because each access to `source.buffer` is a slow call. */
 let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
@@ -50,13 +49,13 @@ const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
 export interface UnpackOptions {
-  /** True if maps are allowed. Only answers of calls may contain maps. */
+  /** True if the value may contain maps. Only answers may contain maps. */
   readonly maps?: boolean
-  /** The most values. */
+  /** The most values that the input may contain. */
   readonly most?: number
 }
 
-/** Decodes one value. Byte values in the result are views of `bytes`. A caller copies what it keeps. */
+/** Decodes one value. Byte values in the result are views of `bytes`, so a caller copies what it keeps. */
 export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
   const { maps = false, most = CAPS.values } = options
   source = asBuffer(bytes)
@@ -186,8 +185,8 @@ function readBytes(length: number): Uint8Array {
 }
 
 /**
- * Bytes that are not UTF-8 become U+FFFD on every member alike. The text is decoded by one call, because
- * joining single characters would leave one string behind for each.
+ * Decodes a text. On every member, bytes that are not UTF-8 become U+FFFD. One call decodes the whole text,
+ * because joining single characters would leave a string for each character.
  */
 function readText(length: number): string {
   const start = take(length)

@@ -1,17 +1,19 @@
 // Rule: encodes values in the part of MessagePack that this project uses: nil, booleans, numbers, text,
 // bytes, arrays, maps.
-// Law: the same value gives the same bytes, on every machine and in every version. Kept answers and log
-// entries depend on that.
+//
+// Law: the same value gives the same bytes on every machine and in every version, because members compare the
+// bytes of kept answers and log entries.
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 let at = 0
 /**
- * In bytes. A larger buffer is released after use, so that one large value does not occupy memory for ever.
+ * In bytes. A larger scratch buffer is released after use, so that one large value does not occupy memory for
+ * ever.
  */
 const KEEP = 1024 * 1024
 const SHORT_TEXT = 64
 
-/** Returns a copy: no other array shares the memory of the result. */
+/** Encodes a value. No other array shares the memory of the result. */
 export function pack(value: unknown): Uint8Array {
   at = 0
   write(value)
@@ -101,8 +103,8 @@ function writeText(value: string): void {
 }
 
 /**
- * Writes short ASCII text, the usual case, without a slow call out of compiled code. For any other text it
- * returns false and has written nothing.
+ * Writes short ASCII text, the usual case, without a slow call of native code. For any other text the
+ * function returns false and has written nothing.
  */
 function writeAscii(value: string): boolean {
   const start = at

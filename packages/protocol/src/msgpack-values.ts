@@ -1,20 +1,19 @@
 // Door: encodes and decodes the values of `as: 'msgpack'` with msgpackr. Dates, Maps, Sets, typed arrays and
 // bigints are decoded to the same types.
 //
-// Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them. Each
-// length is compared with the bytes that are left, and the depth with a limit. Only extensions that
-// `packValue` writes are accepted. Without this law: an attacker with the right to write puts a few bytes
-// that define records, or that refer to themselves. Then every reader compiles a function that the attacker
-// chose, or reads without end.
-// Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent gives
-// a TypeError that names the value.
+// Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them. The check
+// compares each length with the bytes that are left, and the depth with a limit. It accepts only extensions
+// that `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that
+// define records, or that refer to themselves. Every reader would then compile a function that the attacker
+// chose, or read without end. Law (VA2): a value is either stored completely or refused. A value that
+// MessagePack cannot represent gives a TypeError that names the value.
 
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './show-value.js'
 
 /**
- * A Map, in the form in which msgpackr gets the Map. Without this extension msgpackr can return plain objects
- * or Maps, but not both.
+ * A Map, in the form that msgpackr gets. Without this extension msgpackr can return either plain objects or
+ * Maps, but not both.
  */
 class MapEntries {
   readonly entries: readonly unknown[]
@@ -24,7 +23,7 @@ class MapEntries {
   }
 }
 
-/** The number of the extension for a Map: 'M'. MessagePack leaves this number to applications. */
+/** The number of the MessagePack extension for a Map: 'M'. MessagePack leaves this number to applications. */
 const MAP = 0x4d
 addExtension({
   Class: MapEntries,
@@ -48,7 +47,10 @@ export function packValue(value: unknown, name: string): Uint8Array {
   return new Uint8Array(packer.pack(packable(value, name, 0)))
 }
 
-/** Returns the value that msgpackr encodes: the same value, unless a part of it needs another form. */
+/**
+ * Returns the value in the form that msgpackr can encode. Most values stay the same. Throws a TypeError for a
+ * value that cannot be stored.
+ */
 function packable(value: unknown, name: string, depth: number): unknown {
   if (typeof value === 'function' || typeof value === 'symbol') throw unfit(name, `a ${typeof value}`)
   if (typeof value !== 'object' || value === null) return value
@@ -64,7 +66,10 @@ function packable(value: unknown, name: string, depth: number): unknown {
   return packableObject(value as Record<string, unknown>, name, depth)
 }
 
-/** Plain bytes are encoded without an extension, so that other languages read them as bytes too. */
+/**
+ * Returns true for a Uint8Array, but not for a subclass. Such bytes are encoded without an extension, so that
+ * programs in other languages also read bytes.
+ */
 const isPlainBytes = (value: object): value is Uint8Array => value.constructor === Uint8Array
 const KEPT = [Date, RegExp, ArrayBuffer]
 const hasToJson = (value: object): value is { toJSON(): unknown } =>
@@ -80,7 +85,7 @@ function pairs(map: ReadonlyMap<unknown, unknown>, name: string, depth: number):
 function packableObject(value: Record<string, unknown>, name: string, depth: number): unknown {
   let copy: Record<string, unknown> | undefined
   for (const key of Object.keys(value)) {
-    // msgpackr would write this property with another name.
+    // msgpackr would write a property with the name __proto__ under another name.
     if (key === '__proto__') throw unfit(name, 'a property with the name __proto__')
     const part = packable(value[key], `${name}.${key.slice(0, 64)}`, depth + 1)
     if (part !== value[key]) {
@@ -91,7 +96,7 @@ function packableObject(value: Record<string, unknown>, name: string, depth: num
   return copy ?? value
 }
 
-/** Returns the same array if no element was changed. */
+/** Changes each element. Returns the same array if no element is different. */
 function mapped(
   list: readonly unknown[],
   change: (item: unknown, at: number) => unknown,
@@ -103,21 +108,24 @@ function mapped(
 const unfit = (name: string, what: string) =>
   new TypeError(`${name} cannot be stored as msgpack: it is or has ${what}`)
 
-/** Throws for bytes that are incomplete, or that `packValue` does not write. */
+/**
+ * Decodes a value. Throws a TypeError if the bytes are incomplete, or if `packValue` does not write such
+ * bytes.
+ */
 export function unpackValue(bytes: Uint8Array): unknown {
   walk(bytes)
-  // msgpackr gets a Uint8Array, because from a Buffer it would return parts as Buffers.
+  // msgpackr gets a Uint8Array, because for a Buffer it would return byte values as Buffers.
   return packer.unpack(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
 // ---- Checking the bytes
 
 /**
- * The extensions that msgpackr decodes to harmless values: undefined, Date, Set, typed arrays, bigint,
- * RegExp, Map.
+ * The numbers of the extensions that `packValue` writes: undefined, Date, Set, typed arrays, bigint, RegExp,
+ * Map. msgpackr decodes them to harmless values.
  */
 const EXTENSIONS: ReadonlySet<number> = new Set([0x00, 0xff, 0x73, 0x74, 0x42, 0x78, MAP])
-/** Extensions of one byte, which are followed by a value. */
+/** The extensions whose data is one byte, followed by a value. */
 const TAGS: ReadonlySet<number> = new Set([0x73, 0x78, MAP])
 
 function walk(bytes: Uint8Array): void {
@@ -131,7 +139,7 @@ const malformed = (why: string) => new TypeError(`no MessagePack of a value: ${w
 
 class Walker {
   at = 0
-  /** How many values each open array or map still lacks, the outermost first. */
+  /** How many values each open array or map still needs, the outermost first. */
   readonly open: number[] = []
   readonly #bytes: Uint8Array
   readonly #view: DataView

@@ -1,12 +1,12 @@
-// Types: the commands and the reads as they are on the wire. Each command or read is a list whose first
-// element is the operation. Commands go through the log, and stay encoded from the client to the state
-// machine. Reads never enter the log. results.ts has their results.
+// Types: the commands and the reads in their form on the wire. Each command or read is a list whose first
+// element is the number of the operation. Commands go through the log, and no member decodes them before the
+// state machine applies them. Reads never enter the log. results.ts has the results.
 
 import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 
 /**
- * Operations of commands. The numbers are on disk and on the wire: add new numbers at the end, and never
- * reuse a number.
+ * The numbers of the commands. Files and connections contain these numbers. So add new numbers at the end,
+ * and never reuse a number.
  */
 export const OP = {
   // Sessions (docs/locks.md, 6)
@@ -49,8 +49,8 @@ export const OP = {
 export type Op = (typeof OP)[keyof typeof OP]
 
 /**
- * The lifetime of a key in ms of cluster time. With 0 the key exists as long as the session that put it. If
- * the lifetime is absent, the key exists without limit.
+ * How long a key exists, in ms of cluster time. With 0 the key exists as long as the session that put it. If
+ * the argument is absent, the key exists until a call deletes it.
  */
 export const LIFE_OF_SESSION = 0
 export type LifeArg = number | undefined
@@ -58,11 +58,11 @@ export type LifeArg = number | undefined
 type Key = Uint8Array
 type Data = Uint8Array
 /**
- * [key of the lock, token], or null for no guard. shared: the hold may be a shared hold. lock-keys.ts defines
- * the keys of locks.
+ * The write is applied only while the lock `key` (lock-keys.ts) is held with `token`. With `shared`, the hold
+ * may be a shared hold.
  */
 export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
-/** A guard by a set of locks has one element for each lock. */
+/** The guard of a write: one lock, a list of locks that must all be held, or null for no guard. */
 export type GuardArg = OneGuardArg | readonly OneGuardArg[] | null
 
 export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
@@ -71,20 +71,21 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
 }
 
 /**
- * A shared hold: `permits` of the `of` permits of a semaphore. A shared hold of a lock has 1 of 0 permits,
- * because any number of holders may share a lock.
+ * How much of a lock or semaphore a shared hold takes: `permits` of the `of` permits of a semaphore. A shared
+ * hold of a lock has 1 of 0 permits, because any number of holders may share a lock.
  */
 export type ShareArg = readonly [permits: number, of: number]
 /**
- * name: the name of the flow as the caller gave it. within: the ids of the holds around the request, the
- * innermost first.
+ * The flow of a request, which is the chain of nested lock requests of one caller. name: the caller's name
+ * for the flow, or null. within: the ids of the holds that the caller has around the request, the innermost
+ * hold first. The members use the flow to find deadlocks.
  */
 export type FlowArg = readonly [name: string | null, within: readonly string[]]
 
-/** One key of a set. permits 0 means exclusive, 1 means shared. */
+/** One key of a request for several locks. permits 0 means exclusive, 1 means shared. */
 export type KeyModeArg = readonly [key: Key, permits: number]
 
-/** A hold, or a place in a queue. */
+/** Identifies a hold or a waiter: the key of the lock and the id of the caller. */
 export type TicketArg = readonly [key: Key, id: string]
 export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
 
@@ -101,48 +102,56 @@ export type Step =
 export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4, number: 5 } as const
 export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
 /**
- * If the value is null, the key must be absent. For FIELD.number the stored text is read as a whole number,
- * and an absent key counts as 0. For FIELD.lock the value is the token, and `is` must be IS['='].
+ * One condition of a txn. If the value is null, the key must be absent. For FIELD.number the state machine
+ * reads the stored text as a whole number, and an absent key counts as 0. For FIELD.lock the value is the
+ * token of the hold, and `is` must be IS['='].
  */
 export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
 
-/** A context keeps its type: a string is a string on the wire, and bytes are bytes. null means no context. */
+/**
+ * The context of a hold, which the holder sets for others to read. A string stays a string on the wire, and
+ * bytes stay bytes. null means no context.
+ */
 export type ContextArg = string | Uint8Array | null
 
 /**
- * A txn that is applied once. In the same entry its answer is kept as the value of `key` for `life` ms. If
- * the key exists already, the txn changes nothing, and the kept answer is its answer. If the kept answer has
- * another `digest`, the txn fails with ERR_MISMATCH.
+ * Makes a txn apply only once. The txn also writes its answer as the value of `key`, with a ttl of `life` ms.
+ * A later txn with the same `key` changes nothing and gets the kept answer. If the later txn has another
+ * `digest`, it fails with ERR_MISMATCH.
  */
 export type OnceArg = readonly [key: Key, digest: Data, life: number]
 
-/** One key of a putAll. */
 export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 
 export type Command =
   /**
-   * Opens a session. The command is the only one of its entry, because the id of the session is the index of
-   * the entry. life: in ms. by: the identity that opens the session. The member that receives the request
-   * writes `by`, and ignores the client's value. Answer: the id.
+   * Opens a session. The id of the session is the index of its entry, so the entry has no other command.
+   * life: in ms. by: the identity that opens the session. The member that receives the request writes `by`
+   * and ignores the client's value. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
   /**
-   * Ends a session, for administrators. The command itself is in no session, and is the only one of its
-   * entry. The waiters of the session leave, and its holds stay. Answer: whether the session was open.
+   * Ends the session `session`, for administrators. The command belongs to no session, and its entry has no
+   * other command. The waiters of the ended session leave their queues, and its holds stay. Answer: whether
+   * the session was open.
    */
   | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]
   | readonly [op: typeof OP.closeSession]
   /**
-   * Cancels the call `number` of this session. If the call has not arrived yet, it is answered with
-   * ERR_ABORTED and never executed. Answer: true if it was cancelled, false if it had been applied.
+   * Cancels the call `number` of this session. If the call arrives later, the cluster answers the call with
+   * ERR_ABORTED and does not execute it. Answer: true if the call was cancelled, false if it had been
+   * applied.
    */
   | readonly [op: typeof OP.cancelCall, number: number]
   | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data, life?: LifeArg]
   | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly PairArg[]]
   | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
   | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
-  /** Compares and puts. With expect null the key must be absent. With update null the key is deleted. */
+  /**
+   * Compares the values of keys, and writes if all values are as expected. With expect null the key must be
+   * absent. With update null the command deletes the key.
+   */
   | readonly [
       op: typeof OP.compareAndPutAll,
       guard: GuardArg,
@@ -163,13 +172,19 @@ export type Command =
   | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
   | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
   | readonly [op: typeof OP.increment, guard: GuardArg, key: Key, by: number]
-  /** Gives an existing key another ttl in ms. Answer: whether the key exists. */
+  /** Sets the ttl of an existing key to `life` ms. Answer: whether the key exists. */
   | readonly [op: typeof OP.touch, guard: GuardArg, key: Key, life: number]
   /**
-   * Tries to acquire a lock (docs/locks.md, 2). fencingKey null means the counter of the store. token 0 means
-   * that the request has no token. wait null means one attempt. Otherwise a caller that is refused with HELD
-   * joins the queue for `wait` ms (0: without limit), with the ticket (key, id). share is null or absent for
-   * an exclusive hold. docs/locks.md, 13 explains flow. Answer: a TryLockResult.
+   * Tries to acquire a lock (docs/locks.md, 2).
+   *
+   * - fencingKey: the counter of the token. null means the counter of the whole store.
+   * - token: the token of the caller's own hold, or 0.
+   * - wait: null means one attempt. Otherwise a caller that is refused with HELD joins the queue for `wait`
+   *   ms (0: without limit), with the ticket (key, id).
+   * - share: null or absent for an exclusive hold.
+   * - flow: see docs/locks.md, 13.
+   *
+   * Answer: a TryLockResult.
    */
   | readonly [
       op: typeof OP.tryLock,
@@ -185,27 +200,29 @@ export type Command =
       flow?: FlowArg,
     ]
   /**
-   * Releases a hold (docs/locks.md, 3). all: end the hold even if it was acquired several times. Answer: the
-   * owner.
+   * Releases a hold (docs/locks.md, 3). With `all`, the hold ends even if the holder acquired it several
+   * times. Answer: the owner.
    */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
-  /** Renews many leases in one command. Answer: a RenewResult. */
+  /** Renews the leases of many holds. Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
   /**
-   * Leaves the queue. If the lock was granted to this ticket and is still held, the lock is released. Answer:
-   * the TicketResult before the command.
+   * Removes the caller from the queue of the lock. If the caller already holds the lock, the command releases
+   * the hold. Answer: the TicketResult before the command.
    */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
-  /** Answer: whether the hold was released. */
+  /**
+   * Ends the hold with this token, also if another caller has the hold. Answer: whether such a hold existed.
+   */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
   /**
-   * Does the same as cancelWait for each ticket, in order and in one entry. Answer: for each ticket the token
-   * of the released hold, or 0 if there was none.
+   * Does the same as cancelWait for each ticket, in order. Answer: for each ticket the token of the released
+   * hold, or 0 if the caller held nothing.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
   /** Changes an exclusive hold to a shared hold with the same token. Answer: the owner, as for a renewal. */
   | readonly [op: typeof OP.downgrade, key: Key, id: string, token: number]
-  /** Sets the number of permits of a semaphore. Permits that are held stay held. Answer: true. */
+  /** Sets the number of permits of a semaphore. Holders keep their permits. Answer: true. */
   | readonly [op: typeof OP.resize, key: Key, of: number]
   /**
    * Changes the context of a hold. In an election the context is the value that the leader proclaims. Answer:
@@ -215,13 +232,14 @@ export type Command =
   /** Gives the hold a new, higher token. Answer: the owner with the new token, as for a renewal. */
   | readonly [op: typeof OP.rotate, key: Key, id: string, token: number]
   /**
-   * For a web lock: ends every hold and takes the lock alone, before all callers that wait. Answer: a
+   * Ends every hold of a web lock and grants the lock to the caller, before all waiters. Answer: a
    * TryLockResult that is never queued.
    */
   | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
   /**
-   * Acquires all keys or none (docs/locks.md, 12). permits: 0 means exclusive, 1 means shared. wait: as for
-   * tryLock. Answer: a TryLockAllResult.
+   * Acquires all keys or none (docs/locks.md, 12). permits of a key: 0 means exclusive, 1 means shared. wait:
+   * null means one attempt, otherwise the caller waits for `wait` ms (0: without limit). Answer: a
+   * TryLockAllResult.
    */
   | readonly [
       op: typeof OP.tryLockAll,
@@ -235,10 +253,10 @@ export type Command =
     ]
   | PartyCommand
 
-/** The commands about keys and values. Their second element is the guard. */
+/** The commands about keys and values. The second element of each is the guard. */
 export type KeyValueCommand = Extract<Command, readonly [op: Op, guard: GuardArg, ...rest: unknown[]]>
 
-/** Operations of reads. */
+/** The numbers of the reads. */
 export const READ = {
   get: 1,
   getEntry: 2,
@@ -256,13 +274,13 @@ export const READ = {
   backup: 12,
   /** Reads the state of locks at which a watch of locks begins. */
   lockState: 13,
-  /** Reads the last changes of one lock that the member remembers. */
+  /** Reads the recent changes of one lock. */
   lockHistory: 14,
   // Latches and barriers
   ...PARTY_READ,
 } as const
 
-/** Which part of each row of a page is requested. */
+/** The parts of each row that the client wants in a page. */
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
@@ -271,9 +289,14 @@ export type Read =
   | readonly [read: typeof READ.multiGet, keys: readonly Key[]]
   | readonly [read: typeof READ.contains, key: Key]
   /**
-   * Reads a page of a range. start is in the range and end is not. null means no bound. view 0 opens a view,
-   * and another number continues in that view. keep: the view stays open. part: which part of each row is
-   * requested. 'revisions' means key, value and the revision of the row's last write. Answer: a PageResult.
+   * Reads a page of the rows in [start, end). null means no limit on that side.
+   *
+   * - view: 0 opens a view, and another number continues in that view.
+   * - keep: true keeps the view open after this page.
+   * - part: the parts of each row to return. 'revisions' means key, value and the revision of the row's last
+   *   write.
+   *
+   * Answer: a PageResult.
    */
   | readonly [
       read: typeof READ.page,
@@ -287,26 +310,29 @@ export type Read =
     ]
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
-  /** Lists holds. queue: list the waiters too. isKey: `prefix` is the whole name of a lock. */
+  /**
+   * Lists the holds of locks. With `queue`, each row has its waiters too. With `isKey`, `prefix` is the whole
+   * name of one lock. Answer: a list of LockInfoResult.
+   */
   | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
   /**
-   * Reads the state of locks in a range. start is in the range and end is not. null means no bound. Answer: a
+   * Reads the holds of all locks in [start, end). null means no limit on that side. Answer: a
    * LockStateResult.
    */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
-  /** Answer: a LockHistoryResult. */
+  /** Reads the recent changes of one lock. Answer: a LockHistoryResult. */
   | readonly [read: typeof READ.lockHistory, key: Key]
   /**
-   * Reads a piece of a backup. view 0 opens a view of the whole store, and another number continues in that
+   * Reads a piece of a backup. view: 0 opens a view of the whole store, and another number continues in that
    * view. The caller needs the admin right. Answer: a BackupResult.
    */
   | readonly [read: typeof READ.backup, view: number]
   | PartyRead
 
-/** The reads of single keys. */
+/** The reads that name their keys. */
 export type KeyRead = Extract<
   Read,
   readonly [

@@ -1,5 +1,5 @@
 // Door: checks the arguments of reads, ranges and watches. It copies the arrays that it keeps, because the
-// caller may change its own arrays later.
+// caller may change its arrays later.
 
 import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
 import { tooManyKeys } from './command-budget.js'
@@ -21,8 +21,8 @@ export function multiGetArgs(keys: unknown): KeyRead {
 }
 
 /**
- * A range of keys. start is in the range and end is not. null means no bound. limit is Infinity if the caller
- * gave none.
+ * A range of keys. start is in the range and end is not. null means no limit on that side. `limit` is the
+ * most rows, or Infinity.
  */
 export interface RangeArgs {
   readonly start: Uint8Array | null
@@ -51,7 +51,7 @@ export interface Bounds {
   readonly end: Uint8Array | null
 }
 
-/** Returns the bounds of the keys that satisfy the prefix and the given bounds. */
+/** Returns the start and the end of the keys that have the prefix and satisfy the other conditions. */
 function bounds({ gte, gt, lte, lt, prefix }: Record<string, unknown>): Bounds {
   if (gte !== undefined && gt !== undefined) throw new TypeError('gte and gt cannot be given together')
   if (lte !== undefined && lt !== undefined) throw new TypeError('lte and lt cannot be given together')
@@ -70,7 +70,7 @@ function prefixBounds(prefix: unknown): Bounds {
   return { start, end: prefixEnd(start) ?? null }
 }
 
-/** The first key after `key`. */
+/** Returns the first key after `key`: the same bytes and a zero byte. */
 function behind(key: Uint8Array): Uint8Array {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
@@ -82,7 +82,7 @@ const later = (a: Uint8Array | null, b: Uint8Array | null) =>
 const earlier = (a: Uint8Array | null, b: Uint8Array | null) =>
   a === null ? b : b === null ? a : compareBytes(a, b) <= 0 ? a : b
 
-/** True if no key can be in the range. */
+/** Returns true if no key can be in the range. */
 export const isEmptyRange = ({ start, end }: Bounds): boolean =>
   end !== null && (start === null ? end.length === 0 : compareBytes(start, end) >= 0)
 
@@ -121,8 +121,8 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
 }
 
 /**
- * `from` is the first revision to report. If `from` is undefined, the watch begins after the store's revision
- * at the call.
+ * The range of a watch, and the first revision to report. With `from` undefined the watch begins after the
+ * present revision of the store.
  */
 export interface WatchArgs extends Bounds {
   readonly from: number | undefined
@@ -161,7 +161,7 @@ function watched({ key, prefix, range }: Record<string, unknown>): Bounds {
   return bounds(given)
 }
 
-/** The first revision is 1. */
+/** Checks the first revision of a watch. 0 means 1, because the first revision is 1. */
 function toFrom(value: unknown): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return Math.max(1, value as number)
   throw new TypeError(`from must be a revision, a whole number; got ${show(value)}`)

@@ -1,6 +1,6 @@
-// Rule: the answer to many renewals, which has one owner for each. The answer is sent, and kept by every
-// member, in a shorter form (RenewResult). One command renews up to ten thousand locks, and that many whole
-// owners would make the answer as long as the request.
+// Rule: expands the answer to a renew command into one owner for each hold. Members send and keep the answer
+// in a shorter form (RenewResult). One command renews up to 2,048 holds, and as many whole owners would make
+// the answer as long as the request.
 
 import { elementAt } from '@latchkey/base'
 import type { RenewalArg } from './operations.js'
@@ -9,7 +9,7 @@ import { KEEP_LEASE_SUCCESS } from './lock-types.js'
 
 const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')
 
-/** Returns the owner for each renewal of `list`, which was answered with the given RenewResult. */
+/** Returns the owner for each renewal of `list`, from the RenewResult that answers the list. */
 export function renewedOwners(list: readonly RenewalArg[], [now, items]: RenewResult): OwnerResult[] {
   return items.map((item, i) => {
     if (typeof item !== 'number') return item

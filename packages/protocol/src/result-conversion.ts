@@ -1,5 +1,5 @@
-// Door: converts results of members to what callers get. Everything is copied, so that the caller owns the
-// result. An invalid result throws ERR_PROTOCOL.
+// Door: converts the results of members into the results that callers get. Everything is copied, so that the
+// caller owns the result. An invalid result throws ERR_PROTOCOL.
 
 import { elementAt, startsWith, text } from '@latchkey/base'
 import type { As, Decoding } from './encodings.js'
@@ -33,24 +33,26 @@ const nonsense = (what: string) =>
 
 // ---- Values and keys
 
-/** Uses `new Uint8Array` and not slice, because a slice of a Buffer is a Buffer, with a Buffer's methods. */
+/** Copies bytes. A slice of a Buffer is a Buffer, so the copy is a `new Uint8Array`. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** Removes the prefix of a `sub` from a key. `whole` is the key as it is stored, with the prefix. */
+/** Removes the prefix of a `sub` from a key. `whole` is the stored key, with the prefix. */
 export function toUserKey(whole: Uint8Array, { as, prefix }: Decoding): string | Uint8Array {
   const key = prefix.length === 0 ? whole : behindPrefix(whole, prefix)
   return as === 'bytes' ? plain(key) : text(key)
 }
 
-/** A member must not answer with a key that is not below the prefix (SV1). Such an answer is refused. */
+/**
+ * Refuses a key that does not begin with the prefix, because a correct member never sends such a key (SV1).
+ */
 function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
   if (startsWith(whole, prefix)) return whole.subarray(prefix.length)
   throw nonsense('key below the prefix that was asked for')
 }
 
 /**
- * Decodes a value. `key` is the key as it is stored. `revision` is the revision of the value, if the answer
- * contains it.
+ * Decodes a value. `key` is the stored key. `revision` is the revision of the value, if the answer has it.
+ * Error messages name both.
  */
 export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
   const { as } = how
@@ -97,7 +99,7 @@ export function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryO
   }
 }
 
-/** Returns the rows of a read with the revision that the member's state had. */
+/** Converts the result of a `getEntry`: the entry, and the revision of the member's state. */
 export function toEntryRead(
   result: unknown,
   how: Decoding,
@@ -125,8 +127,8 @@ export function toBoolean(result: unknown): boolean {
 export const toNothing = (): undefined => undefined
 
 /**
- * Converts the result of a write whose caller only needs the revision. The result is [revision, results] or
- * the revision.
+ * Converts the result of a write for a caller that needs only the revision. The result is [revision, results]
+ * or the revision.
  */
 export const toRevised = (result: unknown): { revision: number } => ({
   revision: toCount(Array.isArray(result) ? result[0] : result),
@@ -155,8 +157,8 @@ export function toBatch(result: unknown): { revision: number; results: (true | n
 const isDone = (result: unknown): result is true | number => result === true || typeof result === 'number'
 
 /**
- * Converts the result of a txn. `then` and `otherwise` are the steps of the two branches. An error names the
- * key of a step.
+ * Converts the result of a txn. `then` and `otherwise` are the steps of the two branches, whose keys are
+ * needed for error messages.
  */
 export function toTxn(result: unknown, how: Decoding, then: readonly Step[], otherwise: readonly Step[]) {
   const [succeeded, revision, results] = toParts(result, 3)
@@ -307,7 +309,7 @@ function isRow(row: unknown): boolean {
   return isPart(key) && isPart(value) && (row.length === 2 || Number.isSafeInteger(revision))
 }
 
-/** Converts a row that existed when the watch began to an item of the watch. */
+/** Converts a row that existed when the watch began into an item of the watch. */
 export function toInitialPut(
   [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
   how: Decoding,

@@ -1,4 +1,5 @@
-// Types: the results of commands and reads, events, and answers, as they are on the wire.
+// Types: the results of commands and reads, the events of watches, and the answers, in their form on the
+// wire.
 
 import type { ContextArg } from './operations.js'
 
@@ -6,8 +7,8 @@ type Key = Uint8Array
 type Data = Uint8Array
 
 /**
- * An Owner on the wire, with its fields in this order. ContextArg explains context. code is an index into
- * OWNER_CODES.
+ * The holder of a lock, as the answer to a request of a lock. The fields are those of Owner (lock-types.ts),
+ * in this order. code is an index into OWNER_CODES.
  */
 export type OwnerResult = readonly [
   id: string,
@@ -20,9 +21,9 @@ export type OwnerResult = readonly [
   now: number,
 ]
 /**
- * queued: the caller is in the queue. obstacle: the reason why the caller neither holds nor waits. Either
- * the semaphore has another number of permits, or the caller would wait for itself, or flows would wait
- * for each other.
+ * The result of tryLock. queued: the caller is in the queue. obstacle: why the caller neither holds the lock
+ * nor waits for it. The semaphore has another number of permits, or the caller would wait for itself, or
+ * flows would wait for each other.
  */
 export type TryLockResult = readonly [owner: OwnerResult, queued: boolean, obstacle?: ObstacleResult]
 export type ObstacleResult =
@@ -32,9 +33,9 @@ export type ObstacleResult =
 /** A flow that waits, and the key that it waits for. */
 export type FlowLink = readonly [flow: string, key: Uint8Array]
 /**
- * held: all keys are held, with the owner of each key. refused: others hold a key, whose owner is given.
- * broken: this id had all keys, and has lost some of them. circle: the flow of the caller would wait for
- * itself.
+ * The result of tryLockAll. held: the caller holds all keys, and `owners` has one owner for each key.
+ * refused: others hold a key, and `owners` has the owner of that key. broken: the caller had all keys and has
+ * lost some of them. circle: the caller would wait for itself.
  */
 export type TryLockAllResult = readonly [
   state: 'held' | 'queued' | 'refused' | 'broken' | 'circle',
@@ -56,9 +57,9 @@ export const OWNER_CODES = [
 ] as const
 
 /**
- * One item for each renewal, in order: an owner without its context, or a number. A number means that the
- * hold was acquired once and has the id and the token of the request. The hold is valid for this many ms
- * after `now`, the time of the entry.
+ * One item for each renewal, in order. A number means that the hold is renewed for this many ms after `now`,
+ * the cluster time of the entry. An owner, without its context, means any other outcome, or a hold that was
+ * acquired several times.
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
@@ -77,7 +78,9 @@ export type SessionResult = readonly [
 
 export type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
-/** An item of the answer to lockQuery: one hold, in the order of keys. permits is 0 for an exclusive hold. */
+/**
+ * One hold in the answer to lockQuery, which has the order of the keys. permits is 0 for an exclusive hold.
+ */
 export type LockInfoResult = readonly [
   key: Key,
   id: string,
@@ -90,15 +93,18 @@ export type LockInfoResult = readonly [
   queue: readonly QueuedResult[] | null,
   permits: number,
 ]
-/** A waiter. `waited` is in ms. */
+/** A waiter of a lock. waited: in ms, how long the caller has waited. */
 export type QueuedResult = readonly [id: string, context: ContextArg, waited: number, permits: number]
-/** The index of the last applied entry, the revision of the store, and the present holds in that range. */
+/**
+ * The holds of a range of locks at one moment. index: the last applied entry. revision: the revision of the
+ * store.
+ */
 export type LockStateResult = readonly [
   index: number,
   revision: number,
   holds: readonly (readonly [key: Key, id: string, context: ContextArg, token: number])[],
 ]
-/** remaining: the rest of the ttl in ms. It is absent if the key has no ttl. */
+/** A value with its revisions. remaining: the rest of the ttl in ms, or absent if the key has no ttl. */
 export type EntryResult = readonly [
   createRevision: number,
   modRevision: number,
@@ -107,8 +113,8 @@ export type EntryResult = readonly [
   remaining?: number,
 ]
 /**
- * rows: keys and values. A part that was not requested is null. view 0: the view is closed, because this page
- * is the last one. revision: the revision of the view.
+ * A page of rows. A part of a row that the client did not ask for is null. view 0 means that the view is
+ * closed, because this page is the last one. revision: the revision of the view.
  */
 export type PageResult = readonly [
   view: number,
@@ -118,8 +124,8 @@ export type PageResult = readonly [
 /** The answer to a getEntry of an existing key. */
 export type EntryReadResult = readonly [revision: number, entry: EntryResult]
 /**
- * `piece` is null after the last piece. Then the view is closed, and `view` is 0. `total` is the number of
- * bytes of all pieces so far, so that a caller notices a lost piece.
+ * A piece of a backup, or null after the last piece. After the last piece the view is closed, and `view` is
+ * 0. `total` counts the bytes of all pieces so far, so that a caller notices a lost piece.
  */
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
@@ -141,12 +147,15 @@ export type BackupResult = readonly [view: number, piece: Data | null, total: nu
  */
 export type StepResult = true | number | EntryResult | null
 /**
- * The types of events. expired: the ttl of the key has ended. session: the session of the key has ended. The
- * previous value is null if there was none.
+ * The types of events of keys. expired: the ttl of the key has ended. session: the session of the key has
+ * ended.
  */
 export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
 export type EventType = (typeof EVENT)[keyof typeof EVENT]
-/** The types of events of locks, as numbers on the wire, above the types of events of keys. */
+/**
+ * The types of events of locks. The numbers differ from the types of events of keys, because both stand in
+ * the same field.
+ */
 export const LOCK_EVENT = {
   acquired: 10,
   renewed: 11,
@@ -158,13 +167,13 @@ export const LOCK_EVENT = {
   proclaimed: 17,
 } as const
 export type LockEventName = keyof typeof LOCK_EVENT
-/** The subject of a watch. */
+/** What a watch reports: changes of keys, changes of locks, or changes of locks with their renewals. */
 export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
 export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
 
 /**
- * The kept changes of a lock, in order. since: the list has all changes of the last `since` ms. ago: in ms,
- * the time between the change and now. The token of a waiter is 0.
+ * The recent changes of a lock, in order. since: the list has all changes of the last `since` ms. ago: how
+ * many ms ago the change was. The token of a waiter is 0.
  */
 export type LockHistoryResult = readonly [
   since: number,
@@ -179,9 +188,9 @@ export type LockHistoryResult = readonly [
 ]
 
 /**
- * An event of a key or of a lock. An event of a lock has the index of the entry in place of the revision. Its
- * key is the key of the lock. Its value is the packed list [id, context, token, revision of the store]. The
- * token of a waiter is 0.
+ * An event of a key or of a lock. For a lock, `revision` is the index of the log entry, `key` is the key of
+ * the lock, and `value` is the packed list [id, context, token, revision of the store]. The token of a waiter
+ * is 0.
  */
 export type EventResult = readonly [
   revision: number,
@@ -191,7 +200,7 @@ export type EventResult = readonly [
   previous: Data | null,
 ]
 
-/** The holder of a lock. since: in ms, how long the holder has had the lock. */
+/** The holder of a lock. since: in ms, how long the caller has held the lock. */
 export type HolderResult = readonly [
   id: string,
   context: ContextArg,
@@ -201,8 +210,9 @@ export type HolderResult = readonly [
 ]
 
 /**
- * An answer: [0, result], or [1 + index into ERROR_CODES, message, retryable, outcome is unknown]. For
- * ERR_FENCED it also has the holder of the guard's lock at that entry, or null if there was none.
+ * The answer to a command or read: [0, result], or [1 + index into ERROR_CODES, message, retryable, outcome
+ * is unknown]. An answer with ERR_FENCED also names the present holder of the guard's lock, or null if nobody
+ * holds the lock.
  */
 export type Answer = readonly [ok: 0, result: unknown] | ErrorAnswer
 export type ErrorAnswer = readonly [
@@ -214,17 +224,15 @@ export type ErrorAnswer = readonly [
 ]
 
 /**
- * An answer with this number instead of an error's number says that the session of a numbered command is
- * unknown or has ended, and that nothing was executed (docs/locks.md, 6). Only the session engine handles
- * this answer. A command that was never sent before is sent in another session. The outcome of any other
- * command is unknown.
+ * This code in an answer means that the session of the command is unknown or has ended, and that the member
+ * executed nothing (docs/locks.md, 6). Only the client's session engine sees this answer. It sends a command
+ * that was never sent before in another session. The outcome of any other command is unknown.
  */
 export const SESSION_OVER = -1
 
 /**
- * An answer with this number instead of an error's number says that the session already stores as many
- * answers as it may. Nothing was executed and no answer was stored. The session engine sends the command
- * again with the same number when the members have dropped earlier answers. The command with the lowest
- * unfinished number is never refused in this way.
+ * This code in an answer means that the session already stores as many answers as it may. The member executed
+ * nothing and stored no answer. The client's session engine later sends the command again with the same
+ * number. The command with the lowest unfinished number never gets this answer.
  */
 export const SESSION_FULL = -2

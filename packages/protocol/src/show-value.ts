@@ -1,8 +1,8 @@
-// Rule: shows any value in an error message, in a few characters.
+// Rule: describes any value in an error message, in a few characters.
 
 /**
- * Shows a value in at most about forty characters. The function calls no method of the value, because the
- * value may come from a stranger.
+ * Describes a value in at most about forty characters. The function calls no method of the value, because a
+ * stranger may have sent the value.
  */
 export const show = (value: unknown): string => {
   if (typeof value === 'string')
@@ -11,15 +11,15 @@ export const show = (value: unknown): string => {
   return Array.isArray(value) ? 'an array' : nameOf(value)
 }
 
-/** The name of the value's class, if that is a string. */
+/** Returns the name of the value's class, if the name is a string. */
 const nameOf = (value: object): string => {
   const maker: unknown = Object.getPrototypeOf(value)?.constructor
   return typeof maker === 'function' ? `a ${maker.name.slice(0, 40)}` : 'an object'
 }
 
 /**
- * Returns the key for an error if the caller's own key is not known: a string if the bytes are valid text,
- * else a copy of the bytes.
+ * Converts a stored key for an error message: into a string if the bytes are valid text, else into a copy of
+ * the bytes.
  */
 export function shownKey(key: Uint8Array): string | Uint8Array {
   try {
@@ -28,7 +28,7 @@ export function shownKey(key: Uint8Array): string | Uint8Array {
     return new Uint8Array(key)
   }
 }
-/** Shows a key or a name in a message, as text if the bytes are valid text. */
+/** Describes a key or a name in a message, as text if the bytes are valid text. */
 export const showKey = (key: string | Uint8Array): string =>
   show(typeof key === 'string' ? key : shownKey(key))
 

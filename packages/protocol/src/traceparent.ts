@@ -1,15 +1,16 @@
-// Door: the traceparent of W3C Trace Context, level 1: the trace and the span in which a request was made.
+// Door: reads and writes the traceparent of W3C Trace Context, level 1, which names the trace and the span of
+// a request.
 //
 // Law (OB3): this file accepts only a complete traceparent of version 00, which always has the same length.
-// Without this law: a stranger sends a megabyte of text as the id of a trace, and each log line of the
-// request repeats the text.
+// Without this law, a stranger could send a megabyte of text as the id of a trace, and each log line of the
+// request would repeat the text.
 
 export interface TraceIds {
   /** 32 digits in hex, not all 0. */
   readonly traceId: string
   /** 16 digits in hex, not all 0. */
   readonly spanId: string
-  /** One byte of flags. The lowest bit says that the trace is recorded. */
+  /** One byte of flags. The lowest bit means that the trace is recorded. */
   readonly flags: number
 }
 
@@ -19,7 +20,7 @@ const SHAPE = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && value.length === LENGTH && SHAPE.test(value)
 
-/** Returns undefined if the value is no traceparent. Then nothing is known of the caller's trace. */
+/** Returns the ids in a traceparent, or undefined if the value is not a traceparent. */
 export function toTraceIds(value: unknown): TraceIds | undefined {
   if (!isTraceparent(value)) return undefined
   const [, traceId = '', spanId = '', flags = ''] = SHAPE.exec(value) ?? []

@@ -1,7 +1,7 @@
-// Rule: the error for a stored value that the encoding of the call cannot decode.
+// Rule: makes the error for a stored value that the encoding of the call cannot decode.
 //
-// Law (VA3): the error names the key and, if it is known, the revision. Without this law: one wrong value
-// among a million ends each scan, and an operator cannot find the key of that value.
+// Law (VA3): the error names the key and, if it is known, the revision. Without this law, one wrong value
+// among a million would end each scan, and an operator could not find its key.
 
 import { text } from '@latchkey/base'
 import type { Decoding } from './encodings.js'
@@ -9,7 +9,7 @@ import { LatchkeyError, type Outcome } from './errors.js'
 import { show } from './show-value.js'
 
 export interface Undecodable {
-  /** The key as it is stored, with the prefix of a `sub`. */
+  /** The stored key, with the prefix of a `sub`. */
   readonly key: Uint8Array
   readonly bytes: Uint8Array
   readonly how: Decoding
@@ -19,8 +19,8 @@ export interface Undecodable {
 }
 
 /**
- * The parts of each error of this file. A caller that learns the revision later makes the error again from
- * these parts.
+ * The arguments of `undecodable` for each of its errors. A caller that learns the revision later makes the
+ * error again from these arguments.
  */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 

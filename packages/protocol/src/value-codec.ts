@@ -1,7 +1,7 @@
 // Door: encodes and decodes values in the encoding of a call.
 //
-// Law (VA2): a value is either stored completely or refused. Without this law: a program puts an order as
-// JSON, with a Map of its items. JSON turns a Map into `{}`, and the items are lost.
+// Law (VA2): a value is either stored completely or refused. Without this law, a program could put an order
+// as JSON, with a Map of its items. JSON turns a Map into `{}`, and the items would be lost.
 
 import type { As } from './encodings.js'
 import { packValue, unpackValue } from './msgpack-values.js'
@@ -20,8 +20,8 @@ export function encodeJson(value: unknown, name: string): Uint8Array {
 }
 
 /**
- * Called by JSON.stringify for each property. `this` is the object or array that has the property. `value` is
- * the result of toJSON.
+ * JSON.stringify calls this function for each property. `this` is the object or array that has the property.
+ * `value` is the result of the property's toJSON, if it has one.
  */
 function refuseUnfit(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const found = unfit(value, this[key])
@@ -40,15 +40,15 @@ function unfit(value: unknown, given: unknown): string | undefined {
   return undefined
 }
 
-/** Encodes a value of `json` or `msgpack`. */
+/** Encodes a value under `json` or `msgpack`. */
 export function encodeParsed(value: unknown, as: As, name: string): Uint8Array {
   if (value === undefined) throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
   return as === 'json' ? encodeJson(value, name) : packValue(value, name)
 }
 
-/** Refuses bytes that are not UTF-8, which would otherwise be decoded as another character. */
+/** Throws for bytes that are not UTF-8. A plain decoder would replace such bytes by another character. */
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Throws if the bytes cannot be decoded. */
+/** Decodes a value under `json` or `msgpack`. Throws if the bytes cannot be decoded. */
 export const decodeParsed = (bytes: Uint8Array, as: As): unknown =>
   as === 'json' ? (JSON.parse(strict.decode(bytes)) as unknown) : unpackValue(bytes)

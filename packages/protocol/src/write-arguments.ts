@@ -1,5 +1,5 @@
-// Door: checks the arguments of writes and makes commands from them. A command contains the caller's arrays,
-// so it must be encoded before the call returns.
+// Door: checks the arguments of writes and converts them into commands. A command contains the caller's
+// arrays, so it must be encoded before the call returns and the caller changes them.
 
 import { CAPS } from './caps.js'
 import { type Duration, millis } from './duration.js'
@@ -26,8 +26,8 @@ interface WithLife {
 }
 
 /**
- * Returns the element after a value, which is the key's lifetime. The element is absent if the key has no
- * lifetime. `of` is the name of the argument, for errors.
+ * Returns the element of a command for the ttl or the session of a key, or no element if the key has neither.
+ * `of` is the name of the argument, for error messages.
  */
 function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
   const { ttl, ephemeral } = (given ?? {}) as WithLife
@@ -42,7 +42,7 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** True if the command puts an ephemeral key, which belongs to the session that sends the command. */
+/** Returns true if the command puts an ephemeral key, which belongs to the session of the command. */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -85,8 +85,8 @@ function keyAndValue(op: typeof OP.putIfAbsent | typeof OP.getAndPut) {
 }
 
 /**
- * Refuses to append encoded values: two JSON texts with a comma between them are no JSON text, and the same
- * holds for MessagePack.
+ * Refuses to append encoded values, because two JSON texts with a comma between them are not a JSON text. The
+ * same is true of MessagePack.
  */
 function toAppended(value: unknown, as: As, name = 'value'): Uint8Array {
   if (as === 'bytes' || as === 'string') return toValue(value, as, name)
@@ -113,8 +113,8 @@ const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
 /**
- * Converts one entry. `life` is the lifetime that the call gives. It is used for an entry that has no
- * lifetime of its own.
+ * Converts one entry. `life` is the ttl or the session that the call gives for all entries. An entry with its
+ * own ttl or session overrides `life`.
  */
 function toPair(entry: unknown, as: As, name: string, life: readonly [] | readonly [number]): PairArg {
   if (Array.isArray(entry))
@@ -227,8 +227,8 @@ const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /**
- * The fields of a step, by the type of the step. It is a Map and not an object, because the type comes from
- * the caller and may be the name of a property that every object has.
+ * The fields of a step, by the type of the step. The type comes from the caller, so a Map is safer than an
+ * object. On an object, a type such as 'toString' would find an inherited property.
  */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],
@@ -283,8 +283,8 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
 }
 
 /**
- * Returns the number with which a stored value is compared. undefined is not a number. An absent key counts
- * as 0.
+ * Returns the number with which the state machine compares a stored value. The number 0 also matches an
+ * absent key, so undefined is refused.
  */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)
@@ -301,15 +301,15 @@ function oneOf<Word extends string>(words: readonly Word[], value: unknown, name
 }
 
 /**
- * Returns the error for a comparison of encoded values by order. The order of their bytes is not the order of
- * the values: as JSON, '10' comes before '9'.
+ * Returns the error for a comparison of encoded values with '<' or '>'. The order of their bytes is not the
+ * order of the values: as JSON, '10' comes before '9'.
  */
 const unordered = (name: string, as: As) =>
   new TypeError(
     `${name}.is can be '=' or '!=' for a value of ${as}; numbers are compared with { as: 'number' }`,
   )
 
-/** The revisions and the version of an absent key are 0. */
+/** An undefined value means an absent key, whose revisions and version are 0. */
 function toCompared(field: string, value: unknown, name: string) {
   if (value === undefined) return 0
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number

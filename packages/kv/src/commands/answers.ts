@@ -1,4 +1,4 @@
-// Rule: answers to commands, as bytes. An answer is packed once, then kept and sent as the same bytes. A
+// Rule: encodes the answers to commands. An answer is encoded once, and the same bytes are kept and sent. A
 // refusal has the same text on every member and in every version, because kept answers are part of the
 // replicated state.
 
@@ -18,7 +18,7 @@ import {
 export class Refused {
   readonly bytes: Uint8Array
 
-  /** `holder` is the present holder of the lock. It is given only for ERR_FENCED. */
+  /** `holder` is the present holder of the guard's lock. Only ERR_FENCED has a holder. */
   constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
     const places = [1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown']
@@ -28,7 +28,7 @@ export class Refused {
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** Returns the bytes of an answer. `outcome` is a result as in protocol's results.ts, or a refusal. */
+/** Returns the bytes of an answer. `outcome` is a result (protocol's results.ts) or a Refused. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])
@@ -36,13 +36,13 @@ export function answerBytes(outcome: unknown): Uint8Array {
 
 export interface GivenAnswer {
   readonly bytes: Uint8Array
-  /** True if the answer is the kept answer of an earlier call with the same number. */
+  /** True if the answer is the kept answer of an earlier execution of the same call. */
   readonly fromTable: boolean
 }
 
 /**
- * An answer that is a whole number, most often a revision. Its bytes are packed only when a caller asks for
- * them, because only the member that answers the client needs the bytes.
+ * An answer that is a whole number, most often a revision. Only the member that answers the client needs the
+ * bytes, so they are encoded only when a caller asks for them.
  */
 export class NumberAnswer implements GivenAnswer {
   readonly fromTable = false
@@ -56,7 +56,7 @@ export class NumberAnswer implements GivenAnswer {
     return pack([0, this.result])
   }
 
-  /** The length that `bytes` would have. */
+  /** The length of `bytes`, without encoding the answer. */
   get size(): number {
     if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
     if (this.result < 0x10000) return 5
@@ -70,8 +70,8 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
     : { bytes: answerBytes(outcome), fromTable: false }
 
 /**
- * Returns the answer in the form in which it is sent to the client. A number is packed together with its
- * frame, so this function makes no bytes for a number.
+ * Returns the answer in the form that goes into a message to the client. The encoder of the message also
+ * encodes a number, so a number stays a number here.
  */
 export const toldAs = (answer: GivenAnswer): Answer | Uint8Array =>
   answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
@@ -96,7 +96,7 @@ export const TOO_MANY_OF_ONE = new Refused(
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
 /**
- * `holder` is the holder of the guard's lock at the entry of the write. The client puts the holder into the
+ * `holder` is the holder of the guard's lock when the write was refused. The client puts the holder into the
  * error message.
  */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
@@ -139,8 +139,8 @@ export const SEQUENCE_USED_UP = new Refused(
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
 /**
- * An answer that no application sees. It tells the client library that the session is over (protocol's
- * results.ts).
+ * This answer makes the client library open another session (protocol's results.ts, SESSION_OVER). No
+ * application sees it.
  */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
@@ -150,8 +150,8 @@ export const SESSION_IS_OVER: Uint8Array = pack([
 ])
 
 /**
- * An answer that no application sees. It tells the client library that the session keeps too many answers.
- * This answer itself is never kept.
+ * This answer makes the client library wait, because its session keeps too many answers (SESSION_FULL). No
+ * application sees it, and no session keeps it.
  */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 

@@ -1,25 +1,26 @@
-// Door: the bytes of a log entry as records, one record for each command. docs/storage.md has a drawing.
+// Door: converts the bytes of a log entry into records. Each record has one command. docs/storage.md has a
+// drawing.
 //
 //   u32le length of body | u48le session | u48le number | u48le done | body (a packed Command)
 //
-// Records follow each other without a gap, so that the leader only has to join them. Session 0 means that
-// there is no session yet: the record opens one, and is alone in its entry.
+// Records follow each other without a gap, so the leader only joins the records of its clients. A record with
+// session 0 opens a session, and its entry has no other record.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
 
 export interface CommandRecord {
-  /** The id of the session. 0 in the record that opens a session. */
+  /** The id of the session, or 0 in the record that opens a session. */
   readonly session: number
   /**
-   * The number of the call in its session. 0 means no number. Only keepAlive, closeSession and cancelCall may
-   * have no number.
+   * The number of the call in its session, or 0 for keepAlive, closeSession and cancelCall, which have no
+   * number.
    */
   readonly number: number
   /** The client has finished all calls of the session with numbers below this one. */
   readonly done: number
-  /** A packed Command, byte for byte as the sender made it. */
+  /** The encoded Command, byte for byte as the sender made it. */
   readonly body: Uint8Array
 }
 
@@ -37,8 +38,8 @@ export function encodeRecord(record: CommandRecord): Uint8Array {
 const NOTHING: CommandRecord = { session: 0, number: 0, done: 0, body: new Uint8Array(0) }
 
 /**
- * Writes a record directly into the bytes of the entry, without a buffer for the record. One object writes
- * many commands, one after the other.
+ * Writes a record directly into the bytes of the entry, without a buffer for the record. One object of this
+ * class serves many records, one after the other.
  */
 export class RecordSource {
   #record: CommandRecord = NOTHING
@@ -52,7 +53,7 @@ export class RecordSource {
     return recordBytes(this.#record)
   }
 
-  /** Writes the record. May be called only once for each record, because the call also forgets the record. */
+  /** Writes the record, and forgets it. So the caller calls `of` before each call. */
   copy(into: Buffer, at: number): void {
     writeRecord(into, at, this.#record)
     this.#record = NOTHING
@@ -70,8 +71,8 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
 }
 
 /**
- * Whether the numbers fit into a record. The member checks this when it receives the command. Later it could
- * not refuse the command, because no caller would wait for the refusal.
+ * Returns true if the numbers fit into a record. The member checks a command when it receives the command,
+ * because it can refuse only then.
  */
 export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
   Math.max(session, number, done) <= CAPS.recordNumber
@@ -91,7 +92,7 @@ function writeRecord(into: Buffer, at: number, record: CommandRecord): number {
  * Reads the records of an entry one after the other, without creating an object for each record.
  *
  * Law: `next()` never throws and always ends. Bytes that are no whole record become one last record with
- * `bad` set. So hostile bytes cost one refused command and never stop a member.
+ * `bad` set. So hostile bytes cost one refused command, and never stop a member.
  */
 export class BatchReader {
   readonly data: Buffer
@@ -105,8 +106,8 @@ export class BatchReader {
   bad = false
   #at = 0
   /**
-   * The memory behind `data`. The constructor reads it once, because each access of the property `buffer`
-   * calls native code.
+   * The memory behind `data`. The constructor reads the property `buffer` once, because each access calls
+   * native code.
    */
   readonly #memory: ArrayBufferLike
   readonly #offset: number
@@ -117,7 +118,7 @@ export class BatchReader {
     this.data = this.view(0, data.length)
   }
 
-  /** The command of the current record, as a view of `data`. */
+  /** The encoded command of the current record, as a view of `data`. */
   get body(): Buffer {
     return this.view(this.bodyAt, this.bodyEnd)
   }
@@ -160,7 +161,7 @@ export class BatchReader {
   }
 }
 
-/** Counts the records of an entry. Remaining bytes that are no record count as one record. */
+/** Counts the records of an entry. Bytes at the end that are no record count as one record. */
 export function countRecords(data: Uint8Array): number {
   const reader = new BatchReader(data)
   let count = 0

@@ -1,14 +1,14 @@
-// Door: reads a plain put, which has no guard, without decoding the command. Nearly all written bytes come in
-// plain puts, so this reading saves time.
+// Door: reads a plain put, which has no guard and no ttl, without decoding the command. Nearly all written
+// bytes come in plain puts, so this saves time.
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
 //
-// Law: `decodeCommand` accepts every command that this file accepts, with the same key and value. A command
-// that this file does not accept may still be valid: `decodeCommand` decides.
+// Law: `decodeCommand` accepts every command that this file accepts, with the same key and value.
+// `decodeCommand` decides about all other commands.
 
 import { CAPS, OP } from '@latchkey/protocol'
 
-/** The offset of the key in the command. */
+/** In bytes, the offset of the key in the command. */
 const KEY = 5
 
 /**
@@ -26,10 +26,13 @@ export function plainValueAt(data: Uint8Array, from: number, end: number): numbe
   return length <= CAPS.valueBytes && at + head + length === end ? at + head : 0
 }
 
-/** Whether the command is a correct plain put. Such a command is accepted without being decoded. */
+/** Returns true if the command is a correct plain put. */
 export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body, 0, body.length) > 0
 
-/** How many bytes the tag and the length after the tag take. 0 if the tag is not that of bytes. */
+/**
+ * Returns how many bytes the tag and the length after the tag take, or 0 if the tag does not begin a byte
+ * value.
+ */
 const headOf = (tag: number): number => (tag === 0xc4 ? 2 : tag === 0xc5 ? 3 : tag === 0xc6 ? 5 : 0)
 
 export const plainKeyAt = (from: number): number => from + KEY

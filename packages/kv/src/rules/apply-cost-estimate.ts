@@ -1,37 +1,37 @@
-// Rule: estimates the work of applying a command before the command is in the log. The units are those of
-// apply-work-limit.ts. With the estimate, the leader does not write more into its log at once than it can
-// apply in good time.
+// Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of
+// applying one record of the log (apply-work-limit.ts). The leader uses the estimate to write no more into
+// its log at once than it can apply in good time.
 //
-// Law: the estimate only decides when a command is written into the log. It has no influence on what the
-// command does.
+// Law: the estimate only decides when a command is written into the log. The estimate has no influence on
+// what the command does.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
 import { BYTES, ROW } from './apply-work-limit.js'
 
 /**
- * In keys. If a command names at most this many keys, the sizes of their stored rows are looked up. The
- * command reads these rows when it is applied, and keeps them in events.
+ * If a command names at most this many keys, the estimate uses the sizes of their stored rows. The command
+ * reads these rows when it is applied, and copies them into events.
  */
 const MOST_LOOKED_UP = 64
 /**
- * The least estimate for a command with more keys. The sizes of their stored values are not looked up, and
- * the values may be large.
+ * The least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of their stored values,
+ * which may be large, are not looked up.
  */
 const LEAST_OF_MANY = 5_000
-/** The estimate for a range, because the number of its rows is not known before the range is read. */
+/** The estimate for a deleteRange, because the number of its rows is unknown before the range is read. */
 const OF_A_RANGE = 5_000
 /**
- * The estimate for openSession and endSession. Each of these commands has an entry of its own, which every
- * member must write and sync.
+ * The estimate for openSession and endSession. Each of these commands is alone in its entry, and every member
+ * must write and sync the entry.
  */
 const OF_A_SESSION = 2_500
-/** The cost of reading a row and writing it. */
+/** The cost of reading a row and writing the row. */
 const OF_A_ROW = 2 * ROW
 
 /**
- * Estimates the work of a command of `bytes` bytes. `stored` returns how many bytes the stored row of a key
- * has.
+ * Estimates the work of a command of `bytes` bytes. `stored` returns the number of bytes of a key's stored
+ * row.
  */
 export function weightOf(command: Command, bytes: number, stored: (key: string) => number): number {
   const op = command[0]
@@ -43,8 +43,8 @@ export function weightOf(command: Command, bytes: number, stored: (key: string) 
   if (rows > MOST_LOOKED_UP) return Math.max(named, LEAST_OF_MANY)
   let found = 0
   for (const key of keysOf(command)) found += stored(binary(key))
-  // Each byte of a stored value counts six times. The value is read, copied into the new value, and copied
-  // into an event beside the new value. The new row and the event are then written.
+  // Each byte of a stored value counts six times. The state machine reads the value, copies it into the new
+  // value, and copies both into an event. Then it writes the new row and the event.
   return named + (6 * found) / BYTES
 }
 

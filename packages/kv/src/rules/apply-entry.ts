@@ -1,16 +1,16 @@
-// Rule: applies one entry: first the effects of its cluster time, then its commands (CT3, CT4). `proceed`
-// applies the entry to its end, with two exceptions. A command may need stored rows of a range, or the work
-// that is allowed in one turn of the event loop may be done. `proceed` then returns what the entry waits for,
-// and the next call of `proceed` continues.
+// Rule: applies one entry of the log: first what its cluster time makes due, then its commands (CT3, CT4).
+// `proceed` returns early if a command needs stored rows, or if the work for one turn of the event loop is
+// done. The next call of `proceed` then continues the entry.
 //
 // Laws
-// - A: before the commands, these steps are made in this order: sessions end, waits for locks end, holds
-//   expire, old rows are reclaimed, waits at latches and barriers end, keys expire.
-// - B: each command has an answer of its own. A refused command changes nothing.
-// - C: the call with a given number is executed at most once. A call with a kept reply gets that reply. A
-//   call with a number below `done`, or of a session that is over, is refused (docs/locks.md, section 6).
-// - D: a session whose kept replies have reached their limit executes only its lowest unfinished call. All
-//   its other calls wait for that call, so that call must not wait for them.
+// - A: before the commands of the entry, these steps happen in this order: sessions end, waits for locks end,
+//   holds expire, old rows are reclaimed, waits at latches and barriers end, keys expire.
+// - B: each command gets an answer of its own. A refused command changes nothing.
+// - C: the state machine executes a call of a session, which has a number, at most once. A repeated call gets
+//   its kept reply. A call with a number below `done`, or of an ended session, is refused (docs/locks.md,
+//   section 6).
+// - D: when the kept replies of a session have reached their limit, the session executes only its lowest
+//   unfinished call. All its other calls wait for that call, so that call must not wait for them.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
@@ -49,22 +49,22 @@ import { put } from './key-values.js'
 import { Budget, OverBudget } from './command-budget.js'
 import { WriteSet } from './command-write-set.js'
 import { neededLives, removeKeys } from './key-expiry.js'
-import { TurnWork } from './apply-work-limit.js'
+import { LongWork } from './apply-work-limit.js'
 import { expireParties } from './latch-and-barrier-waits.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 
-/** A command that waits for rows, or for another turn of the event loop. */
+/** A command that waits for stored rows, or for another turn of the event loop. */
 interface Held {
   readonly session: Session
   readonly number: number
   readonly crc: number
   readonly command: Command
-  work?: TurnWork
+  work?: LongWork
 }
 
 /**
- * The value that the caller must pass to the next call of `proceed`. 'turn' means that the caller passes
- * nothing, but calls in another turn of the event loop.
+ * What `proceed` waits for. The caller reads the needed rows and passes them to the next call. 'turn' means
+ * that the caller calls again in another turn of the event loop, without rows.
  */
 export type Waiting = Needed | 'turn'
 
@@ -76,10 +76,10 @@ export class EntryRun {
   readonly #reader: BatchReader
   #held: Held | undefined
   /**
-   * The removal of expired keys, which comes before the commands. Needed names the rows to read for the removal.
-   * TurnWork is the removal itself.
+   * The removal of expired keys, which comes before the commands. A Needed names the rows to read for the
+   * removal. A LongWork is the removal itself.
    */
-  #expiry: Needed | TurnWork | undefined
+  #expiry: Needed | LongWork | undefined
 
   constructor(context: ApplyContext, entry: Entry, limits: KvLimits) {
     this.#context = context
@@ -100,7 +100,7 @@ export class EntryRun {
   }
 
   /**
-   * Applies commands until a command has to wait. Returns what the next call must pass, or undefined when the
+   * Applies commands until a command has to wait. Returns what the command waits for, or undefined when the
    * whole entry is applied.
    */
   proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
@@ -123,15 +123,15 @@ export class EntryRun {
     return undefined
   }
 
-  /** Returns what the removal of expired keys waits for, or undefined when these keys are removed. */
+  /** Removes the expired keys. Returns what the removal waits for, or undefined when the removal is done. */
   #expireKeys({ lives }: Found): Waiting | undefined {
     const expiry = this.#expiry
     if (expiry === undefined) return undefined
-    if (!(expiry instanceof TurnWork)) {
+    if (!(expiry instanceof LongWork)) {
       if (lives === undefined) return expiry
       const { state, caps, turn } = this.#context
       const writeSet = new WriteSet(state, caps, new Budget(NO_LIMITS, 0, turn))
-      this.#expiry = new TurnWork(removeKeys(state, writeSet, lives))
+      this.#expiry = new LongWork(removeKeys(state, writeSet, lives))
       return this.#expireKeys(NOTHING_FOUND)
     }
     if (expiry.steps.next().done !== true) return 'turn'
@@ -139,12 +139,15 @@ export class EntryRun {
     return undefined
   }
 
-  /** Runs one command until it is answered, or until the work that is allowed in this turn is done. */
+  /**
+   * Runs one command. Returns undefined when the command is answered, or 'turn' if the work for this turn of
+   * the event loop is done.
+   */
   #run(held: Held, found: Found): 'turn' | undefined {
     const { session, number, crc, command } = held
     try {
       const outcome = held.work ?? execute(this.#context, session, command, found)
-      if (!(outcome instanceof TurnWork)) return this.#finish(session, number, crc, outcome)
+      if (!(outcome instanceof LongWork)) return this.#finish(session, number, crc, outcome)
       const { done, value } = outcome.steps.next()
       if (done === true) return this.#finish(session, number, crc, value)
       this.#held = { ...held, work: outcome }
@@ -183,8 +186,8 @@ export class EntryRun {
   }
 
   /**
-   * Renews the session and confirms its grants. Every command of a session has this effect, even a refused
-   * one.
+   * Renews the session and confirms its grants. Every command of a session has these effects, even a refused
+   * command.
    */
   #renew(session: Session): void {
     const { state, locks } = this.#context
@@ -194,8 +197,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a number. Only a command that does no harm when it is applied twice may have
-   * no number.
+   * Executes a command without a call number. Such a command may be applied twice, so only commands that do
+   * no harm then may lack a number.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()
@@ -227,8 +230,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a plain put. One checksum of the value is computed and used twice: for the row, and to recognize
-   * a repeated request.
+   * Executes a plain put. The checksum of the value is computed once and used twice: for the stored row, and
+   * to recognize a repeated request.
    */
   #plainPut(session: Session, valueAt: number): undefined {
     const { number, data, bodyAt, bodyEnd } = this.#reader
@@ -240,7 +243,10 @@ export class EntryRun {
     return this.#finish(session, number, crc, put(this.#context.state, key, value, valueSum))
   }
 
-  /** Laws C and D: answers the call if it was executed before, or if its session may not execute it now. */
+  /**
+   * Laws C and D: returns true, and answers the call, if the call was executed before or may not be executed
+   * now.
+   */
   #isAnswered(session: Session, crc: number): boolean {
     const { number } = this.#reader
     const kept = session.replies.get(number)
@@ -259,7 +265,10 @@ export class EntryRun {
     return session.replies.size >= sessionNumbers || session.replyBytes >= sessionAnswerBytes
   }
 
-  /** Keeps the answer in the session. If the command has ended its own session, no answer is kept. */
+  /**
+   * Keeps the answer in the session, for a repeated request. If the command has ended its own session, the
+   * session keeps nothing.
+   */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)
     const { sessions } = this.#context.state
@@ -270,7 +279,7 @@ export class EntryRun {
 
   /**
    * Returns undefined if the command is malformed. Throws if the command is of a later version. If a member
-   * skipped such a command, its state would differ from that of members that know the command (A6).
+   * skipped a command that other members know, its state would differ from their state (A6).
    */
   #decoded(body = this.#reader.body): Command | undefined {
     const command = decodeCommand(body)
@@ -284,7 +293,10 @@ export class EntryRun {
 }
 
 const NO_DATA = new Uint8Array(0)
-/** No limits, because the removal of expired keys has limits of its own (key-expiry.ts). */
+/**
+ * The removal of expired keys has no limits here, because key-expiry.ts limits how many keys one entry
+ * removes.
+ */
 const MOST = Number.POSITIVE_INFINITY
 const NO_LIMITS: BudgetLimits = { rows: MOST, ranges: MOST, readBytes: MOST, writeBytes: MOST }
 

@@ -1,15 +1,17 @@
-// Rule: keeps the answer of a txn that has a key. The key makes the txn apply only once.
+// Rule: keeps the answer of a txn with `once`, which is applied only once. The txn names a key, whose value
+// is the kept answer.
 //
 // Law: the answer is written in the same entry and revision as the writes. A caller that repeats the txn with
-// the same key, even over another session and at another member, gets the kept answer, and nothing is written
-// (C73). Without this law: a script sends an increment, and its member dies before the answer. The script
-// sends the increment to another member, and the counter has grown by two.
+// the same key gets the kept answer, also in another session and at another member, and nothing is written
+// (C73). Without this law, a script could send an increment, and its member could crash before the answer.
+// The script would send the increment to another member, and the counter would grow by two.
 //
-// Law: the kept answer comes before the guard. Without this law: a guarded write is applied, its answer is
-// lost, the lock is released, and the answer to the repeated call says that nothing was changed.
+// Law: the kept answer is looked up before the guard is checked. Without this law, a guarded write could be
+// applied, its answer be lost, and the lock be released. The answer to the repeated call would then say that
+// nothing was changed.
 //
-// Law: the kept answer contains a digest of its request. Without this law: two scripts use the same key for
-// different writes. Each script gets a success, but only one of the writes has happened.
+// Law: the kept answer contains a digest of its request. Without this law, two scripts could use the same key
+// for different writes. Each script would get a success, but only one of the writes would have happened.
 
 import { equalBytes } from '@latchkey/base'
 import { type OnceArg, pack, type StepResult, unpack } from '@latchkey/protocol'
@@ -22,14 +24,14 @@ export const keptRecord = (
   results: readonly StepResult[],
 ): Uint8Array => pack([digest, succeeded, results])
 
-/** Returns the kept answer. The revision of `row` is the revision of the writes. */
+/** Returns the kept answer. `row` is its row, and the revision of the row is the revision of the writes. */
 export function keptAnswer([, digest]: OnceArg, row: Uint8Array): Refused | readonly unknown[] {
   const kept = recordIn(valueOf(row))
   if (kept === undefined || !equalBytes(kept[0], digest)) return USED_FOR_OTHER
   return [kept[1], modifiedOf(row), kept[2]]
 }
 
-/** Returns undefined if the value of the key is not a kept answer. */
+/** Decodes a kept answer. Returns undefined if the value is not a kept answer. */
 function recordIn(value: Uint8Array): readonly [Uint8Array, boolean, readonly unknown[]] | undefined {
   try {
     const record = unpack(value)

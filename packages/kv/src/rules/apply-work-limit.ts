@@ -1,33 +1,35 @@
-// Rule: limits how much is applied in one turn of the event loop. While a turn runs, the member sends no
-// heartbeat, answers no vote and renews no hold. So the work of commands is counted. When the limit of a turn
-// is reached, the other commands are applied in another turn.
+// Rule: limits the work of applying commands in one turn of the event loop. During a turn the member sends no
+// heartbeat, answers no vote and renews no hold. So the work of commands is counted, and when a turn has done
+// enough, the other commands wait for another turn.
 //
-// Law: the point at which a turn ends has no influence on the state or on any answer.
+// Law: it makes no difference to the state or to any answer where a turn ends.
 
-/** The cost of one record of the log. Reading a row costs twice as much, and so does changing one. */
+import type { WorkInTurns } from '../work-in-turns.js'
+
+/**
+ * In units of work: applying one record of the log is one unit. Reading a row is two units, and changing a
+ * row is two units.
+ */
 const RECORD = 1
 export const ROW = 2
-/** This many bytes cost as much as one record. */
+/** This many bytes are one more unit of work. */
 export const BYTES = 2 * 1024
-/** The cost that is allowed in one turn. This cost takes about ten milliseconds. */
+/** In units, the work that one turn of the event loop may do. This work takes about ten milliseconds. */
 const WORK_A_TURN = 2_000
 
 /**
- * A command that can be interrupted at each yield and continued in another turn of the event loop. When the
- * generator ends, it returns the result of the command.
+ * The work of a command that may need several turns of the event loop. The generator yields when the turn has
+ * done enough.
  */
-export type InTurns<T> = Generator<undefined, T, undefined>
+export class LongWork {
+  readonly steps: WorkInTurns<unknown>
 
-/** The work of one command that may take more than one turn of the event loop. */
-export class TurnWork {
-  readonly steps: InTurns<unknown>
-
-  constructor(steps: InTurns<unknown>) {
+  constructor(steps: WorkInTurns<unknown>) {
     this.steps = steps
   }
 }
 
-export class Turn {
+export class WorkOfTurn {
   #work = 0
 
   record(bytes: number): void {
@@ -42,7 +44,7 @@ export class Turn {
     return this.#work >= WORK_A_TURN
   }
 
-  /** Called when another turn of the event loop begins. */
+  /** Starts the count again. Called when another turn of the event loop begins. */
   begin(): void {
     this.#work = 0
   }

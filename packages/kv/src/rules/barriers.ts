@@ -1,5 +1,6 @@
-// Rule: barriers. A number of parties meet at a barrier before any of them continues. A barrier can be used
-// again: each meeting is one generation (docs/latches.md).
+// Rule: decides what happens at barriers. A barrier is a point where a given number of parties (waiting
+// calls) wait for each other, and all continue together. A barrier can be used again, and each use is one
+// generation (docs/latches.md).
 //
 //   parties that wait      the party that enters     then
 //   none                   for one party             it passes at once, in the next generation
@@ -15,17 +16,18 @@
 //   its time limit is over, or its signal aborts     continues: the others wait, and the place is free again
 //
 // Laws
-// - K72: every party that waits has a live session. When a session ends, its parties are taken out in the
-//   same entry, and the other parties of their generation are told in the same entry. Without this law: one
-//   of three workers crashes, and the two others wait for ever.
+// - K72: every party that waits has an open session. When a session ends, the same entry removes its parties,
+//   and gives the other parties of their generation the result 'broken'. Without this law, one of three
+//   workers could crash, and the two others would wait for ever.
 // - K73: no party passes before its generation is complete. All parties of a generation pass in one entry,
-//   with the number of the generation and the indexes 0 to parties - 1. No number of a generation is used
-//   twice, not even the number of a broken generation. Without this law: a worker of a broken generation and
-//   a worker of the next generation have the same number, and each does the other's work.
+//   with the number of the generation and the indexes 0 to parties - 1. No generation has the number of an
+//   earlier one, not even of a broken one. Without this law, a worker of a broken generation and a worker of
+//   the next generation could get the same number, and one would do the work of the other.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
-import type { InTurns, Turn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 import { BARRIER, endAll, partyOf } from './end-latch-and-barrier-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
 
@@ -33,11 +35,11 @@ type EnterBarrier = Extract<PartyCommand, readonly [typeof PARTY_OP.enterBarrier
 
 export function* enterBarrier(
   tx: PartyTransaction,
-  turn: Turn,
+  turn: WorkOfTurn,
   now: number,
   session: number,
   [, name, id, parties, wait]: EnterBarrier,
-): InTurns<PartyResult | Refused> {
+): WorkInTurns<PartyResult | Refused> {
   const before = tx.party(BARRIER, name, id)
   if (before !== undefined && before.state !== 'waiting') return partyOf(tx, BARRIER, name, id)
   const deadline = wait === 0 ? 0 : now + wait
@@ -58,9 +60,7 @@ export function* enterBarrier(
   return ['waiting', generation, 0, others + 1]
 }
 
-/**
- * Returns the present row of the barrier. If no party waits at the barrier, a new generation begins first.
- */
+/** Returns the row of the barrier. If no party waits there, the function first begins a new generation. */
 function begun(tx: PartyTransaction, name: Uint8Array, parties: number): BarrierRow | Refused {
   const row = tx.barrier(name)
   if (row !== undefined && tx.waitingCount(BARRIER, name) > 0) return row
@@ -69,10 +69,10 @@ function begun(tx: PartyTransaction, name: Uint8Array, parties: number): Barrier
 }
 
 /**
- * Called when the last party enters and so completes the generation. The last party needs no row, because the
- * answer to its command reports that the party has passed.
+ * Ends the generation, because its last party enters. This party needs no row, because the answer to its
+ * command reports that it has passed.
  */
-function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTurns<PartyResult> {
+function* complete(tx: PartyTransaction, turn: WorkOfTurn, barrier: BarrierRow): WorkInTurns<PartyResult> {
   const { name, over, parties } = barrier
   const generation = over + 1
   tx.putBarrier({ ...barrier, over: generation })
@@ -81,8 +81,8 @@ function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTur
 }
 
 /**
- * Ends the generation before it is complete (K72). The party whose end has broken the generation was removed
- * before.
+ * Ends a generation that cannot become complete (K72). The caller has already removed the party whose session
+ * ended.
  */
 export function breakGeneration(tx: PartyTransaction, name: Uint8Array): void {
   const barrier = tx.barrier(name)

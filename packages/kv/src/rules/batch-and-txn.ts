@@ -1,4 +1,5 @@
-// Rule: the commands batch and txn: many steps in one revision. Either all steps happen or none does.
+// Rule: executes the commands batch and txn, which have many steps in one revision. Either all steps are
+// applied or none.
 
 import { binary, compareBytes, copyBytes } from '@latchkey/base'
 import type { LockView } from '@latchkey/lock'
@@ -22,23 +23,23 @@ import { add, numberIn } from './integer-values.js'
 import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-values.js'
 import { OverBudget } from './command-budget.js'
 import type { Found } from './needed-ranges.js'
-import type { InTurns } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
-/** The parts that the steps need in addition to their write set. */
+/** What the steps need besides their write set. */
 export interface StepContext {
   readonly locks: LockView
   readonly begin: Begin
   readonly found: Found
 }
 
-export function* batch(writeSet: WriteSet, [, , steps]: Of<'batch'>, context: StepContext): InTurns<unknown> {
+export function* batch(writeSet: WriteSet, [, , steps]: Of<'batch'>, context: StepContext): WorkInTurns<unknown> {
   const results = yield* runSteps(writeSet, steps, context)
   return results instanceof Refused ? results : [writeSet.commit(), results]
 }
 
-export function* txn(writeSet: WriteSet, command: Of<'txn'>, context: StepContext): InTurns<unknown> {
+export function* txn(writeSet: WriteSet, command: Of<'txn'>, context: StepContext): WorkInTurns<unknown> {
   const [, , when, then, otherwise, once] = command
   const succeeded = yield* allHold(writeSet, context.locks, when)
   if (succeeded instanceof Refused) return succeeded
@@ -56,7 +57,7 @@ function* allHold(
   writeSet: WriteSet,
   locks: LockView,
   when: readonly ConditionArg[],
-): InTurns<boolean | Refused> {
+): WorkInTurns<boolean | Refused> {
   for (const condition of when) {
     const outcome = holds(writeSet, locks, condition)
     if (outcome !== true) return outcome
@@ -69,7 +70,7 @@ function* runSteps(
   writeSet: WriteSet,
   steps: readonly Step[],
   context: StepContext,
-): InTurns<StepResult[] | Refused> {
+): WorkInTurns<StepResult[] | Refused> {
   const live = context.found.live?.get(steps) ?? NO_KEYS
   if (live instanceof OverBudget) throw live
   const results: StepResult[] = []
@@ -82,8 +83,8 @@ function* runSteps(
     if (writeSet.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
-    // The answer is kept until its client has received it, and is sent as one message. So its size is
-    // limited.
+    // The session keeps the answer until the client has received it, and the answer is sent as one message.
+    // So its size is limited.
     if (bytes > CAPS.sessionAnswerBytes) return RESULTS_TOO_LARGE
     results.push(result)
   }
@@ -126,15 +127,15 @@ function holds(
   if (field === FIELD.value) return valueHolds(row, is, operand as Uint8Array | null)
   if (field === FIELD.number) {
     const number = numberIn(row)
-    // Only the sign of the difference is used. The difference itself may be too large to be exact.
+    // Only the sign of the difference is used, because the difference itself may be too large to be exact.
     return number instanceof Refused ? number : compares(Math.sign(number - (operand as number)), is)
   }
   return compares(numberOf(row, field) - ((operand as number | null) ?? 0), is)
 }
 
 /**
- * Whether the value and the operand compare as asked. An absent value equals only an absent operand, and is
- * neither less nor greater than any value.
+ * Compares a value with the operand. An absent value equals only an absent operand, and is neither less nor
+ * greater than any value.
  */
 function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array | null): boolean {
   if (is === IS['=']) return hasValue(row, operand)
@@ -142,7 +143,7 @@ function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array
   return row !== undefined && operand !== null && compares(compareBytes(valueOf(row), operand), is)
 }
 
-/** Returns the field of the row. For an absent key, the revisions and the version are 0. */
+/** Returns the version or a revision of the row, which is 0 for an absent key. */
 function numberOf(row: Uint8Array | undefined, field: number): number {
   if (row === undefined) return 0
   if (field === FIELD.version) return versionOf(row)

@@ -1,25 +1,22 @@
-// Rule: the budget of one command while it is applied. (protocol's command-budget.ts checks what the
-// command's bytes show.)
+// Rule: limits the work of one command while the command is applied. (protocol's command-budget.ts checks
+// what the command's bytes show.)
 //
-// Without a budget: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a
-// value of 0.9 MB two thousand times. The command is committed. Every member that applies the command runs
-// out of memory or stops for a minute, and does so again at every start.
+// Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys, or append to a
+// value of 0.9 MB two thousand times. When such a command is committed, every member that applies it runs out
+// of memory or stops for a minute, and does so again at every start.
 //
 // Laws
-// - The counts depend only on the command: on the rows that it touches and the bytes that it reads and
-//   writes. The counts never depend on the rows that are in memory or on the disk. So every member refuses
-//   the same command, at the same step, with the same message.
-// - Work is counted before it is done, or at most one row later. A command over its budget changes nothing
+// - The counts depend only on the command: on the rows that it reads or changes, and on the bytes that it
+//   reads and writes. The counts never depend on whether rows are in memory or on the disk. So every member
+//   refuses the same command, at the same step, with the same message.
+// - Work is counted before it is done, or at most one row later. A refused command changes nothing
 //   (command-write-set.ts).
 
 import type { BudgetLimits } from '@latchkey/protocol'
 import { Refused } from '../commands/answers.js'
-import type { Turn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './apply-work-limit.js'
 
-/**
- * Thrown while a command runs that has used up its budget. `execute` catches this error and returns the
- * refusal.
- */
+/** Thrown by a running command that exceeds a limit. `execute` catches this error and returns the refusal. */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget'
   readonly refused: Refused
@@ -32,16 +29,16 @@ export class OverBudget extends Error {
 
 export class Budget {
   readonly limits: BudgetLimits
-  readonly turn: Turn
+  readonly turn: WorkOfTurn
   #rows: number
   #read = 0
   #written = 0
 
   /**
-   * `rows` is the number of rows that the command names. `turn` counts the same work for the turn
+   * `rows` is the number of rows that the command names. `turn` counts the same work for the limit of a turn
    * of the event loop.
    */
-  constructor(limits: BudgetLimits, rows: number, turn: Turn) {
+  constructor(limits: BudgetLimits, rows: number, turn: WorkOfTurn) {
     this.limits = limits
     this.turn = turn
     this.#rows = rows
@@ -84,10 +81,7 @@ const tooManyRows = ({ rows }: BudgetLimits): OverBudget =>
 const tooManyReadBytes = ({ readBytes }: BudgetLimits): OverBudget =>
   new OverBudget('read', readBytes, 'bytes of keys and values', 'Split it.')
 
-/**
- * Returns the refusal if a look-up has found more rows or bytes than the command may touch or read, else
- * undefined.
- */
+/** Returns the refusal if a look-up has found too many rows or bytes, else undefined. */
 export function overFound(limits: BudgetLimits, rows: number, bytes: number): OverBudget | undefined {
   if (rows > limits.rows) return tooManyRows(limits)
   return bytes > limits.readBytes ? tooManyReadBytes(limits) : undefined

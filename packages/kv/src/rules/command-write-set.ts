@@ -1,9 +1,9 @@
 // Rule: collects the changes of one command to keys and values until the command has succeeded.
 //
 // Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
-// something takes one revision for all its keys, and any other command takes no revision. Everything that the
-// command reads or changes is first counted against its budget (command-budget.ts). The budget throws when it
-// is used up.
+// something gets one revision for all its keys, and any other command gets no revision. All rows that the
+// command reads or changes are first counted by its Budget (command-budget.ts), which throws when a limit is
+// exceeded.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
@@ -33,14 +33,12 @@ export class WriteSet {
     this.#changes = new Changes(this.#revision, caps)
   }
 
-  /**
-   * True if the work that is allowed in this turn of the event loop is done, so that the command must yield.
-   */
+  /** True if the work for this turn of the event loop is done. The command must then yield. */
   get turnIsOver(): boolean {
     return this.budget.turn.isOver
   }
 
-  /** The row of the key, with the changes that this command has made to it. */
+  /** Returns the row of the key, with the changes that this command has made. */
   row(key: string): Uint8Array | undefined {
     return this.#look(key).now
   }
@@ -60,7 +58,9 @@ export class WriteSet {
     return slot
   }
 
-  /** Puts the value. Without `life` the key never expires, even if it had a lifetime before. */
+  /**
+   * Puts the value. `life` is the key's new ttl or session. Without `life`, no ttl or session ends the key.
+   */
   put(key: Uint8Array, value: Uint8Array, life?: Life): void {
     const name = binary(key)
     const slot = this.#look(name)
@@ -69,7 +69,7 @@ export class WriteSet {
     this.#change({ key: name, type: EVENT.put, row: slot.now, before: before ?? null })
   }
 
-  /** Changes the value of a key. The key keeps its lifetime. */
+  /** Changes the value of a key. The key keeps its ttl or session. */
   change(key: Uint8Array, value: Uint8Array): void {
     const { now } = this.#slot(binary(key))
     this.put(key, value, now && lifeOf(now))
@@ -80,7 +80,7 @@ export class WriteSet {
     this.#changes.add(change)
   }
 
-  /** Removes the row. Returns false if there was no row. */
+  /** Removes the row. Returns false if the key did not exist. */
   delete(key: string, type: EventType = EVENT.delete): boolean {
     const slot = this.#look(key)
     if (slot.now === undefined) return false
@@ -89,10 +89,7 @@ export class WriteSet {
     return true
   }
 
-  /**
-   * Returns the keys in [start, end) that this command has read or written so far. Some of these keys may be
-   * new.
-   */
+  /** Returns the keys in [start, end) that this command has read or written so far, including new keys. */
   knownKeys(start: string, end: string): string[] {
     return [...this.#slots.keys()].filter((key) => key >= start && key < end)
   }
@@ -113,8 +110,8 @@ export class WriteSet {
 }
 
 /**
- * Returns a copy of the value for an answer. The row may be a view of the entry's bytes, but an answer is
- * kept for a longer time.
+ * Returns a copy of the value, for an answer. An answer is kept longer than the bytes of the entry, of which
+ * the row may be a view.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

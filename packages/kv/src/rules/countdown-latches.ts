@@ -1,5 +1,6 @@
-// Rule: latches. A latch counts down once. When its count is zero, the latch opens for all waiting parties
-// (docs/latches.md).
+// Rule: decides what happens at latches. A latch is a count that goes down once. When the count is zero, the
+// latch opens, and all calls that wait there pass (docs/latches.md). A party in this table is one waiting
+// call.
 //
 //   call        the latch    its count          then
 //   create      is absent                       it is created with its count; the answer is true
@@ -16,12 +17,13 @@
 //   remove      is absent                       nothing; false
 //   remove      exists       any                it is removed, and all parties that wait are told; true
 //
-// Laws: K70, K71 (latch-and-barrier-waits.ts). An open latch never closes. A latch that is created after a
-// removal, under the same name, is another latch.
+// Laws: K70 and K71 (latch-and-barrier-waits.ts). An open latch never closes. If a latch is removed and
+// created again under the same name, it is another latch.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answers.js'
-import type { InTurns, Turn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 import { endAll, LATCH, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
 
@@ -37,9 +39,9 @@ export function createLatch(tx: PartyTransaction, [, name, count]: Of<'createLat
 
 export function* countDown(
   tx: PartyTransaction,
-  turn: Turn,
+  turn: WorkOfTurn,
   [, name, by]: Of<'countDown'>,
-): InTurns<number | null> {
+): WorkInTurns<number | null> {
   const count = tx.latch(name)
   if (count === undefined) return null
   if (count === 0) return 0
@@ -79,9 +81,9 @@ export function waitLatch(
 
 export function* removeLatch(
   tx: PartyTransaction,
-  turn: Turn,
+  turn: WorkOfTurn,
   [, name]: Of<'removeLatch'>,
-): InTurns<boolean> {
+): WorkInTurns<boolean> {
   if (tx.latch(name) === undefined) return false
   tx.deleteLatch(name)
   yield* endAll(turn, tx, tx.waiting(LATCH, name), removed)

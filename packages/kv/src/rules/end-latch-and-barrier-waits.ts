@@ -1,15 +1,17 @@
-// Rule: ends the waits of many parties at a latch or barrier, a limited number of them in one turn of the
-// event loop. This file also returns the state of one party.
+// Rule: ends the waits of many parties (waiting calls) at a latch or barrier, a limited number in one turn of
+// the event loop. Also returns the state of one party.
 
 import { PARTY_OF, type PartyOf, type PartyResult } from '@latchkey/protocol'
-import type { InTurns, Turn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 import type { PartyRow, PartyTransaction, PartyView } from './latch-and-barrier-transaction.js'
 
 export const LATCH = PARTY_OF.latch
 export const BARRIER = PARTY_OF.barrier
 
 /**
- * Returns the state of a party. `count` is the count of the latch, or the number of parties at the barrier.
+ * Returns the state of a party, which is a waiting call. `count` is the count of the latch, or the number of
+ * parties at the barrier.
  */
 export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: string): PartyResult {
   const row = view.party(of, name, id)
@@ -17,16 +19,16 @@ export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: stri
   return row === undefined ? ['unknown', 0, 0, count] : [row.state, row.generation, row.index, count]
 }
 
-/** In bytes, about how long the row of a party is without its name. */
+/** In bytes, about the length of a party's row without its name. The length counts as work of the turn. */
 const ROW_BYTES = 64
 
-/** Ends the waits of all parties. `to` returns the row of a party after the end of its wait. */
+/** Ends the waits of all parties. `to` returns the new row of a party. */
 export function* endAll(
-  turn: Turn,
+  turn: WorkOfTurn,
   tx: PartyTransaction,
   rows: readonly PartyRow[],
   to: (row: PartyRow, index: number) => PartyRow,
-): InTurns<undefined> {
+): WorkInTurns<undefined> {
   for (const [i, row] of rows.entries()) {
     const ended = to(row, i)
     tx.putParty(ended)

@@ -45,7 +45,7 @@ import type { Found } from './needed-ranges.js'
 import { nextBlock, reset } from './sequences.js'
 import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './batch-and-txn.js'
-import { type Turn, TurnWork } from './apply-work-limit.js'
+import { type WorkOfTurn, LongWork } from './apply-work-limit.js'
 import { enterBarrier } from './barriers.js'
 import { countDown, createLatch, removeLatch, waitLatch } from './countdown-latches.js'
 import { leaveParties, moveParty } from './latch-and-barrier-waits.js'
@@ -55,15 +55,15 @@ export interface ApplyContext {
   readonly state: State
   readonly locks: StateLockTransaction
   readonly caps: EventCaps & { readonly budget: BudgetLimits }
-  readonly turn: Turn
+  readonly turn: WorkOfTurn
 }
 
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /**
- * Executes a command. Returns a result, or a Refused that has changed nothing, or a TurnWork whose result is
- * a result or a Refused. This function and the TurnWork throw OverBudget if the command asks for too much.
- * Nothing is changed in that case, because the changes are still in the write set.
+ * Executes a command. Returns a result, a Refused, or a LongWork whose result is a result or a Refused. A
+ * Refused has changed nothing. This function and the LongWork throw OverBudget if the command exceeds a
+ * limit. Nothing is changed then, because the changes are still in the write set.
  */
 export function execute(context: ApplyContext, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {
@@ -102,7 +102,7 @@ export function execute(context: ApplyContext, session: Session, command: Comman
   }
 }
 
-/** Returns the lifetime of a key that is put at cluster time `now`. */
+/** Returns the time or the session that ends a key which is put at cluster time `now`. */
 function lifeFrom(life: LifeArg, session: Session, now: number): Life | undefined {
   if (life === undefined) return undefined
   return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : lifeUntil(now, life)
@@ -154,13 +154,13 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
     case OP.createLatch:
       return createLatch(parties, command)
     case OP.countDown:
-      return new TurnWork(countDown(parties, turn, command))
+      return new LongWork(countDown(parties, turn, command))
     case OP.removeLatch:
-      return new TurnWork(removeLatch(parties, turn, command))
+      return new LongWork(removeLatch(parties, turn, command))
     case OP.waitLatch:
       return waitLatch(parties, locks.now, session, command)
     case OP.enterBarrier:
-      return new TurnWork(enterBarrier(parties, turn, locks.now, session, command))
+      return new LongWork(enterBarrier(parties, turn, locks.now, session, command))
     case OP.leaveParties:
       return leaveParties(parties, command[1])
     case OP.moveParty:
@@ -169,12 +169,12 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
 }
 
 /**
- * Executes a write with a guard only if the hold with that token is in force at this entry
+ * Executes a write. If the write has a guard, the hold with the guard's token must be in force at this entry
  * (docs/locks.md, section 4).
  */
 function guarded(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {
-  // A repeated call must get its kept answer before the guard is checked, because the hold of the first call
-  // may be over by now.
+  // A repeated call gets its kept answer before the guard is checked. The hold of the first call may have
+  // ended since then.
   const kept = command[0] === OP.txn ? keptFor(context.state, command[5]) : undefined
   if (kept !== undefined) return kept
   const guard = command[1]
@@ -200,25 +200,25 @@ function write(context: ApplyContext, session: Session, command: WriteCommand, f
     case OP.touch:
       return kv.touch(state, command, begin)
     case OP.putAll:
-      return new TurnWork(kv.putAll(writeSet(), command, begin))
+      return new LongWork(kv.putAll(writeSet(), command, begin))
     case OP.putIfAbsent:
       return kv.putIfAbsent(writeSet(), command)
     case OP.getAndPut:
       return kv.getAndPut(writeSet(), command)
     case OP.compareAndPutAll:
-      return new TurnWork(kv.compareAndPutAll(writeSet(), command))
+      return new LongWork(kv.compareAndPutAll(writeSet(), command))
     case OP.merge:
       return kv.merge(writeSet(), command)
     case OP.increment:
       return increment(writeSet(), command)
     case OP.deleteAll:
-      return new TurnWork(kv.deleteAll(writeSet(), command))
+      return new LongWork(kv.deleteAll(writeSet(), command))
     case OP.deleteRange:
       return kv.deleteRange(state, command, found)
     case OP.batch:
-      return new TurnWork(batch(writeSet(), command, { locks, begin, found }))
+      return new LongWork(batch(writeSet(), command, { locks, begin, found }))
     case OP.txn:
-      return new TurnWork(txn(writeSet(), command, { locks, begin, found }))
+      return new LongWork(txn(writeSet(), command, { locks, begin, found }))
     case OP.nextSequence:
       return nextBlock(state.sequences, command[2], command[3])
     case OP.resetSequence:

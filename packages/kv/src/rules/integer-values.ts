@@ -1,7 +1,8 @@
-// Rule: values that are whole numbers, stored as decimal text.
+// Rule: reads and changes values that are whole numbers, stored as decimal text.
 //
-// Law: a text is a number only if `String` of a safe integer gives that text. Without this law:
-// '9007199254740993' is read as a number that differs by one, and a counter silently loses one.
+// Law: a text is a number only if `String` of a safe integer gives that text. Without this law,
+// '9007199254740993' would be read as a number that differs by one, and a counter would lose one without an
+// error.
 
 import { binary, text, utf8 } from '@latchkey/base'
 import type { Command, OP } from '@latchkey/protocol'
@@ -9,11 +10,11 @@ import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answers.js'
 import { valueLength, valueOf } from '../state/key-value-row.js'
 import type { WriteSet } from './command-write-set.js'
 
-/** The length of '-9007199254740991', the longest text of a safe integer. */
+/** In characters, the length of '-9007199254740991', the longest text of a safe integer. */
 const MOST_DIGITS = 17
 const INTEGER = /^(0|-?[1-9][0-9]*)$/
 
-/** Returns the number that is the value of the row. The number of an absent row is 0. */
+/** Returns the number that is the value of the row, or 0 if the row is absent. */
 export function numberIn(row: Uint8Array | undefined): number | Refused {
   if (row === undefined) return 0
   if (valueLength(row) > MOST_DIGITS) return NOT_A_NUMBER
@@ -22,7 +23,7 @@ export function numberIn(row: Uint8Array | undefined): number | Refused {
   return Number.isSafeInteger(number) ? number : NOT_A_NUMBER
 }
 
-/** Adds `by` to the number of the key, stores the sum and returns the sum. */
+/** Adds `by` to the number of the key, and returns the sum. */
 export function add(writeSet: WriteSet, key: Uint8Array, by: number): number | Refused {
   const before = numberIn(writeSet.row(binary(key)))
   if (before instanceof Refused) return before

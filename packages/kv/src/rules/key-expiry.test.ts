@@ -3,7 +3,7 @@
 
 import { type Command, type EventResult, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { SimulatedRowHome } from '../storage/simulated-row-store.js'
+import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
 import { newMachine } from '../testing/members.js'
 import { codeOf, show } from '../testing/show.js'
 import { MEMBERS, World, k } from '../testing/world.js'
@@ -260,7 +260,7 @@ describe('bounds', () => {
     await w.tick(0)
     await w.tick(5_000)
     await w.tick(40_000)
-    const other = newMachine(new SimulatedRowHome(), {})
+    const other = newMachine(new SimulatedRowStorage(), {})
     await other.open()
     await other.apply(w.log, () => MEMBERS)
     expect(w.machine.stateHash()).toEqual(other.stateHash())

@@ -1,34 +1,35 @@
-// Rule: removes keys whose lifetime is over, a limited number in each entry.
+// Rule: removes keys whose ttl or session has ended, a limited number in each entry.
 //
 // Laws
-// - A key is removed at an entry whose time is above the key's due time, or after its session has ended. A
-//   key is never removed earlier. A read never removes or hides a key.
-// - Which entries remove keys, and which keys, follows only from the state and from the entry's time. An
-//   entry removes keys if it is the first of its tenth of a second, if the entry before could not remove all
-//   due keys, or if a session that has keys has ended.
-// - The rows and bytes that one entry removes are limited. Without this limit: a million keys are put with
-//   the same ttl. An hour later every member stops for a minute, and none of them leads.
-// - All keys that one entry removes take one revision. An entry that removes no key takes no revision.
-// - The index is only a hint: a key is removed only if the key's row has the same lifetime as the index.
+// - A key is removed at an entry whose cluster time is after the end of the key's ttl, or after the end of
+//   its session. A key is never removed earlier. A read never removes or hides a key.
+// - The state and the entry's cluster time alone decide which entries remove which keys. An entry removes
+//   keys if it is the first in its tenth of a second, if the entry before could not remove all due keys, or
+//   if a session with keys has ended.
+// - The rows and bytes that one entry removes are limited. Without this limit, a million keys with the same
+//   ttl could stop every member for a minute, and the cluster would have no leader.
+// - All keys that one entry removes have one revision. An entry that removes no key takes no revision.
+// - The index (key-expiry-index.ts) only finds keys. A key is removed only if its row has the same ttl or
+//   session as the index.
 
 import { EVENT } from '@latchkey/protocol'
 import { type Life, lifeOf, valueLength } from '../state/key-value-row.js'
 import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-rows.js'
 import type { State } from '../state/store-state.js'
-import type { InTurns } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 import type { WriteSet } from './command-write-set.js'
 import type { FoundLives, NeededLives } from './needed-ranges.js'
 
 /**
- * In keys, the most that one entry removes. The entry also stops after BYTES_AN_ENTRY bytes of keys and
- * values.
+ * EXPIRED_AN_ENTRY: the most keys that one entry removes. BYTES_AN_ENTRY: after this many bytes of keys and
+ * values, the entry removes no further key.
  */
 export const EXPIRED_AN_ENTRY = 500
 const BYTES_AN_ENTRY = 512 * 1024
 
 /**
- * Returns the rows to read for the removal, or undefined if this entry removes no key. `now` is the time of
- * the entry that begins.
+ * Returns the part of the index to read for the removal, or undefined if the entry removes no key. `now` is
+ * the cluster time of the entry.
  */
 export function neededLives({ meta, lives }: State, now: number): NeededLives | undefined {
   const isFirst = periodOf(now) > periodOf(meta.position.time)
@@ -43,7 +44,7 @@ export function neededLives({ meta, lives }: State, now: number): NeededLives | 
   return { sessions, spans, now, most: EXPIRED_AN_ENTRY }
 }
 
-export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives): InTurns<undefined> {
+export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives): WorkInTurns<undefined> {
   let bytes = 0
   let removed = 0
   for (const place of found.places) {
@@ -57,8 +58,8 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives)
   const next = found.places[removed]
   const rest = next === undefined ? undefined : indexedAt(next).life
   for (const session of found.wholeSessions) {
-    // The keys of sessions come first in the list, in the order of the sessions. So all keys of the earlier
-    // sessions are removed by now.
+    // In the list, the keys of sessions come first, in the order of the sessions. So all keys of the earlier
+    // sessions are removed now.
     if (rest?.kind === 'session' && rest.number <= session) break
     state.lives.forget(session)
   }
@@ -68,7 +69,7 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives)
   return undefined
 }
 
-/** Removes one key. Returns the number of bytes of its value. */
+/** Removes one key, if its row agrees with the index. Returns the number of bytes of its value. */
 function removeKey({ lives }: State, writeSet: WriteSet, { place, life, key }: Indexed): number {
   const row = writeSet.row(key)
   if (row === undefined || !isSame(lifeOf(row), life)) {

@@ -1,5 +1,5 @@
-// Rule: the commands on keys and values of docs/api.md. Each command is atomic. protocol's results.ts
-// describes the results.
+// Rule: executes the commands on keys and values of docs/api.md. Each command is atomic. protocol's
+// results.ts describes the results.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, EVENT, type LifeArg, type OP } from '@latchkey/protocol'
@@ -9,13 +9,13 @@ import { lowerBound } from '../storage/sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'
 import type { Found } from './needed-ranges.js'
-import type { InTurns } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
 /**
- * Executes a put. A write set with one put would do the same, but nearly all writes are puts, so this
- * function builds no write set.
+ * Executes a put without guard and ttl. Nearly all writes are such puts, so this function saves the cost of a
+ * write set.
  */
 export function put(
   { meta, data, events, lives }: State,
@@ -33,7 +33,10 @@ export function put(
   return revision
 }
 
-/** Turns the lifetime that a put asks for into a lifetime that begins at this entry. */
+/**
+ * Converts the ttl of a put, which begins at this entry, into the time of the key's end, or into the session
+ * of an ephemeral key.
+ */
 export type Begin = (life: LifeArg) => Life | undefined
 
 export function putWithLife(writeSet: WriteSet, [, , key, value, life]: Of<'put'>, begin: Begin): number {
@@ -41,9 +44,7 @@ export function putWithLife(writeSet: WriteSet, [, , key, value, life]: Of<'put'
   return writeSet.commit()
 }
 
-/**
- * Gives the key a new lifetime. The value does not change, so a touch takes no revision and makes no event.
- */
+/** Gives the key a new ttl. The value does not change, so a touch takes no revision and makes no event. */
 export function touch({ data, lives }: State, [, , key, ttl]: Of<'touch'>, begin: Begin): boolean {
   const name = binary(key)
   const before = data.get(name)
@@ -56,10 +57,10 @@ export function touch({ data, lives }: State, [, , key, ttl]: Of<'touch'>, begin
 }
 
 /**
- * Executes a putAll. If a key occurs several times, only its last value is written, so that each key has one
+ * Executes a putAll. If a key occurs several times, only its last value is written, so each key has one
  * change.
  */
-export function* putAll(writeSet: WriteSet, [, , pairs]: Of<'putAll'>, begin: Begin): InTurns<number> {
+export function* putAll(writeSet: WriteSet, [, , pairs]: Of<'putAll'>, begin: Begin): WorkInTurns<number> {
   for (const [key, value, life] of lastOfEach(pairs)) {
     writeSet.put(key, value, begin(life))
     if (writeSet.turnIsOver) yield
@@ -88,10 +89,10 @@ export function getAndPut(writeSet: WriteSet, [, , key, value]: Of<'getAndPut'>)
 }
 
 /**
- * Compares every value with the state before the command. If all are equal, writes all updates. If a key
- * occurs several times, only its last update is written.
+ * Compares each key's value with the state before the command. If all values are as expected, writes all
+ * updates. If a key occurs several times, only its last update is written.
  */
-export function* compareAndPutAll(writeSet: WriteSet, [, , list]: Of<'compareAndPutAll'>): InTurns<boolean> {
+export function* compareAndPutAll(writeSet: WriteSet, [, , list]: Of<'compareAndPutAll'>): WorkInTurns<boolean> {
   for (const [key, expect] of list) {
     if (!hasValue(writeSet.row(binary(key)), expect)) return false
     if (writeSet.turnIsOver) yield
@@ -105,7 +106,7 @@ export function* compareAndPutAll(writeSet: WriteSet, [, , list]: Of<'compareAnd
   return true
 }
 
-/** Whether the row has the expected value. An expected value of null means that the key must be absent. */
+/** Returns true if the row has the expected value. null means that the key must be absent. */
 export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null): boolean {
   if (row === undefined || expect === null) return row === undefined && expect === null
   return equalBytes(valueOf(row), expect)
@@ -115,7 +116,7 @@ export function merge(writeSet: WriteSet, [, , key, value]: Of<'merge'>): number
   return mergeInto(writeSet, key, value) ?? writeSet.commit()
 }
 
-/** Appends a comma and the value to the value of the key. If the key is absent, the value is stored alone. */
+/** Appends a comma and the value to the value of the key. An absent key gets the value alone. */
 export function mergeInto(writeSet: WriteSet, key: Uint8Array, value: Uint8Array): Refused | undefined {
   const row = writeSet.row(binary(key))
   const joined = row === undefined ? value : Buffer.concat([valueOf(row), COMMA, value])
@@ -125,7 +126,7 @@ export function mergeInto(writeSet: WriteSet, key: Uint8Array, value: Uint8Array
 }
 const COMMA = Buffer.from(',')
 
-export function* deleteAll(writeSet: WriteSet, [, , keys]: Of<'deleteAll'>): InTurns<number> {
+export function* deleteAll(writeSet: WriteSet, [, , keys]: Of<'deleteAll'>): WorkInTurns<number> {
   let removed = 0
   for (const key of keys) {
     if (writeSet.delete(binary(key))) removed++
@@ -136,8 +137,8 @@ export function* deleteAll(writeSet: WriteSet, [, , keys]: Of<'deleteAll'>): InT
 }
 
 /**
- * Removes any number of keys at once. This function reads no row, because the rows were found while the entry
- * waited.
+ * Removes any number of keys at once. The function reads no row, because `whole` has what the look-up found
+ * before the command.
  */
 export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, { whole }: Found): number {
   if (whole === undefined || whole.count === 0) return 0
@@ -148,15 +149,15 @@ export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, {
 }
 
 /**
- * Executes a deleteRange that is a step of a batch. The keys and their events are in the order of the keys.
- * `live` has the keys that existed in the command's ranges when the command began, in order.
+ * Executes a deleteRange step of a batch. The keys are removed in order. `live` has the sorted keys that
+ * existed in all ranges of the batch before the command.
  */
 export function* deleteKeysIn(
   writeSet: WriteSet,
   startKey: Uint8Array,
   endKey: Uint8Array,
   live: readonly string[],
-): InTurns<number> {
+): WorkInTurns<number> {
   const start = binary(startKey)
   const end = binary(endKey)
   if (start >= end) return 0

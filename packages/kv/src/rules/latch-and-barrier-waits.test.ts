@@ -8,7 +8,8 @@ import { BARRIERS_FULL, LATCHES_FULL, PARTIES_FULL } from '../commands/answers.j
 import { emptyMeta } from '../state/meta-row.js'
 import { Parties } from '../state/latches-and-barriers.js'
 import { MapParties, PartyModel } from '../testing/party-model.js'
-import { type InTurns, Turn } from './apply-work-limit.js'
+import { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 import { enterBarrier } from './barriers.js'
 import { countDown, createLatch, removeLatch, waitLatch } from './countdown-latches.js'
 import { endParties, expireParties, leaveParties, moveParty } from './latch-and-barrier-waits.js'
@@ -18,7 +19,7 @@ import type { PartyTransaction } from './latch-and-barrier-transaction.js'
 const { latch: LATCH, barrier: BARRIER } = PARTY_OF
 const L = utf8('l')
 
-function finish<T>(work: InTurns<T>): T {
+function finish<T>(work: WorkInTurns<T>): T {
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value
@@ -33,12 +34,12 @@ class Calls {
     this.tx = tx
   }
   create = (count: number, name = L) => createLatch(this.tx, [OP.createLatch, name, count])
-  down = (by = 1, name = L) => finish(countDown(this.tx, new Turn(), [OP.countDown, name, by]))
-  remove = (name = L) => finish(removeLatch(this.tx, new Turn(), [OP.removeLatch, name]))
+  down = (by = 1, name = L) => finish(countDown(this.tx, new WorkOfTurn(), [OP.countDown, name, by]))
+  remove = (name = L) => finish(removeLatch(this.tx, new WorkOfTurn(), [OP.removeLatch, name]))
   wait = (id: string, wait = 0, session = 1, name = L) =>
     waitLatch(this.tx, this.now, session, [OP.waitLatch, name, id, wait])
   enter = (id: string, parties: number, wait = 0, session = 1, name = L) =>
-    finish(enterBarrier(this.tx, new Turn(), this.now, session, [OP.enterBarrier, name, id, parties, wait]))
+    finish(enterBarrier(this.tx, new WorkOfTurn(), this.now, session, [OP.enterBarrier, name, id, parties, wait]))
   leave = (of: 0 | 1, id: string, name = L) => leaveParties(this.tx, [[of, name, id]])[0]
   look = (of: 0 | 1, id: string, name = L) => partyOf(this.tx, of, name, id)
 }
@@ -214,7 +215,7 @@ describe('barriers, row by row', () => {
 test('the end of many waits is cut into turns, and each turn is short', () => {
   c.create(1)
   for (let i = 0; i < 4_000; i++) tx.parties.push(party(i))
-  const turn = new Turn()
+  const turn = new WorkOfTurn()
   let turns = 1
   const work = countDown(tx, turn, [OP.countDown, L, 1])
   // The maps of the test are slow with many rows.

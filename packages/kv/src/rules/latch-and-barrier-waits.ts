@@ -1,5 +1,5 @@
-// Rule: decides how the waits of parties end (docs/latches.md). A party is a call that waits at a latch or a
-// barrier. The table shows what happens to a party:
+// Rule: decides how the waits at latches and barriers end (docs/latches.md). A party is a call that waits
+// there. The table shows what happens to a party:
 //
 //   the party         what happens                          then the party
 //   waits             its latch opens                       has passed, and its client is told
@@ -14,17 +14,19 @@
 //   has ended         anything else                         keeps its end, so that its client can ask again
 //
 // Laws
-// - K70: the end of a wait is decided once. The party keeps its end until its client has confirmed it, or its
-//   session is over. Without this law: a latch opens, the message to one client is lost, the latch is
-//   removed, and that client is told that there is no latch, while all others were told that it opened.
-// - K71: all parties that wait at a latch or in a generation get the same end, in one entry.
+// - K70: the end of a wait is decided once. The party keeps its result until its client has confirmed it, or
+//   its session has ended. Without this law, a latch could open, the message to one client be lost, and the
+//   latch be removed. That client would then learn that the latch does not exist, while all others learned
+//   that it opened.
+// - K71: all parties that wait at a latch, or in one generation of a barrier, get the same result, in one
+//   entry.
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import { breakGeneration } from './barriers.js'
 import { BARRIER, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-transaction.js'
 
-/** Removes each party, in the order of the list. The answer has the former state of each party. */
+/** Ends the wait of each party in the list. Returns the state that each party had before. */
 export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[]): PartyResult[] {
   return list.map(([of, name, id]) => {
     const result = partyOf(tx, of, name, id)
@@ -35,9 +37,8 @@ export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[])
 }
 
 /**
- * Moves the party to another session, because its client has opened one. Without this call: the members have
- * no leader for a minute, and the client gives up its session and opens another one. The end of the wait is
- * then told to the old session.
+ * Moves the party to a new session of its client. Without this call, a client that lost its session during a
+ * minute without a leader could not continue its wait. The result of the wait would go to the old session.
  */
 export function moveParty(tx: PartyTransaction, session: number, [of, name, id]: PartyTicket): PartyResult {
   const row = tx.party(of, name, id)
@@ -46,25 +47,28 @@ export function moveParty(tx: PartyTransaction, session: number, [of, name, id]:
 }
 
 /**
- * Called when a session has ended. Its parties are removed, and all other parties at their barriers are told
- * (K72, barriers.ts).
+ * Removes the parties of a session that has ended. The other parties at their barriers get the result
+ * 'broken' (K72, barriers.ts).
  */
 export function endParties(tx: PartyTransaction, session: number): void {
   for (const row of tx.partiesOf(session)) {
-    // Another party of this session may have broken the generation just before. This generation is then over
-    // for the present party too.
+    // An earlier party of this session, in this loop, may have broken the generation. The present party is
+    // then no longer waiting.
     const now = tx.party(row.of, row.name, row.id)
     if (now === undefined) continue
     tx.deleteParty(now)
     if (now.state !== 'waiting' || now.of !== BARRIER) continue
-    // The client may still exist, because an administrator can end a session. So the client is told the end
-    // of its wait.
+    // An administrator can end the session of a client that still runs. So the client gets the result of its
+    // wait.
     tx.ended({ ...now, state: 'broken' })
     breakGeneration(tx, now.name)
   }
 }
 
-/** Runs at each entry, before the commands and after the sessions that are over have ended (CT3). */
+/**
+ * Removes the parties whose time limit has passed. Runs at each entry, before the commands and after the end
+ * of sessions (CT3).
+ */
 export function expireParties(tx: PartyTransaction, now: number): void {
   for (const row of tx.dueParties(now)) tx.deleteParty(row)
 }

@@ -1,6 +1,5 @@
 // Rule: finds the ranges of stored rows that a command needs before it can run. LevelDB has no synchronous
-// iterator, so these rows are read before the command runs. All other steps of applying a command are
-// synchronous.
+// iterator, and commands run synchronously. So the state machine reads these rows before the command.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
@@ -8,25 +7,25 @@ import type { Changes } from '../state/command-event-rows.js'
 import type { RangeRows } from '../state/row-table-with-overlay.js'
 import type { OverBudget } from './command-budget.js'
 
-/** A range of keys. A key has one character for each byte. `start` is in the range, and `end` is not. */
+/** A range of keys, as texts with one character for each byte. `start` is in the range, and `end` is not. */
 export interface KeySpan {
   readonly start: string
   readonly end: string
 }
 
 /**
- * The deleteRange steps of a batch, or of one branch of a txn. If the ranges of the steps overlap, each row
- * is read only once.
+ * The deleteRange steps of a batch, or of one branch of a txn. The rows of overlapping ranges are read only
+ * once.
  */
 export interface NeededSteps {
   readonly steps: readonly Step[]
-  /** The ranges of the steps, in order and without overlaps. */
+  /** The ranges of the steps, ordered and joined, so that they do not overlap. */
   readonly spans: readonly KeySpan[]
 }
 
 /**
- * The part of the index of expiring keys that an entry needs: all keys of some sessions, then the keys that
- * are due before `now`.
+ * The part of the index of expiring keys (key-expiry-index.ts) that an entry needs: all keys of some ended
+ * sessions, then the keys whose ttl has ended before `now`. `most` is the most keys to read.
  */
 export interface NeededLives {
   readonly sessions: readonly number[]
@@ -37,40 +36,43 @@ export interface NeededLives {
 
 export interface FoundLives {
   readonly places: readonly string[]
-  /** The sessions whose keys were all found. */
+  /** The ended sessions whose keys were all found. */
   readonly wholeSessions: readonly number[]
-  /** True if more keys must be removed than the look-up has read. */
+  /** True if the look-up reached its limit, so that more keys must be removed later. */
   readonly isCut: boolean
   /**
-   * The due time of the first key that was not taken. null means that there is no such key. undefined means
-   * that the look-up did not search for due keys.
+   * The end of the ttl of the first key that was not read. null means that no such key exists. undefined
+   * means that the look-up did not search for keys with a ttl.
    */
   readonly next: number | null | undefined
 }
 
 /**
- * `whole` is the range of a deleteRange that is a command of its own. Such a command may remove any number of
- * rows.
+ * What a command needs. `whole` is the range of a deleteRange that is not a step of a batch, and may remove
+ * any number of rows.
  */
 export type Needed =
   | { readonly whole: KeySpan }
   | { readonly branches: readonly NeededSteps[] }
   | { readonly lives: NeededLives }
 
-/** All live rows of a range, so that no row of the range has to be read again. */
+/** All rows of a range, so that the command need not read them again. */
 export interface WholeRange extends RangeRows {
   readonly count: number
-  /** The events of the removal. Undefined if the history cannot hold so many events. */
+  /** The events of the removal. Undefined if there are too many events for the history. */
   readonly changes: Changes | undefined
 }
 
 /**
- * The live keys of some ranges, in order. If there are too many keys, the look-up has ended early with an
- * error.
+ * The existing keys of some ranges, in order. Or an error, if the look-up ended early because there are too
+ * many keys.
  */
 export type LiveKeys = readonly string[] | OverBudget
 
-/** The rows as they are when the command begins. Nothing else is applied while the command's entry waits. */
+/**
+ * The rows that a look-up has found. They stay the same until the command runs, because nothing else is
+ * applied while its entry waits.
+ */
 export interface Found {
   readonly whole?: WholeRange
   readonly live?: ReadonlyMap<readonly Step[], LiveKeys>
@@ -95,7 +97,6 @@ export function rangesOf(command: Command): Needed | undefined {
 
 const spanOf = (start: Uint8Array, end: Uint8Array): KeySpan => ({ start: binary(start), end: binary(end) })
 
-/** Whether the range is empty, so that the step removes nothing. */
 const isEmpty = ({ start, end }: KeySpan): boolean => start >= end
 
 function inBranches(branches: readonly (readonly Step[])[]): Needed | undefined {
@@ -111,7 +112,7 @@ function spansOf(step: Step): KeySpan[] {
   return isEmpty(span) ? [] : [span]
 }
 
-/** Joins ranges that overlap. */
+/** Sorts the ranges and joins those that overlap. */
 export function union(spans: readonly KeySpan[]): KeySpan[] {
   const joined: KeySpan[] = []
   for (const span of [...spans].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))) {

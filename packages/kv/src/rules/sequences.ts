@@ -1,5 +1,5 @@
-// Rule: sequences, which give blocks of numbers from 0 on that never overlap. Taking a block takes no
-// revision and makes no event.
+// Rule: executes the calls of sequences, which give blocks of numbers from 0 on that never overlap. Taking a
+// block takes no revision and makes no event.
 
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
@@ -7,13 +7,13 @@ import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
 import { SEAL, sealBody } from '../storage/stored-row-checksum.js'
 import type { RowTable } from '../state/row-table-with-overlay.js'
 
-/** Returns the start of the next block. The start is 0 if the sequence was never used, or was reset. */
+/** Returns the start of the next block, which is 0 if the sequence was never used, or was reset. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
   return row === undefined ? 0 : asBuffer(row).readDoubleLE(SEAL)
 }
 
-/** Takes and returns the next block [start, end). The number `end` belongs to the block after this one. */
+/** Takes and returns the next block. `end` is the first number of the block after it. */
 export function nextBlock(
   sequences: RowTable,
   key: Uint8Array,

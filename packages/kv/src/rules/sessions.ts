@@ -1,14 +1,14 @@
 // Rule: opens, ends, replaces and lists sessions, and cancels their calls (docs/locks.md, section 6).
 //
 // Laws
-// - 1: one identity may open only a share of all sessions, so that one client cannot keep all others out.
-// - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force,
-//   no waiter, no party at a latch or barrier and no ephemeral key, and it has sent no command for a long
-//   time. The client of an open store is never silent for so long. If several sessions are idle, the session
-//   with the oldest renewal is ended, so that every member ends the same session. If its client returns, the
-//   client opens another session.
-// - 3: if the share of an identity is used up, only an idle session of the same identity is ended for the new
-//   one.
+// - 1: one identity may open only a part of all sessions, so that one client cannot use them all up.
+// - 2: if there is no room for a new session, the state machine ends an idle session. An idle session has no
+//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key, and its client has sent no
+//   command for a long time. The client of an open store is never silent for so long. Of several idle
+//   sessions, the one with the oldest renewal ends, so that every member ends the same session. If its client
+//   returns, the client opens another session.
+// - 3: if an identity has as many sessions as it may have, only an idle session of the same identity ends for
+//   its new session.
 
 import { endSession, type LockTransaction, removeWaiters } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
@@ -25,7 +25,7 @@ export interface SessionLimits {
 }
 
 interface Wanted {
-  /** The index of the entry that opened the session, so that no id is ever used again. */
+  /** The id of the new session, which is the index of its entry. So no id is ever used again. */
   readonly id: number
   readonly life: number
   readonly by: string
@@ -45,8 +45,8 @@ export function openSession(
 }
 
 /**
- * Returns the session that must end before this identity can open a session. Returns the refusal if there is
- * no such session, or undefined if there is room.
+ * Returns the idle session that must end before the identity `by` can open a session, undefined if there is
+ * room, or the refusal if no session can end.
  */
 function whoGivesWay(
   state: State,
@@ -70,7 +70,8 @@ export function refusalOfSession(state: State, limits: SessionLimits, by: string
 const renewedAt = ({ due, life }: Session): number => due - life
 
 /**
- * Law 2: returns the idle session to end. With `by`, only sessions that this identity opened are considered.
+ * Law 2: returns the idle session that must end. With `by`, the function considers only the sessions of this
+ * identity.
  */
 function longestIdle(
   { sessions, holds, waiters, lives, parties }: State,
@@ -97,8 +98,8 @@ const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
 /**
- * Returns why no client can open a session now. A client that has used up its own share learns the reason by
- * its call.
+ * Returns why no client can open a session now, or undefined. The limit of one identity is no such reason.
+ * Its client learns of that limit when it opens a session.
  */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state
@@ -120,8 +121,8 @@ export function listSessions({ sessions, holds, waiters, parties, meta }: State)
 }
 
 /**
- * Ends a session. Its waiters leave their queues, its parties leave their latches and barriers, its ephemeral
- * keys are removed at the next entry, and its holds stay until their deadlines.
+ * Ends a session. Its waiters leave the queues of locks, and its waits at latches and barriers end. The next
+ * entry removes its ephemeral keys. Its holds stay until their deadlines.
  */
 export function closeSession(state: State, locks: LockTransaction, session: Session): true {
   end(state, session)
@@ -135,17 +136,17 @@ function end({ sessions, lives, parties }: State, session: Session): void {
   endParties(parties, session.id)
 }
 
-/** Ends a session because an administrator asks for it. */
+/** Ends a session for an administrator. */
 export function endSessionOf(state: State, locks: LockTransaction, id: number): boolean {
   const session = state.sessions.get(id)
   return session !== undefined && closeSession(state, locks, session)
 }
 
 /**
- * Ends the sessions that are due, in the order of their deadlines, then of their ids (CT3). All of these
- * sessions end before any waiter leaves. Otherwise a waiter of the first session would leave, and the lock
- * would be granted to a waiter of the second session, which ends too. Returns the keys of the queues that
- * lost their first waiter.
+ * Ends the sessions whose deadline has passed, in the order of their deadlines, then of their ids (CT3). All
+ * these sessions end before any waiter leaves. Otherwise a waiter of the first session would leave, and a
+ * waiter of the second session, which ends too, would get the lock. Returns the keys of the queues that lost
+ * their first waiter.
  */
 export function endDueSessions(state: State, locks: LockTransaction): Uint8Array[] {
   const over = state.sessions.takeDue(locks.now)
@@ -154,8 +155,8 @@ export function endDueSessions(state: State, locks: LockTransaction): Uint8Array
 }
 
 /**
- * Returns true if the call with that number will never be executed, and false if it was executed or its
- * client has finished it.
+ * Cancels the call `number`. Returns true if the call will never be executed, and false if it was executed or
+ * is finished.
  */
 export function cancelCall(sessions: Sessions, session: Session, number: number): boolean {
   if (number < session.done) return false

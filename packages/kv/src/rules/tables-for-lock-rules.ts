@@ -1,4 +1,4 @@
-// Rule: the transaction through which the rules of locks read and change the tables of a store.
+// Rule: gives the rules of locks (packages/lock) access to the tables of a store.
 
 import {
   type HoldRow,
@@ -12,8 +12,8 @@ import type { LockEvents } from '../state/lock-events.js'
 import type { State } from '../state/store-state.js'
 
 /**
- * Shows the locks at the cluster time `now` to a read. StateLockTransaction extends this class for the commands
- * of an entry.
+ * The tables for a read at the cluster time `now`. StateLockTransaction adds the methods that change the
+ * tables, for the commands of an entry.
  */
 export class StateLockView implements LockView {
   readonly now: number
@@ -50,7 +50,7 @@ export class StateLockView implements LockView {
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
   readonly #events: LockEvents
-  /** The row that was put last, in the form in which the table keeps it. */
+  /** The row that was put last, in the form that its table keeps. */
   #put: HoldRow | WaiterRow | undefined
 
   constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {
@@ -86,7 +86,7 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
   setPermits(key: Uint8Array, of: number): void {
     this.state.semaphores.set(key, of, this.now)
   }
-  /** Forgets semaphores that have no holder and no waiter. */
+  /** Removes semaphores that were unused for an hour and have no holder and no waiter. */
   forgetSemaphores(): void {
     const { holds, semaphores, waiters } = this.state
     semaphores.forget(this.now, (key) => holds.shared(key) !== undefined || waiters.count(key) > 0)

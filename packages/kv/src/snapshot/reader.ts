@@ -1,5 +1,6 @@
-// Driver: owns one view of the rows and sends it as a stream of bytes.
-// Law: the same reader always gives the same bytes, even if more entries are applied meanwhile.
+// Driver: owns a view of the rows and sends it as a stream of bytes, for a snapshot or a backup.
+//
+// Law: two readers of the same view give the same bytes, even if more entries are applied meanwhile.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
@@ -11,8 +12,8 @@ import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'
 
 /**
- * Returns a reader of the view. The reader closes the view at its end. A damaged row is not sent, and ends
- * the stream with ERR_CORRUPT.
+ * Returns a reader of the view. The reader's `close` closes the view. A damaged row ends the stream with
+ * ERR_CORRUPT.
  */
 export async function readView(view: RowView): Promise<SnapshotReader> {
   try {

@@ -1,6 +1,6 @@
-// Door: checks that a state that was received from another member, or from a backup, is complete and
-// consistent. Each row is checked by its checksum, all rows by their number, and four key spaces by the sums
-// in the meta row. So the check finds a row that has changed, is missing, or came twice.
+// Door: checks that a state from another member, or from a backup, is complete and consistent. Every row has
+// a checksum, the end of the stream has the number of rows, and the meta row has sums of checksums for four
+// kinds of rows. So the check finds a row that has changed, is missing, or came twice.
 
 import type { Row } from '../storage/row-store.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
@@ -20,13 +20,13 @@ export class StateStream {
   #metaRow: Uint8Array | undefined
   #count = 0
   /**
-   * How many rows of large revisions must still come. This is the number that the groups announce, less the
-   * number of rows that have come.
+   * How many rows of large revisions must still come: the number that the groups of revisions name, less the
+   * rows that have come.
    */
   #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)
 
-  /** The meta row, decoded. Undefined until the first frame has come. */
+  /** The decoded meta row, or undefined before the first frame. */
   get meta(): Meta | undefined {
     return this.#meta
   }
@@ -36,7 +36,7 @@ export class StateStream {
     return this.#metaRow
   }
 
-  /** Takes a piece of the stream. Returns the checked rows in this piece, as views. */
+  /** Takes a piece of the stream. Returns the checked rows of this piece, as views. */
   push(piece: Uint8Array): Row[] {
     return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))
   }
@@ -77,8 +77,8 @@ export class StateStream {
   }
 
   /**
-   * Called at the end of the stream. Compares the received rows with the sums in the meta row, and returns
-   * the meta row.
+   * Compares the received rows with the sums in the meta row, and returns the meta row. Called at the end of
+   * the stream.
    */
   finish(): Meta {
     if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')

@@ -1,9 +1,9 @@
-// Rule: checks that a row has the format in which this version writes it. Every row of a received snapshot or
-// backup is checked.
+// Rule: checks that a row has the format that this version writes. Every row of a received snapshot or backup
+// is checked.
 //
-// Law: a row that passes this check can be read later without a check of its format, while the log is
-// applied. Without this law: a backup has right checksums, but the row of a session is one byte long. Every
-// member that starts from this backup stops at its first command, at every start.
+// Law: a row that passes this check needs no check of its format when the log is applied. Without this law, a
+// backup with right checksums could have a session row of one byte. Every member that starts from this backup
+// would stop at its first command, at every start.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS, wrongLockKey } from '@latchkey/protocol'
@@ -19,12 +19,12 @@ import { decodeBarrier, decodeLatch, decodeParty } from '../state/latch-and-barr
 
 type Shape = (row: Row, body: Buffer) => boolean
 
-/** In bytes, how long a session's row is before the name of the client. */
+/** In bytes, the part of a session's row before the identity of the client. */
 const SESSION_BYTES = 24
 const MOST_NAME_BYTES = 4 * CAPS.identityLength
 const REPLY_HEAD = 5
 
-/** Whether the key of the row, after the byte of its space, is a valid key of a lock. */
+/** Returns true if the key of the row, after its first byte, is a valid key of a lock. */
 const hasLockKey = ({ key }: Row): boolean => wrongLockKey(key.subarray(1)) === null
 const hasKey = ({ key }: Row): boolean => key.length > 1 && key.length <= 1 + CAPS.keyBytes
 const hasNumbers =
@@ -33,7 +33,7 @@ const hasNumbers =
     key.length === 1 + bytes
 const isCount = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
 
-/** A check that fails if the row cannot be decoded. */
+/** A check that throws if the row cannot be decoded. */
 const decodes =
   (decode: (row: Row) => unknown): Shape =>
   (row) => {
@@ -79,8 +79,8 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
 }
 
 /**
- * Whether a row with a right checksum has the format of its space. Some wrong formats throw ERR_CORRUPT
- * instead.
+ * Returns true if a row with a right checksum has the format of its key space. For some wrong formats it
+ * throws ERR_CORRUPT instead.
  */
 export function isRowOf(space: Exclude<SpaceName, 'meta'>, row: Row): boolean {
   return SHAPES[space](row, asBuffer(row.value).subarray(SEAL))

@@ -8,10 +8,10 @@ import { OP, READ } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { KvMachine } from '../key-value-state-machine.js'
-import { classicHome } from '../storage/classic-level-storage.js'
+import { classicLevelStorage } from '../storage/classic-level-storage.js'
 import { type Files, nodeFiles } from '../storage/file-operations.js'
-import { SimulatedRowDisk, SimulatedRowHome } from '../storage/simulated-row-store.js'
-import type { RowHome, RowStore } from '../storage/row-store.js'
+import { SimulatedRowDisk, SimulatedRowStorage } from '../storage/simulated-row-store.js'
+import type { RowStorage, RowStore } from '../storage/row-store.js'
 import { Folders } from '../testing/folders.js'
 import { applyAll, hashOfRows, newMachine } from '../testing/members.js'
 import { show } from '../testing/show.js'
@@ -44,7 +44,7 @@ async function sender(
   seed: number | string = FULL,
 ): Promise<{ machine: KvMachine; entries: ReturnType<typeof drawWorkload> }> {
   const entries = drawWorkload(seed, 150)
-  const machine = newMachine(new SimulatedRowHome())
+  const machine = newMachine(new SimulatedRowStorage())
   await machine.open()
   await applyAll(machine, entries.slice(0, 100))
   return { machine, entries }
@@ -59,7 +59,7 @@ describe('S6, S7: what a snapshot contains', () => {
     async (seed) => {
       const { machine, entries } = await sender(seed)
       const reader = await machine.snapshot()
-      const receiver = newMachine(new SimulatedRowHome())
+      const receiver = newMachine(new SimulatedRowStorage())
       await receiver.open()
       await applyAll(receiver, drawWorkload('another life', 50))
       await install(receiver, reader.state, await bytesOf(reader, 1 + seed * 37))
@@ -82,7 +82,7 @@ describe('S6, S7: what a snapshot contains', () => {
     const w = await World.open()
     await w.one([OP.tryLock, k('l'), k('f'), false, 'me', 60_000, 0, 'context', null])
     const reader = await w.machine.snapshot()
-    const receiver = newMachine(new SimulatedRowHome())
+    const receiver = newMachine(new SimulatedRowStorage())
     await receiver.open()
     await install(receiver, reader.state, await bytesOf(reader))
     expect(show(receiver.read([READ.lockQuery, null, false, false]))).toEqual([
@@ -99,7 +99,7 @@ describe('S6, S7: what a snapshot contains', () => {
     await machine.flush()
     const pieces = [first as Uint8Array, ...(await bytesOf(one, 333))]
     expect(Buffer.concat(pieces)).toEqual(Buffer.concat(await bytesOf(two, 1_000_000)))
-    const receiver = newMachine(new SimulatedRowHome())
+    const receiver = newMachine(new SimulatedRowStorage())
     await receiver.open()
     await install(receiver, one.state, pieces)
     expect(receiver.stateHash()).toEqual(before)
@@ -119,7 +119,7 @@ describe('S6, S7: what a snapshot contains', () => {
     const reader = await machine.snapshot()
     await install(w.machine, reader.state, await bytesOf(reader))
     expect(w.machine.stateHash().spaces).toEqual(machine.stateHash().spaces)
-    expect(await hashOfRows((await w.home.open()) as RowStore)).toEqual(machine.stateHash().spaces)
+    expect(await hashOfRows((await w.storage.open()) as RowStore)).toEqual(machine.stateHash().spaces)
     await expect(
       w.machine.read([READ.page, page[0], true, null, null, false, 1, 'both']),
     ).rejects.toMatchObject({ code: 'ERR_COMPACTED' })
@@ -132,7 +132,7 @@ describe('S14: damage', () => {
     const { machine } = await sender('damage')
     const reader = await machine.snapshot()
     const whole = Buffer.concat(await bytesOf(reader))
-    const receiver = newMachine(new SimulatedRowHome())
+    const receiver = newMachine(new SimulatedRowStorage())
     await receiver.open()
     await applyAll(receiver, drawWorkload('mine', 20))
     const before = receiver.stateHash()
@@ -160,7 +160,7 @@ describe('S14: damage', () => {
     const { machine } = await sender()
     const reader = await machine.snapshot()
     const { position, membership } = reader.state
-    const receiver = newMachine(new SimulatedRowHome())
+    const receiver = newMachine(new SimulatedRowStorage())
     await receiver.open()
     const other = { position: { ...position, index: position.index + 1 }, membership }
     await expect(install(receiver, other, await bytesOf(reader))).rejects.toMatchObject({
@@ -170,7 +170,7 @@ describe('S14: damage', () => {
 
   test('S14: a damaged row of the sender ends the stream and is not sent', async () => {
     const disk = new SimulatedRowDisk()
-    const w = await World.open({ home: new SimulatedRowHome(disk) })
+    const w = await World.open({ storage: new SimulatedRowStorage(disk) })
     await w.one([OP.put, null, k('a'), k('1')])
     await w.restart()
     disk.flip(Buffer.from('da'), 10)
@@ -182,15 +182,15 @@ describe('S14: damage', () => {
 describe('S10, S16: aborted and begun again', () => {
   test('a half received state leaves nothing; two states one after the other are installed', async () => {
     const { machine, entries } = await sender()
-    const home = new SimulatedRowHome()
-    const receiver = newMachine(home)
+    const storage = new SimulatedRowStorage()
+    const receiver = newMachine(storage)
     await receiver.open()
     const first = await machine.snapshot()
     const pieces = await bytesOf(first)
     const half = await receiver.receive(first.state)
     await half.write(pieces[0] as Uint8Array)
     await half.abort()
-    expect(home.disk.leftovers).toBe(0)
+    expect(storage.disk.leftovers).toBe(0)
     await expect(half.write(pieces[1] as Uint8Array)).rejects.toMatchObject({ code: 'ERR_ABORTED' })
     await install(receiver, first.state, pieces)
     await applyAll(machine, entries.slice(100))
@@ -208,8 +208,8 @@ describe('S4: a crash at every step of an install', () => {
     const outcomes = new Set<string>()
     for (let stopAt = 1; ; stopAt++) {
       const disk = new SimulatedRowDisk()
-      const home = new SimulatedRowHome(disk)
-      const receiver = newMachine(home)
+      const storage = new SimulatedRowStorage(disk)
+      const receiver = newMachine(storage)
       await receiver.open()
       await applyAll(receiver, drawWorkload('mine', 20))
       await receiver.flush()
@@ -223,8 +223,8 @@ describe('S4: a crash at every step of an install', () => {
         () => false,
       )
       disk.fault = () => {}
-      home.crash()
-      const again = newMachine(home)
+      storage.crash()
+      const again = newMachine(storage)
       await again.open()
       const isNew = again.position.index === reader.state.position.index
       expect(again.stateHash()).toEqual(isNew ? machine.stateHash() : before)
@@ -243,7 +243,7 @@ describe('S4: a crash at every step of an install', () => {
     for (let stopAt = 1; ; stopAt++) {
       const dir = join(folders.make(), 'state')
       const { before, done } = await crashedInstall(dir, stopAt, reader.state, pieces)
-      const again = newMachine(classicHome(dir))
+      const again = newMachine(classicLevelStorage(dir))
       await again.open()
       const isNew = again.position.index === reader.state.position.index
       expect(again.stateHash()).toEqual(isNew ? machine.stateHash() : before)
@@ -265,8 +265,8 @@ async function crashedInstall(
   pieces: readonly Uint8Array[],
 ) {
   const files = new StoppingFiles()
-  const home: RowHome = classicHome(dir, files)
-  const receiver = newMachine(home)
+  const storage: RowStorage = classicLevelStorage(dir, files)
+  const receiver = newMachine(storage)
   await receiver.open()
   await applyAll(receiver, drawWorkload('mine', 20))
   await receiver.flush()

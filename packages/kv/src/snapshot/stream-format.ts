@@ -1,4 +1,5 @@
-// Door: the byte format of a whole state, as a snapshot to a lagging member and as a backup file. Format 1:
+// Door: the byte format of a whole state, which is used for a snapshot to a lagging member and for a backup
+// file. Format 1:
 //
 //   "LKSTATE" | u8 format          then frames
 //   frame     u32le length of body | u32le crc32 of this body, continuing the checksum before it | body
@@ -6,7 +7,7 @@
 //   contents  of kind 0, first: the sealed meta row; of kind 1: rows; of kind 2, last: u48le count of rows
 //   row       u16le key length | u32le value length | key | value (sealed)
 //
-// So the checksum of the last frame covers the whole stream in its order. Rows are in key order, each once,
+// The checksum of the last frame covers the whole stream in its order. Rows are in key order, each once,
 // without the meta row.
 
 import { elementAt, checksum } from '@latchkey/base'
@@ -19,7 +20,8 @@ export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
 /**
- * In bytes, the longest frame. It is enough for a page of rows and the largest row that can follow the page.
+ * In bytes, the longest frame. A page of rows, and the largest row that can follow the page, fit into one
+ * frame.
  */
 const MOST_FRAME_BYTES = 80 * 1024 * 1024
 
@@ -64,7 +66,7 @@ export interface Frame {
 }
 
 /**
- * Takes pieces of any size and returns whole frames with right checksums. Throws ERR_CORRUPT if a frame is
+ * Converts pieces of any size into whole frames, and checks their checksums. Throws ERR_CORRUPT if a frame is
  * not valid.
  */
 export class FrameReader {
@@ -79,7 +81,7 @@ export class FrameReader {
     return this.#ended
   }
 
-  /** How many bytes are not part of a complete frame yet. */
+  /** The number of bytes that are not part of a complete frame yet. */
   get left(): number {
     return this.#held
   }
@@ -142,7 +144,7 @@ export class FrameReader {
   }
 }
 
-/** Returns the rows of a frame of kind 1, as views of its body. */
+/** Returns the rows of a frame of kind 1 (rows), as views of its body. */
 export function rowsIn(body: Buffer): Row[] {
   const rows: Row[] = []
   for (let at = 0; at < body.length; ) {

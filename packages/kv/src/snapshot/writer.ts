@@ -1,5 +1,5 @@
-// Driver: owns a state that is being received from another member. The rows of this state are written into a
-// separate store, which is not read before `install`.
+// Driver: receives a state from another member. The rows are written into a separate store, which nobody
+// reads before `install`.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotWriter } from '@latchkey/raft/node'
@@ -8,7 +8,7 @@ import type { RowBuilder } from '../storage/row-store.js'
 import { StateStream } from './received-state-check.js'
 import { damagedStream } from './stream-format.js'
 
-/** Commits the store that was built, and replaces the live store with it. */
+/** Commits the new store, and replaces the live store by it. */
 export type Adopt = (builder: RowBuilder) => Promise<void>
 
 export class StreamedState implements SnapshotWriter {
@@ -16,7 +16,7 @@ export class StreamedState implements SnapshotWriter {
   readonly #builder: RowBuilder
   readonly #adopt: Adopt
   readonly #stream = new StateStream()
-  /** The error with which the writer refuses further pieces. */
+  /** The error for further pieces, after the state was installed or dropped. */
   #over: Error | undefined
 
   constructor(expected: AppliedState, builder: RowBuilder, adopt: Adopt) {
@@ -51,7 +51,7 @@ export class StreamedState implements SnapshotWriter {
     if (this.#over !== undefined) throw this.#over
   }
 
-  /** Runs the step. If the step fails, the new store is removed. */
+  /** Runs the step. If the step fails, removes the new store. */
   async #orAbort(step: () => Promise<void>): Promise<void> {
     try {
       await step()

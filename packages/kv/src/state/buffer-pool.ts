@@ -1,12 +1,12 @@
-// Driver: owns buffers that are used again, so that a batch need not allocate new buffers. A buffer's memory
-// is outside of V8's heap. When much such memory is allocated and freed, V8 collects garbage in the whole
-// heap again and again.
+// Driver: owns buffers that are used again, so that a batch need not allocate new ones. A buffer's memory is
+// outside of V8's heap. If much such memory is allocated and freed, V8 collects garbage in its whole heap
+// again and again.
 //
 // Law: when a buffer is given back to the pool, no view of it is in use.
 
 /**
- * A pooled buffer that is more than this many times larger than the requested length is dropped. The sizes
- * have changed then, and the large buffer would waste memory.
+ * A pooled buffer that is more than this many times larger than the requested length is dropped, because it
+ * would waste memory.
  */
 const TOO_LARGE = 4
 
@@ -31,7 +31,10 @@ export class BufferPool {
     this.#buffers.push(buffer)
   }
 
-  /** Called once for each batch. Keeps no more buffers than were taken since the last call. */
+  /**
+   * Drops buffers that are not needed: keeps at most as many as were taken since the last call. Called once
+   * for each batch.
+   */
   trim(): void {
     if (this.#buffers.length > this.#taken) this.#buffers.length = this.#taken
     this.#taken = 0

@@ -1,6 +1,6 @@
-// Rule: collects the changes of one command while it runs, and encodes them as rows of events. A command may
-// make many changes. Each change is encoded when it comes, because encoding all changes at the end would take
-// one long turn of the event loop. Memory keeps no more changes than the history of events may hold.
+// Rule: collects the changes of one command while it runs, and encodes them as rows of events. Encoding all
+// changes of a large command at its end would make one turn of the event loop too long. So a row is encoded
+// as soon as it is full. The file keeps no more changes than the history of events can have.
 
 import { eventKey } from '../keyspaces.js'
 import { sealParts } from '../storage/stored-row-checksum.js'
@@ -14,7 +14,7 @@ export interface EventCaps {
 export class Changes {
   /** The changes that are not encoded yet. */
   list: Change[] = []
-  /** Rows of encoded events, with their checksums, each in parts. */
+  /** Encoded rows of events, with their checksums. Each row is a list of parts. */
   readonly pieces: Uint8Array[][] = []
   count = 0
   bytes = 0
@@ -36,7 +36,8 @@ export class Changes {
     this.bytes += bytes
     if (!this.kept) return this.#drop()
     this.mark = marked(this.mark, change)
-    // The piece is closed before it would exceed its limit. An event is never split over two pieces.
+    // A piece (a row of events) is closed before it exceeds its limit. An event is never split over two
+    // pieces.
     if (this.list.length > 0 && this.#listBytes + bytes > PIECE_BYTES) this.closePiece()
     this.list.push(change)
     this.#listBytes += bytes
@@ -57,7 +58,7 @@ export class Changes {
     this.pieces.length = 0
   }
 
-  /** Whether the history keeps these events. False if the whole history may not hold so many events. */
+  /** True if the history keeps these events. False if they alone exceed a limit of the history. */
   get kept(): boolean {
     return this.count <= this.#caps.events && this.bytes <= this.#caps.eventBytes
   }

@@ -1,20 +1,20 @@
-// Rule: a heap of items with deadlines, the earliest first. When a deadline moves to a later time, the heap
-// changes nothing until the item reaches the top. Most sessions and holds are renewed many times and never
-// end by their deadline, so this saves work.
+// Rule: a heap of items with deadlines, the earliest first. Most sessions and holds are renewed many times
+// and never reach their deadline. So when a deadline moves to a later time, the heap changes nothing until
+// the item reaches the top.
 
 export interface Due {
   /** The present deadline of the item. */
   readonly due: number
   /**
-   * Only for the heap: the index of the item in the heap, or -1 if the item is not in the heap. The second
-   * field is the deadline by which the heap has placed the item.
+   * For the heap only. `place` is the index of the item in the heap, or -1 if the heap does not have the
+   * item. `placed` is the deadline by which the heap has sorted the item.
    */
   place: number
   placed: number
 }
 
 /**
- * Law: the heap places an item by a deadline that is never later than the item's present deadline. So the
+ * Law: the heap sorts an item by a deadline that is never later than the item's present deadline. So the
  * deadline at the top is never later than the earliest of all deadlines.
  */
 export class DueHeap<T extends Due> {
@@ -65,8 +65,8 @@ export class DueHeap<T extends Due> {
   }
 
   /**
-   * Returns the item at the top, after moving items with a later deadline down. The top item is then placed
-   * by its present deadline.
+   * Returns the item with the earliest present deadline. First moves down the items at the top whose deadline
+   * has become later.
    */
   #settledTop(): T | undefined {
     for (;;) {

@@ -1,5 +1,5 @@
-// Rule: the byte format of events. Most revisions are small, so sixteen revisions with consecutive numbers
-// share a row. A large revision has rows of its own, called pieces.
+// Rule: the byte format of stored events. Most revisions are small, so sixteen revisions with consecutive
+// numbers share a row. A large revision has rows of its own, called pieces.
 //
 //   group row   key     u48 first revision | u16 0
 //               value   seal | 16 heads, of revisions first .. first + 15 | their events, in order
@@ -9,10 +9,9 @@
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
-// The mark of a revision is a hash of its changes, and is a part of the state hash. It is computed from the
-// checksums of the rows before and after each change. These checksums cover key, revision and value, so the
-// bytes of an event need no second checksum for the hash. On the disk the checksum of their own row covers
-// the events.
+// The mark of a revision is a hash of its changes, and the state hash is made of all marks. The mark is
+// computed from the checksums of the rows before and after each change. These checksums cover key, revision
+// and value, so the hash needs no second checksum over the bytes of an event.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
@@ -21,15 +20,20 @@ import { SEAL, sealOf } from '../storage/stored-row-checksum.js'
 import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
 
 export const GROUP = 16
-/** In bytes. A revision with more bytes of events than this has rows of its own. */
+/** In bytes. A revision with more bytes of events has rows of its own, called pieces. */
 export const INLINE_BYTES: number = 4 * 1024
-/** The most bytes of such a row. A larger single event is also stored in one row. */
+/**
+ * The most bytes of one piece, which is a row with events of a large revision. A larger single event is also
+ * one piece.
+ */
 export const PIECE_BYTES: number = 256 * 1024
 
 const EVENT_HEAD = 11
 const NONE = 0xffffffff
 
-/** What one command did to one key. `row` and `before` are stored rows of the key, with their checksums. */
+/**
+ * The change of one key by one command. `row` and `before` are stored rows of the key, with their checksums.
+ */
 export interface Change {
   readonly type: EventType
   /** The key, with one character for each byte. */
@@ -39,11 +43,11 @@ export interface Change {
   readonly before: Uint8Array | null
 }
 
-/** How many bytes an event has. The limit of the history counts the same bytes. */
+/** Returns how many bytes an event has. The limit of the history counts these bytes. */
 export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
   EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
-/** How many bytes the event of a removal has. */
+/** Returns how many bytes the event of a removal has. */
 export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
   EVENT_HEAD + keyLength + valueLength(before)
 
@@ -52,7 +56,7 @@ const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLe
 export const firstMark = (revision: number): number => revision >>> 0
 
 /**
- * Adds one change to the mark of a revision (the hash of its changes, see above). The order of the changes
+ * Adds one change to the mark of a revision, which is the hash of its changes. The order of the changes
  * matters.
  */
 export const marked = (mark: number, { type, row, before }: Omit<Change, 'key'>): number =>
@@ -63,7 +67,10 @@ function stirred(mark: number, word: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0
 }
 
-/** Returns the row of a piece in parts, without its checksum. Large values are not copied. */
+/**
+ * Returns the row of a piece (a row with events of a large revision) in parts, without its checksum. The
+ * function does not copy large values.
+ */
 export function encodePiece(changes: readonly Change[]): Uint8Array[] {
   let bytes = SEAL
   for (const { key, row, before } of changes)
@@ -79,19 +86,22 @@ const bytesApart = (row: Uint8Array | null): number => {
   return bytes >= APART_BYTES ? bytes : 0
 }
 
-/** Writes the events of the changes. With `apart`, large values are added to `apart` and not written. */
+/**
+ * Writes the events of the changes. With `apart`, the function adds large values to `apart` and does not
+ * write them.
+ */
 export function writeEvents(into: Buffer, start: number, changes: readonly Change[], apart?: Apart[]): void {
   let at = start
   for (const change of changes) at = writeEvent(into, at, change, apart)
 }
 
 /**
- * In bytes, how much free space must follow the last event, because a row is copied with the bytes after its
- * value.
+ * In bytes. A buffer for events needs this much free space after its last event, because a row is copied
+ * together with the bytes after its value.
  */
 export const SCRATCH: number = ROW_TAIL
 
-/** Writes an event. Whole rows are copied, and the bytes around their values are then overwritten. */
+/** Writes an event. The function copies whole rows, and then overwrites the bytes around their values. */
 export function writeEvent(
   into: Buffer,
   start: number,
@@ -116,13 +126,16 @@ function writeValue(into: Buffer, at: number, row: Uint8Array | null, apart?: Ap
   return row === null ? at + 4 : at + 4 + length
 }
 
-/** Most keys are short, and for a short key this loop is faster than a call of Buffer.write. */
+/**
+ * Writes a text with one byte for each character. Most keys are short, and for a short key the loop is faster
+ * than a call of Buffer.write.
+ */
 function writeText(into: Buffer, at: number, text: string): void {
   if (text.length > 64) into.write(text, at, 'latin1')
   else for (let i = 0; i < text.length; i++) into[at + i] = text.charCodeAt(i)
 }
 
-/** Whether these bytes are whole events. If `count` is given, there must be exactly `count` events. */
+/** Returns true if the bytes are whole events. If `count` is given, there must be exactly `count` events. */
 export function areEvents(bytes: Uint8Array, count?: number): boolean {
   const row = asBuffer(bytes)
   let at = 0
@@ -139,7 +152,7 @@ export function areEvents(bytes: Uint8Array, count?: number): boolean {
   return at === row.length && (count === undefined || found === count)
 }
 
-/** Appends the events to `into`. The keys and values of the events are views of `bytes`. */
+/** Appends the events to `into`. Their keys and values are views of `bytes`. */
 export function decodeEvents(revision: number, bytes: Uint8Array, into: EventResult[]): void {
   const row = asBuffer(bytes)
   let at = 0

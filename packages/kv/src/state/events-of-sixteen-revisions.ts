@@ -1,5 +1,6 @@
-// Rule: builds the row of sixteen revisions (event-row.ts) in the bytes that are stored, so that each event
-// is written only once.
+// Rule: builds the row with the events of sixteen revisions (event-row.ts). Each event is written directly
+// into the bytes of the row, and so only once.
+//
 // Laws: revisions are added in order. Written bytes never change, except the checksum. A closed row is
 // complete. An open row is stored as a copy, because more events will be written to the open row.
 
@@ -19,7 +20,7 @@ export class EventGroup {
   /** The value of the row. The bytes after `end` are free. */
   bytes: Buffer
   end: number
-  /** True if the row is in the store, or in a batch that is being written. */
+  /** True if the row is in the store, or in the batch that is being written. */
   stored: boolean
   dirty = false
   #whole: Uint8Array | undefined
@@ -33,12 +34,15 @@ export class EventGroup {
     this.#own = !stored
   }
 
-  /** Begins a row. `bytes` has at least LEAST bytes, and no other code may use it from now on. */
+  /**
+   * Begins a row in the buffer `bytes`, which has at least LEAST bytes. No other code may use the buffer from
+   * now on.
+   */
   static begin(first: number, bytes: Buffer): EventGroup {
     return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
-  /** Continues a row that was read from the store and whose checksum was checked. */
+  /** Continues a row that was read from the store. The caller has checked its checksum. */
   static from(first: number, row: Uint8Array): EventGroup {
     return new EventGroup(first, asBuffer(row), row.length, true)
   }
@@ -55,7 +59,10 @@ export class EventGroup {
   mark(revision: number): number {
     return this.bytes.readUInt32LE(this.#head(revision) + 8)
   }
-  /** How many rows of its own the revision has. 0 means that the events of the revision are in this row. */
+  /**
+   * Returns how many rows of its own a large revision has. 0 means that the events of the revision are in
+   * this row.
+   */
   pieces(revision: number): number {
     return this.bytes.readUInt16LE(this.#head(revision) + 12)
   }
@@ -64,7 +71,7 @@ export class EventGroup {
     return SEAL + (revision - this.first) * HEAD
   }
 
-  /** Returns the events of a revision, as a view. The events of this revision must be in this row. */
+  /** Returns the events of a revision, as a view. The revision must have no rows of its own. */
   events(revision: number): Uint8Array {
     let at = TABLE
     for (let before = this.first; before < revision; before++) {
@@ -74,8 +81,7 @@ export class EventGroup {
   }
 
   /**
-   * Adds a revision. If the events of the revision must be in this row, the caller writes the events at the
-   * returned offset.
+   * Adds a revision. If `pieces` is 0, the caller writes the events of the revision at the returned offset.
    */
   add(revision: number, count: number, size: number, mark: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
@@ -99,20 +105,20 @@ export class EventGroup {
   }
 
   /**
-   * Returns the buffer for use by another group, or undefined if the buffer belongs to the store. After the
-   * call this group must not be used.
+   * Returns the buffer, so that another group can use it, or undefined if the store owns the buffer. After
+   * the call no code may use this group.
    */
   spare(): Buffer | undefined {
     return this.#own ? this.bytes : undefined
   }
 
-  /** Called when the last of the sixteen revisions is complete. */
+  /** Computes the checksum of the complete row. Called when the last of the sixteen revisions is added. */
   close(): void {
     this.#whole = this.bytes.subarray(0, this.end)
     seal(eventKey(this.first, 0), this.#whole)
   }
 
-  /** Returns the value of the row, with its checksum. */
+  /** Returns the bytes to store, with their checksum. */
   value(): Uint8Array {
     if (this.#whole !== undefined) return this.#whole
     const value = Buffer.from(this.bytes.subarray(0, this.end))
@@ -121,7 +127,7 @@ export class EventGroup {
   }
 }
 
-/** Whether these bytes are the row of a group: its table, and the events that the table describes. */
+/** Returns true if the bytes are the row of a group: its table, and the events that the table describes. */
 export function isGroup(first: number, row: Uint8Array): boolean {
   if (row.length < TABLE) return false
   const group = EventGroup.from(first, row)
@@ -136,8 +142,8 @@ export function isGroup(first: number, row: Uint8Array): boolean {
 }
 
 /**
- * Returns the marks (event-row.ts) of the group's revisions from `floor` on. `pieces` is the number of rows that
- * the large revisions among them have.
+ * Returns the marks (hashes of their changes, event-row.ts) of the group's revisions from `floor` on.
+ * `pieces` is the number of rows that its large revisions have.
  */
 export function groupSums(
   first: number,

@@ -1,10 +1,9 @@
-// Driver: the recent events, in rows that are the same on every member. So a watch can continue at any
-// member, and after a restart.
+// Driver: keeps the recent events of keys, in rows that are the same on every member. So a watch can continue
+// at any member, and after a restart.
 //
-// Laws: every revision from meta.events.floor to meta.revision is complete. When the limits for events and
-// bytes are exceeded, the oldest revisions are dropped while entries are applied. A revision that is too
-// large for the history drops all revisions before it, and the watches of those revisions end with
-// ERR_COMPACTED.
+// Laws: every revision from meta.events.floor to meta.revision has all its events. When the events exceed a
+// limit, the oldest revisions are dropped while entries are applied. If one revision is too large for the
+// history, all revisions up to it are dropped. Watches that need a dropped revision end with ERR_COMPACTED.
 
 import { assert } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -32,13 +31,13 @@ import type { Sum } from './set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'
 
 /**
- * How many groups stay in memory although their rows are in the store: the newest groups, and the groups that
- * watches read.
+ * How many groups (rows of sixteen revisions) stay in memory although their rows are in the store: the newest
+ * groups, and the groups that watches read.
  */
 const RESIDENT = 32
 /**
- * RECENT: for how many revisions the decoded events are kept, for the watches that are up to date.
- * RECENT_BYTES: how many bytes of events such a revision may have.
+ * RECENT: for how many revisions the decoded events stay in memory, for the watches that are up to date.
+ * RECENT_BYTES: a revision with more bytes of events is not kept there.
  */
 const RECENT = 64
 const RECENT_BYTES = 16 * 1024
@@ -52,14 +51,19 @@ export class Events {
   readonly #sum: Sum
   readonly #groups = new Map<number, EventGroup>()
   readonly #revisionCounts = new RevisionCounts()
-  /** How many bytes the row of the last complete group has. */
+  /**
+   * In bytes, the size of the row of the last complete group. A new group begins with a buffer of this size.
+   */
   #usualBytes = LEAST
   readonly #spare = new BufferPool()
   readonly #large: LargeEvents
-  /** The index is the revision modulo RECENT, so a later revision replaces an earlier one. */
+  /**
+   * The events of the last revisions. The index is the revision modulo RECENT, so a later revision replaces
+   * an earlier one.
+   */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
-  /** The groups whose rows are being written. The rows count as stored only after `settle`. */
+  /** The groups whose rows are being written. The rows are in the store only after `settle`. */
   #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
@@ -76,7 +80,10 @@ export class Events {
     return this.#pendingBytes + this.#large.bytes
   }
 
-  /** Adds the events of the command that has just got the revision `meta.revision`. */
+  /**
+   * Adds the events of the command that has just got the revision `meta.revision`. Undefined means that the
+   * command has too many events for the history.
+   */
   append(changes: Changes | undefined): void {
     const { revision } = this.#meta
     if (changes === undefined || !changes.kept) return this.#dropAll()
@@ -90,7 +97,7 @@ export class Events {
     this.#added(group, revision, count, bytes, mark, pieces.length)
   }
 
-  /** Adds the event of a command with a single change. Most commands have a single change. */
+  /** Adds the event of a command with a single change, without a list. Most commands have a single change. */
   appendOne(change: Change): void {
     const { revision } = this.#meta
     const { key, row, before } = change
@@ -119,8 +126,8 @@ export class Events {
     this.#mark(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
-      // The row gets its checksum now. If all rows got their checksums when the batch is collected, that turn
-      // of the event loop would be long.
+      // The row of the complete group gets its checksum now. Otherwise all rows would get their checksums in
+      // the turn of the event loop that collects the batch, and that turn would be long.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, mark, pieces)
@@ -167,7 +174,7 @@ export class Events {
   }
 
   /**
-   * Drops the oldest revisions. The row of a group is removed when all its revisions are below the floor.
+   * Drops the oldest revision. The row of a group is removed when all its revisions are below the floor.
    * Until then the row keeps events that no watch reads any more.
    */
   #raiseFloor(): void {
@@ -178,8 +185,8 @@ export class Events {
   }
 
   /**
-   * Removes the row of a group. A group that is not in memory was made before the last start: its row is in
-   * the store, or was never written.
+   * Removes the row of a group. If the group is not in memory, its row may be in the store from before the
+   * last start, so the row is removed in any case.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)
@@ -197,7 +204,7 @@ export class Events {
   /** Returns the group of the newest revision. */
   #groupFor(revision: number): EventGroup {
     const first = firstOf(revision)
-    // A new group has no row in the store yet, so nothing is read.
+    // A new group has no row in the store, so the store is not read.
     return first === revision ? this.#resident(this.#begin(first)) : this.#group(first)
   }
 
@@ -220,12 +227,12 @@ export class Events {
     return group
   }
 
-  /** How many groups must stay in memory because they are not stored yet. */
+  /** The number of groups that must stay in memory because their rows are not in the store yet. */
   get #busy(): number {
     return this.#dirty.size + this.#inFlight.size
   }
 
-  /** Forgets groups whose rows are in the store, because these rows can be read again. */
+  /** Drops groups from memory. Their rows are in the store and can be read again. */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
       if (this.#groups.size <= RESIDENT / 2 + this.#busy) return
@@ -236,10 +243,7 @@ export class Events {
     }
   }
 
-  /**
-   * Returns all events of a revision of the history. Many watches share the list, so no caller may change the
-   * list.
-   */
+  /** Returns all events of a kept revision. Many watches share the list, so no caller may change the list. */
   of(revision: number): readonly EventResult[] {
     const { events, revision: newest } = this.#meta
     assert(revision >= events.floor && revision <= newest, `revision ${revision} is not kept`)
@@ -248,7 +252,8 @@ export class Events {
     const group = this.#groupWith(revision)
     const found: EventResult[] = []
     const pieces = group.pieces(revision)
-    // The events are decoded from a copy, because the group's buffer is used again for other revisions.
+    // The events are decoded from a copy, because the buffer of the group is later reused for other
+    // revisions.
     if (pieces === 0) decodeEvents(revision, Buffer.from(group.events(revision)), found)
     for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
     if (group.size(revision) <= RECENT_BYTES) this.#recent[revision % RECENT] = { revision, events: found }

@@ -1,7 +1,7 @@
-// Driver: the counters from which fencing tokens are taken.
+// Driver: owns the counters that give the fencing tokens.
 //
-// Law: a token is never given twice, tokens only grow, and no counter is ever removed (docs/locks.md, section
-// 4).
+// Law: a counter never gives a token twice, its tokens only grow, and no counter is ever removed
+// (docs/locks.md, section 4).
 
 import { assert, binary, copyBytes } from '@latchkey/base'
 import { SPACE } from '../keyspaces.js'

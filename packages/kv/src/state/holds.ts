@@ -1,9 +1,9 @@
-// Driver: keeps all holds in memory, ordered by their deadlines. The stored rows always have the same
+// Driver: keeps all holds of locks in memory, ordered by their deadlines. The rows in the store have the same
 // contents.
 //
-// `takeDue` returns an expired hold only once. If no caller waits, the row of the expired hold stays. The row
-// has no effect until another caller acquires the lock, the owner releases it, or the row is reclaimed. After
-// a restart `takeDue` may return an expired hold once more.
+// `takeDue` returns an expired hold only once. Without a waiter, the row of an expired hold stays. The row
+// has no effect until another caller acquires the lock, the owner releases the lock, or the row is reclaimed.
+// After a restart `takeDue` may return an expired hold once more.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
@@ -24,9 +24,9 @@ class Hold implements Due {
   placed = 0
   stored = false
   dirty = false
-  /** True if the hold has expired and `takeDue` has returned it. */
+  /** True if the hold has expired and `takeDue` has returned the hold. */
   over = false
-  /** The checksum of the hold's row, or undefined if it has not been computed yet. */
+  /** The checksum of the hold's row, or undefined if it was not computed since the last change. */
   seal: number | undefined
 
   constructor(key: string, row: HoldRow) {
@@ -53,15 +53,15 @@ export class Holds {
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
-  /** How many holds in force each session has. */
+  /** The number of holds in force, for each session that has any. */
   readonly #inForce = new Map<number, number>()
   readonly #dirty = new RecyclingMap<Hold, true>()
   #removed = new Set<string>()
-  /** The arrival numbers of the shared holds that were removed. */
+  /** The arrival numbers of the shared holds that the next batch removes from the store. */
   #removedShared: number[] = []
   /**
-   * The hold that was looked up last. A caller that reads a row and then replaces the row needs only one
-   * look-up.
+   * The hold that `get` has returned last. The rules read a row and then replace the row, and this field
+   * saves their second look-up.
    */
   #last: Hold | undefined
   readonly #counts: LockCounts
@@ -79,7 +79,6 @@ export class Holds {
     return this.#last?.row
   }
 
-  /** Returns the shared holds of the lock, or undefined if it has none. */
   shared(key: Uint8Array): SharedHolds | undefined {
     return this.#sharedOf(key)
   }
@@ -101,7 +100,7 @@ export class Holds {
     return this.#sharedCount === 0 ? undefined : this.#shared.get(binary(key))
   }
 
-  /** Stores the row. Returns it in the form in which the table keeps it. */
+  /** Stores the row. Returns the row in the form that this table keeps. */
   put(row: HoldRow): HoldRow {
     const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
@@ -143,7 +142,7 @@ export class Holds {
     this.#sharedCount++
   }
 
-  /** Counts the hold, which is in force from now on. The method below is called when the hold ends. */
+  /** Counts a hold that is now in force. `#ends` is called when the hold ends. */
   #begins({ row }: Hold): void {
     this.#count(row.session, 1)
     this.#counts.held(row, 1)
@@ -160,7 +159,7 @@ export class Holds {
     else this.#inForce.set(session, count)
   }
 
-  /** How many holds in force the session has. */
+  /** Returns how many holds in force the session has. */
   countOf(session: number): number {
     return this.#inForce.get(session) ?? 0
   }
@@ -234,10 +233,7 @@ export class Holds {
     return rows
   }
 
-  /**
-   * Returns the holds that ended so long ago that their rows may be removed. The caller deletes each of these
-   * holds.
-   */
+  /** Returns the holds that ended so long ago that the caller may delete their rows. */
   takeReclaimable(now: number): HoldRow[] {
     return this.#over
       .takeDue(now)
@@ -245,7 +241,10 @@ export class Holds {
       .map((hold) => hold.row)
   }
 
-  /** Whether the session has a grant that it has not confirmed yet. This method runs for every command. */
+  /**
+   * Returns true if the session has a grant that its client has not confirmed yet. This method runs for every
+   * command.
+   */
   hasUntouched(session: number): boolean {
     return this.#untouched.size > 0 && this.#untouched.has(session)
   }
@@ -256,8 +255,7 @@ export class Holds {
   }
 
   /**
-   * Returns the holds whose keys begin with `prefix`, in the order of their keys. The shared holds of one key
-   * are in the order of arrival.
+   * Returns the holds whose keys begin with `prefix`, ordered by key, and shared holds of one key by arrival.
    */
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#all()].filter(({ key }) => key.startsWith(prefix))
@@ -277,8 +275,8 @@ export class Holds {
   }
 
   /**
-   * Adds the changes to the batch, the removals first. A hold may be removed and acquired again within one
-   * batch. The new row must then come after the removal.
+   * Adds the changes to the batch. Removals come first, because a hold may be removed and acquired again
+   * within one batch, and its new row must then stay.
    */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
@@ -294,7 +292,10 @@ export class Holds {
     this.#dirty.clear()
   }
 
-  /** Returns the checksums of the rows of one space. A row that was built for a batch is not built again. */
+  /**
+   * Returns the checksums of all rows, of the exclusive or of the shared holds. For a row that has not
+   * changed since its last batch, the checksum is already known.
+   */
   *seals(space: 'holds' | 'shared'): Iterable<number> {
     for (const hold of this.#all()) {
       const isExclusive = hold.row.permits === 0
@@ -307,8 +308,8 @@ export class Holds {
   }
 
   /**
-   * Reads the rows at a start. The keys of shared holds begin with the arrival number, so these rows come in
-   * the order of arrival.
+   * Reads the rows from the store when the member starts. The key of a shared hold begins with its arrival
+   * number, so these rows come in the order of arrival.
    */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.holds)) this.#load(decodeHold(row))

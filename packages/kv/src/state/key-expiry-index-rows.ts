@@ -1,5 +1,5 @@
-// Rule: the rows of the index that says when each key expires. keyspaces.ts describes these rows. A `place`
-// is the key of such a row without the byte of its space.
+// Rule: the byte format of the index of expiring keys. keyspaces.ts has a table of its rows. A `place` is the
+// key of such a row without its first byte, which names the key space.
 
 import { fromBinary } from '@latchkey/base'
 import { numberIn } from '../keyspaces.js'
@@ -7,13 +7,13 @@ import type { Life } from './key-value-row.js'
 
 export const KIND = { due: 0, session: 1, holder: 2 } as const
 /**
- * In ms of cluster time. Keys with a ttl are searched for once in each period of this length
+ * In ms of cluster time. The first entry of each period of this length searches for keys whose ttl has ended
  * (rules/key-expiry.ts).
  */
 export const PERIOD = 100
 export const periodOf = (time: number): number => Math.floor(time / PERIOD)
 
-/** The largest number that fits into the key of such a row. */
+/** The largest cluster time or session id that fits into the key of a row of the index. */
 const MOST = 2 ** 48 - 1
 
 export function placeOf(kind: number, number: number, key = ''): string {
@@ -23,9 +23,9 @@ export function placeOf(kind: number, number: number, key = ''): string {
   return head.toString('latin1') + key
 }
 
-/** A row of the index, decoded. */
+/** A decoded row of the index. */
 export interface Indexed {
-  /** The key of the row, without its space. */
+  /** The key of the row, without its first byte. */
   readonly place: string
   readonly life: Life
   readonly key: string
@@ -37,13 +37,13 @@ export function indexedAt(place: string): Indexed {
   return { place, life: { kind, number: numberIn(head, 1) }, key: place.slice(7) }
 }
 
-/** Returns the lifetime of a key that is put at `now` with this ttl. */
+/** Returns the end of a key that is put at cluster time `now` with this ttl. */
 export const lifeUntil = (now: number, ttl: number): Life => ({
   kind: 'due',
   number: Math.min(Math.ceil(now) + ttl, MOST),
 })
 
-/** Whether these bytes are a valid key of the index, without its space. */
+/** Returns true if the bytes are a valid key of a row of the index, without its first byte. */
 export function isPlace(place: Uint8Array, mostKeyBytes: number): boolean {
   if (place[0] === KIND.holder) return place.length === 7
   return (place[0] as number) < KIND.holder && place.length > 7 && place.length <= 7 + mostKeyBytes

@@ -1,14 +1,13 @@
-// Driver: owns the index that says when each key expires. The index is kept in stored rows, so a million keys
-// with a ttl take no memory. docs/keys.md has the promises to users.
+// Driver: owns the index of the keys that expire, ordered by time or by session. The index is in stored rows,
+// so a million keys with a ttl take no memory. docs/keys.md has the promises to users.
 //
 // Laws
-// - The row of a key decides about its lifetime. The index only says where to look. Every key with a
-//   lifetime is in the index. After a range was cleared, the index may still have rows of removed keys.
-// - `earliest` is never later than the earliest due time in the index. Otherwise one member would skip a
-//   removal at an entry at which another member removes a key.
+// - Only the row of a key decides when the key expires. The index only finds the keys. Every key with a ttl
+//   or a session is in the index. After a range was cleared, the index may still have rows of removed keys.
+// - `earliest` is never later than the earliest end of a ttl in the index. Otherwise one member could skip a
+//   removal at an entry at which another member removes the key, and their states would differ.
 // - A session that has put an ephemeral key stays in the index until it has ended and its keys are removed.
-//   The session is in the index even after a restart, a snapshot or a restore, when the session itself may no
-//   longer exist.
+//   The index keeps it through a restart, a snapshot and a restore, even when the session no longer exists.
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
@@ -22,16 +21,16 @@ import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
 import type { Sum } from './set-hash.js'
 
-/** In sessions: one entry removes the keys of at most this many ended sessions. */
+/** The most ended sessions whose keys one entry removes. */
 const SESSIONS_AT_ONCE = 16
 
 export class KeyExpiryIndex {
   readonly rows: RowTable
-  /** A time that is never later than the earliest due time in the index. Undefined if no key has a ttl. */
+  /** In cluster time: no ttl in the index ends before this time. Undefined if no key has a ttl. */
   #earliest: number | undefined
-  /** The sessions that have put ephemeral keys. */
+  /** The sessions that have put ephemeral keys, ended or not. */
   readonly #holders = new Set<number>()
-  /** The sessions that have ended and whose ephemeral keys are not removed yet. */
+  /** The ended sessions whose ephemeral keys are not removed yet. */
   readonly #over = new Set<number>()
 
   constructor(store: RowStore, sum: Sum) {
@@ -39,15 +38,16 @@ export class KeyExpiryIndex {
   }
 
   /**
-   * The earliest cluster time at which a key may expire. Negative if keys must be removed at the next entry.
+   * The earliest cluster time at which a key may expire, or -1 if the next entry must remove keys of an ended
+   * session.
    */
   earliest(): number | undefined {
     return this.#over.size > 0 ? -1 : this.#earliest
   }
 
   /**
-   * The cluster time of the first entry that may find a key to remove (CT4). The leader uses this time to
-   * make an entry in time.
+   * The earliest cluster time of an entry that can remove a key (CT4). The leader makes an entry at this
+   * time, also without a command.
    */
   nextExpiry({ position, expiring }: Meta): number | undefined {
     const earliest = this.earliest()
@@ -59,12 +59,12 @@ export class KeyExpiryIndex {
     return this.#over.size > 0
   }
 
-  /** Whether the index may have keys of the session. */
+  /** Returns true if the index may have keys of the session. */
   isHolder(session: number): boolean {
     return this.#holders.has(session)
   }
 
-  /** Called when the row of a key changes. `before` and `now` are undefined if there is no row. */
+  /** Called when the row of a key changes. `before` and `now` are undefined if the key does not exist. */
   changed(key: string, before: Uint8Array | undefined, now: Uint8Array | undefined): void {
     if (before !== undefined && hasLife(before)) this.#remove(key, lifeOf(before) as Life)
     if (now !== undefined && hasLife(now)) this.#add(key, lifeOf(now) as Life)
@@ -114,14 +114,14 @@ export class KeyExpiryIndex {
   }
 
   /**
-   * Returns the range of keys that are due. The range begins at the earliest due time. If the range began at
-   * 0, LevelDB would step over many removed rows, which is slow.
+   * Returns the range of the index for keys with a ttl. The range begins at the earliest end of a ttl. If it
+   * began at 0, LevelDB would step over many removed rows, which is slow.
    */
   spanOfDue(): KeySpan {
     return { start: placeOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: placeOf(KIND.session, 0) }
   }
 
-  /** Called when all keys with an earlier due time are removed. */
+  /** Sets the earliest end of a ttl, when all earlier keys are removed. */
   nextIs(due: number | undefined): void {
     this.#earliest = due
   }

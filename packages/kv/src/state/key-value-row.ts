@@ -1,10 +1,11 @@
-// Rule: the stored row of a key, with its value, revisions, version and lifetime.
+// Rule: the byte format of the row of a key, with its value, revisions, version, and the ttl or session that
+// ends the key.
 //
 //   row   u32 seal | value | [u48 life] | u48le create revision | u48le last revision | u48le version
 //
-// The two highest bits of the version tell which kind of lifetime the key has. The value is in the middle, so
-// that the whole row can be copied to the place where the value is needed, without making a view. The bytes
-// around the value are overwritten at that place.
+// The two highest bits of the version tell whether the key has a ttl, belongs to a session, or neither. The
+// value is in the middle of the row. So a writer of events can copy the whole row, without making a view of
+// the value, and then overwrite the bytes around the value.
 
 import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
@@ -12,23 +13,23 @@ import { u48, writeU48 } from '../little-endian.js'
 import { SEAL, bodyChecksum, writeSeal } from '../storage/stored-row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/checksum-of-short-keys.js'
 
-/** How many bytes follow the value in a row without a lifetime. */
+/** The bytes after the value, in a row without ttl and session. */
 const TAIL = 18
 const LIFE = 6
-/** How many bytes follow the value at most. */
+/** The most bytes after the value. */
 export const ROW_TAIL: number = TAIL + LIFE
 const CREATED = 18
 const MODIFIED = 12
 const VERSION = 6
 
 /**
- * Two flags in the last byte of a row, which is the highest byte of the version. A version stays below 2^46,
- * so its two highest bits are free for the flags.
+ * Two flags in the last byte of a row, which is the highest byte of the version. A version is less than 2^46,
+ * so its two highest bits are free.
  */
 const HAS_LIFE = 0x80
 const OF_SESSION = 0x40
 
-/** How long a key exists: until a cluster time, or until a session ends. */
+/** What ends a key: a cluster time (kind 'due'), or the end of a session. */
 export interface Life {
   readonly kind: 'due' | 'session'
   /** The cluster time at which the key expires, or the id of the session. */
@@ -40,7 +41,7 @@ const tailOf = (row: Uint8Array): number => (lastByte(row) >= HAS_LIFE ? TAIL + 
 
 /**
  * Returns the new row of the key after the command with the revision `revision`. `key` has one character for
- * each byte. `valueSum` is the `bodyChecksum` of the value. The value is copied.
+ * each byte. `valueSum` is the `bodyChecksum` of the value. The row has a copy of the value.
  */
 export function nextRow(
   key: string,
@@ -66,7 +67,7 @@ function writeLife(row: Uint8Array, at: number, { kind, number }: Life): void {
   row[row.length - 1] = lastByte(row) | HAS_LIFE | (kind === 'session' ? OF_SESSION : 0)
 }
 
-/** Returns the row with another lifetime, and with the same value, revisions and version. */
+/** Returns the row with another ttl or session, and with the same value, revisions and version. */
 export function withLife(key: string, row: Uint8Array, life: Life): Uint8Array {
   const value = valueOf(row)
   const tail = SEAL + value.length
@@ -98,8 +99,8 @@ export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(SEAL, row.l
 export const valueLength = (row: Uint8Array): number => row.length - SEAL - tailOf(row)
 
 /**
- * Returns the fields of the row for answers and reads, at the cluster time `now`. The value is a view of the
- * row.
+ * Returns the fields of the row for answers. The value is a view of the row. `now` is the cluster time, for
+ * the rest of the ttl.
  */
 export function entryOf(row: Uint8Array, now: number): EntryResult {
   const life = lifeOf(row)
@@ -107,7 +108,7 @@ export function entryOf(row: Uint8Array, now: number): EntryResult {
   return life?.kind === 'due' ? [...entry, Math.max(0, Math.floor(life.number - now))] : entry
 }
 
-/** Whether these bytes have the format of a row of a key, without its checksum. */
+/** Returns true if the bytes have the format of a row of a key, without the checksum. */
 export function isDataBody(body: Uint8Array, mostBytes: number): boolean {
   if (body.length < TAIL) return false
   const last = lastByte(body)

@@ -1,15 +1,15 @@
 // Driver: keeps the rows of large events that are in no batch yet, or are in the batch that is being written.
-// The event of a value of 1 MiB that replaces another one has 2 MiB. So such a row is a list of parts, and
-// its large values are not copied: the parts are views of the rows of the keys.
+// The event of a value of 1 MiB that replaces another value of 1 MiB has 2 MiB. So such a row is a list of
+// parts, which are views of the rows of the keys, and no large value is copied.
 //
-// Law: a row is added once, and is removed without being read. Without this law: a member whose history is
-// full reads two old values of 1 MiB from its disk for each put of such a value, while all other calls wait.
+// Law: a row is added once, and is removed without being read. Without this law, a member with a full history
+// would read two old values of 1 MiB from its disk for each put of such a value, while all other calls wait.
 
 import { binary, fromBinary } from '@latchkey/base'
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { damagedRow, isSealed } from '../storage/stored-row-checksum.js'
 
-/** In bytes, about how much a map entry takes besides its key and its value. */
+/** In bytes, about how much memory a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 100
 
 /** The parts of each row. null means that the row is removed. */
@@ -25,12 +25,12 @@ export class LargeEvents {
     this.#store = store
   }
 
-  /** About how many bytes the rows have that are in no batch yet. */
+  /** About how many bytes the rows have that no batch has yet. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Adds a row in parts. The parts have their checksum, and no code changes them any more. */
+  /** Adds a row in parts, which include its checksum. No code may change the parts any more. */
   add(key: Uint8Array, parts: readonly Uint8Array[]): void {
     this.#active.set(binary(key), parts)
     this.#bytes += sizeOf(key, parts)
@@ -45,7 +45,7 @@ export class LargeEvents {
     this.#bytes += added === undefined ? sizeOf(key, []) : -sizeOf(key, added)
   }
 
-  /** Returns the row in one piece, or undefined if there is no such row. */
+  /** Returns the row in one piece, or undefined if the row does not exist. */
   get(key: Uint8Array): Uint8Array | undefined {
     const name = binary(key)
     const pending = this.#active.get(name)
@@ -57,7 +57,7 @@ export class LargeEvents {
     return row
   }
 
-  /** Adds all changes to a batch, which `settle` ends. */
+  /** Adds all changes to a batch. */
   collect(batch: RowChange[]): void {
     for (const [name, parts] of this.#active) {
       const [value, ...rest] = parts ?? []
@@ -68,7 +68,7 @@ export class LargeEvents {
     this.#bytes = 0
   }
 
-  /** The batch is in the store. */
+  /** Called when the batch is on the disk. The rows are then read from the store. */
   settle(): void {
     this.#inFlight = new Map()
   }

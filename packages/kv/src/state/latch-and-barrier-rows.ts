@@ -1,5 +1,5 @@
-// Rule: latches, barriers and their waiting parties as stored rows. The bodies of the rows are packed lists,
-// so that equal states have equal bytes.
+// Rule: encodes and decodes the stored rows of latches, barriers and the calls that wait at them. The bodies
+// are msgpack lists, so that equal states have equal bytes.
 
 import { binary } from '@latchkey/base'
 import { CAPS, check, pack } from '@latchkey/protocol'
@@ -73,5 +73,5 @@ export function decodeParty({ key, value }: Row): PartyRow {
   return { of, name, id, arrival, session, deadline, state: STATES[state], generation, index }
 }
 
-/** A text that names one latch or one barrier. */
+/** Returns a text that names one latch or one barrier, for a map. */
 export const meetingOf = (of: PartyRow['of'], name: Uint8Array): string => `${of}${binary(name)}`

@@ -1,5 +1,5 @@
-// Driver: keeps all latches, barriers and their waiting parties in memory. The stored rows always have the
-// same contents.
+// Driver: keeps all latches and barriers, and the parties (waiting calls) at them, in memory. The rows in the
+// store have the same contents.
 
 import { assert, compareBytes, copyBytes, startsWith } from '@latchkey/base'
 import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from '@latchkey/protocol'
@@ -34,7 +34,10 @@ class Party implements Due {
   }
 }
 
-/** The parties of one latch or barrier. The two lists are in the order of arrival. */
+/**
+ * The parties (calls) at one latch or barrier. `byId` also has the parties whose wait has ended. Both lists
+ * are in the order of arrival.
+ */
 class Meeting {
   readonly name: Uint8Array
   readonly byId = new Map<string, Party>()
@@ -48,11 +51,11 @@ class Meeting {
 const byName = (a: { readonly name: Uint8Array }, b: { readonly name: Uint8Array }): number =>
   compareBytes(a.name, b.name)
 
-/** How many latches, barriers and parties exist, for metrics. */
+/** How many latches, barriers and waiting calls exist, for metrics. */
 export interface PartyCounts {
   readonly latches: number
   readonly barriers: number
-  /** How many calls wait at all latches, and how many at all barriers. */
+  /** How many calls wait at any latch, and how many at any barrier. */
   readonly atLatches: number
   readonly atBarriers: number
 }
@@ -64,7 +67,7 @@ export class Parties implements PartyTransaction {
     encode: encodeLatch,
     decode: decodeLatch,
   })
-  /** The barriers, in the order of their last use. */
+  /** The barriers, in the order of their last use, the oldest first. */
   readonly #barriers = new NamedRows<BarrierRow>({
     space: SPACE.barriers,
     encode: encodeBarrier,
@@ -124,8 +127,8 @@ export class Parties implements PartyTransaction {
   }
 
   /**
-   * Forgets the barrier that was not used for the longest time. Only barriers without waiting parties are
-   * forgotten.
+   * Removes the barrier that was unused for the longest time and has no waiting party. Returns false if
+   * parties wait at every barrier.
    */
   #forgetBarrier(): boolean {
     for (const { name } of this.#barriers.inOrder()) {
@@ -137,9 +140,9 @@ export class Parties implements PartyTransaction {
   }
 
   /**
-   * Lists the latches whose names begin with `prefix`, or the barriers with such names at which a party
-   * waits, by name. A barrier without waiting parties is not listed, because the store keeps only the number
-   * of its next generation.
+   * Lists the latches whose names begin with `prefix`, or the barriers with such names at which a call waits,
+   * ordered by name. A barrier without waiting calls is not listed, because its row is only kept for the
+   * number of its next generation.
    */
   listed(of: PartyOf, prefix: Uint8Array): (LatchInfoResult | BarrierInfoResult)[] {
     const isBelow = ({ name }: { readonly name: Uint8Array }) => startsWith(name, prefix)
@@ -200,8 +203,8 @@ export class Parties implements PartyTransaction {
   }
 
   /**
-   * Adds the party to the lists of its latch or barrier. A party that waits keeps its place in the order when
-   * its row changes.
+   * Adds the party to the lists of its session and of its latch or barrier. A waiting party keeps its place
+   * in the order when its row changes.
    */
   #list(party: Party): void {
     const { of, name, session, deadline, state } = party.row
@@ -244,14 +247,17 @@ export class Parties implements PartyTransaction {
     this.#ended.push(row)
   }
 
-  /** Returns the parties that must be told that their wait has ended. Each party is returned only once. */
+  /**
+   * Returns the parties whose wait has ended, for messages to their clients. Each party is returned only
+   * once.
+   */
   takeEnded(): readonly PartyRow[] {
     const ended = this.#ended
     if (ended.length > 0) this.#ended = []
     return ended
   }
 
-  /** How many parties of the session wait. */
+  /** Returns how many parties (calls) of the session wait at latches and barriers. */
   countOf(session: number): number {
     let count = 0
     for (const { row } of this.#ofSession.get(session) ?? []) if (row.state === 'waiting') count++

@@ -1,25 +1,29 @@
 // Driver: counts the holds and waiters of each kind of lock, in memory, for metrics.
 //
-// Law: `held` counts holds in force. A hold is counted from the entry that grants the hold to the entry that
-// ends the hold, even if its row is kept for longer. Without this law: an operator searches for a stuck
-// semaphore, and the metric counts permits that are free.
-// Law: a metric has one value for each kind of lock, and no value for a single name. So a million locks make
-// no more metrics than one lock.
+// Law: `held` counts a hold from the entry that grants it to the entry that ends it, even if its row is kept
+// for longer. Without this law, an operator who searches for a stuck semaphore would see permits in use that
+// are free.
+//
+// Law: a metric has one value for each kind of lock, and none for a single name. So a million locks make no
+// more metrics than one lock.
 
 import { KIND, kindOfLockKey } from '@latchkey/protocol'
 
-/** A hold or a waiter. */
+/** A hold or a waiter, as far as it is counted. */
 interface Counted {
   readonly key: Uint8Array
   readonly permits: number
 }
 
-/** The kinds, in the order of the lists below: the kinds of KIND, then shared holds of locks. */
+/**
+ * The names of the counted kinds: the kinds of KIND in their order, then shared holds of locks. The counts
+ * below are lists in this order.
+ */
 export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shared_lock'] as const
 export type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
 
-/** The place of its kind in COUNTED_KINDS. */
+/** Returns the index of the row's kind in COUNTED_KINDS. */
 export function placeOf({ key, permits }: Counted): number {
   const kind = kindOfLockKey(key)
   return kind === KIND.lock && permits > 0 ? SHARED_LOCK : kind
@@ -35,12 +39,12 @@ export interface LockFigures {
   readonly held: CountsByKind
   readonly waiting: CountsByKind
   /**
-   * The grants and expiries since this state was opened: since the start of the member, or since its last
-   * snapshot was installed.
+   * How many holds were granted, and how many expired, since the member opened this state. Installing a
+   * snapshot opens another state.
    */
   readonly granted: CountsByKind
   readonly expired: CountsByKind
-  /** Ended by force. */
+  /** How many holds forceRelease and steal have ended since then. */
   readonly taken: CountsByKind
   /** How many permits of all semaphores are in use. */
   readonly permits: number

@@ -1,28 +1,30 @@
 // Driver: owns the recent events of locks, for the clients that watch locks and for the history of one lock.
-// The events are in memory only, and a snapshot has none of them. Every member applies the same entries and
-// makes the same events. So a watch can continue at any member that was running at that time.
+// The events are in memory only, and a snapshot does not contain them. Every member applies the same entries
+// and makes the same events. So after a reconnect, a watch can continue at any member that has run since
+// then.
 //
 // Laws (watches of locks, K60)
-// - 1: the position of an event is the index of its entry. All members agree on the index, and every change
-//   of a lock is in some entry.
-// - 2: `of` returns all events of an entry, never a part of them. Entries below `floor` were dropped.
+// - 1: the position of an event is the index of its log entry. All members agree on the index, and every
+//   change of a lock belongs to an entry.
+// - 2: `of` returns all events of an entry, never a part of them. The events of entries below `floor` were
+//   dropped.
 // - 3: renewals are recorded only while a client of this member watches them.
-// - 4: the number of events and their bytes are limited. An entry with more events than the limit is not kept
-//   at all.
-// - 5: every change of a lock after `since` is kept, except renewals (K67). Without this law: a history was
-//   cut, and an operator believes that it is complete.
+// - 4: the number of events and their bytes are limited. If one entry has more events than the limit, none of
+//   its events is kept.
+// - 5: every change of a lock after the time `since` is kept, except renewals (K67). Without this law, an
+//   operator could take a shortened history for a complete one.
 
 import { assert, equalBytes } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, type LockHistoryResult, pack } from '@latchkey/protocol'
 
 /**
- * In events. The limit is low because each event keeps a row in memory. With 16,384 events a pair of acquire
- * and release took 3 µs longer.
+ * The most events. The limit is low because each event keeps its row in memory. With 16,384 events a pair of
+ * acquire and release took 3 µs longer.
  */
 const MOST_EVENTS = 1_024
 const MOST_BYTES = 8 * 1024 * 1024
-/** In bytes, how much an event counts besides its texts. */
+/** In bytes, how much an event counts besides its key, id and context. */
 const EVENT_BYTES = 64
 
 type Row = HoldRow | WaiterRow
@@ -31,32 +33,35 @@ const bytesOf = ({ key, id, context }: Row): number =>
   EVENT_BYTES + key.length + id.length + (context?.length ?? 0)
 
 /**
- * The events are in a ring of arrays with a fixed size. Every acquire and every release records one event,
- * and a ring allocates no memory for an event.
+ * The events are in a ring buffer of arrays with a fixed size. Every acquire and every release records one
+ * event, and a ring buffer allocates no memory for an event.
  */
 export class LockEvents {
   /** How many watches ask for renewals. */
   renewalWatches = 0
   #floor: number
   #newest: number
-  /** Cluster time. */
+  /** In cluster time. All events after this time are kept. */
   #since: number
   readonly #kinds = new Uint8Array(MOST_EVENTS)
   readonly #indexes = new Float64Array(MOST_EVENTS)
   readonly #revisions = new Float64Array(MOST_EVENTS)
-  /** Cluster times. */
+  /** The cluster time of each event. */
   readonly #times = new Float64Array(MOST_EVENTS)
-  /** The rows of the events. A row is not copied, because a row in memory is never changed, only replaced. */
+  /**
+   * The rows of the events. A row is not copied, because no code changes a row, but only replaces it by
+   * another row.
+   */
   readonly #rows: (Row | undefined)[] = []
   /**
    * How many events were dropped and recorded since the start. The number of an event, modulo the size of the
-   * ring, is its index in the arrays.
+   * ring buffer, is its index in the arrays.
    */
   #dropped = 0
   #recorded = 0
   #bytes = 0
 
-  /** The index and the cluster time of the last entry in the state. */
+  /** `index` and `time` are the index and the cluster time of the last entry in the state. */
   constructor({ index, time }: { readonly index: number; readonly time: number }) {
     this.#newest = index
     this.#since = time
@@ -70,9 +75,7 @@ export class LockEvents {
     return this.#floor
   }
 
-  /**
-   * Records an event of the entry that is being applied. This is the entry after the newest recorded entry.
-   */
+  /** Records an event of the entry that is being applied, which is the entry after `newest`. */
   record(what: LockHappening, row: Row, revision: number, time: number): void {
     if (this.#recorded - this.#dropped === MOST_EVENTS) this.#dropOldest()
     const place = this.#recorded++ % MOST_EVENTS
@@ -86,8 +89,8 @@ export class LockEvents {
   }
 
   /**
-   * Drops the oldest event. `floor` becomes the entry after the entry of this event, so no event of that
-   * entry is returned any more (law 2).
+   * Drops the oldest event. `floor` becomes the next entry, so that `of` returns none of the other events of
+   * that entry (law 2).
    */
   #dropOldest(): void {
     const place = this.#dropped++ % MOST_EVENTS
@@ -97,7 +100,7 @@ export class LockEvents {
     this.#rows[place] = undefined
   }
 
-  /** Called when the whole entry is applied. */
+  /** Called when the store has applied the whole entry. */
   close(index: number): void {
     this.#newest = index
   }
@@ -118,7 +121,7 @@ export class LockEvents {
     return found
   }
 
-  /** Returns the kept events of one lock, in their order. `now` is the cluster time of the reader. */
+  /** Returns the kept events of one lock, in their order. `now` is the present cluster time. */
   historyOf(key: Uint8Array, now: number): LockHistoryResult {
     const rows: LockHistoryResult[1][number][] = []
     for (let at = this.#dropped; at < this.#recorded; at++) {
@@ -132,7 +135,7 @@ export class LockEvents {
     return [ago(now, this.#since), rows]
   }
 
-  /** Finds the first event of an entry by a binary search. The events are in the order of their entries. */
+  /** Returns the number of the first event of an entry, by binary search. */
   #firstOf(index: number): number {
     let low = this.#dropped
     let high = this.#recorded
@@ -151,6 +154,6 @@ function toResult(index: number, kind: LockKind, row: Row, revision: number): Ev
   return [index, kind, row.key, pack([row.id, row.context, tokenOf(row), revision]), null]
 }
 
-/** A waiter has none. */
+/** Returns the token of a hold, or 0 for a waiter. */
 const tokenOf = (row: Row): number => ('token' in row ? row.token : 0)
 const ago = (now: number, time: number): number => Math.max(0, Math.floor(now - time))

@@ -1,5 +1,5 @@
-// Rule: holds, waiters and counters as stored rows. The bodies of the rows are packed lists, so that equal
-// states have equal bytes.
+// Rule: encodes and decodes the stored rows of holds, waiters, semaphores and fencing counters. The bodies
+// are msgpack lists, so that equal states have equal bytes.
 
 import type { ContextArg } from '@latchkey/protocol'
 import { pack } from '@latchkey/protocol'
@@ -26,7 +26,7 @@ const HOLD_NAMES = namesOf(HOLD_FIELDS)
 const WAITER_NAMES = namesOf(WAITER_FIELDS)
 
 const listed = <Row extends object>(row: Row, names: readonly (keyof Row)[]) => names.map((name) => row[name])
-/** Returns `row` with the fields of its body. The format of the body was checked before. */
+/** Fills `row` with the fields of a decoded body. The format of the body was checked before. */
 function withBody<Row>(row: Partial<Row>, names: readonly (keyof Row)[], body: readonly unknown[]): Row {
   for (const [at, name] of names.entries()) row[name] = body[at] as Row[typeof name]
   return row as Row
@@ -49,7 +49,7 @@ export function decodeSharedHold(row: Row): HoldRow {
   return keptHold(withBody<HoldRow>({ key, permits }, HOLD_NAMES, body))
 }
 
-/** `key` has one character for each byte. */
+/** Encodes the number of permits of a semaphore. `key` has one character for each byte. */
 export const encodeSize = (key: string, of: number, due: number): Row =>
   sealed(keyOfBinary(SPACE.semaphores, key), [of, due])
 
@@ -79,11 +79,11 @@ const kept = <T extends ContextArg>(value: T): T =>
   (value instanceof Uint8Array ? copyBytes(value) : value) as T
 
 /**
- * Copies a row that is kept. The row of a command has views of the bytes of its entry. `before` is the row
- * that the copy replaces.
+ * Copies a hold for the table in memory, because the row of a command has views of the bytes of its entry.
+ * `before` is the row that the copy replaces.
  *
- * A new object is built in any case, so that all kept rows have one hidden class in V8. With one hidden
- * class, the first ten thousand renewals in one command take half the time.
+ * The function always builds a new object, so that all holds have the same hidden class in V8. Otherwise the
+ * first ten thousand renewals in one command take twice the time.
  */
 export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
   return {

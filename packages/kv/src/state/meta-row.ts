@@ -1,5 +1,5 @@
-// Rule: the meta row. It names the last entry of the log that is applied, and keeps the numbers that belong
-// to the state as a whole. Every batch writes the meta row (A2).
+// Rule: the byte format of the meta row. This row names the last applied entry of the log, and has the
+// numbers of the state as a whole. Every batch writes the meta row (A2).
 
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
@@ -8,29 +8,34 @@ import { sealBody } from '../storage/stored-row-checksum.js'
 import { META_SHAPE, unpackRow } from './packed-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 
-/** The version of the formats of rows. A store with a later version is not opened. */
+/** The version of the formats of all rows. A member refuses to open a store with another version. */
 export const FORMAT = 1
 
 export interface Meta {
   position: LogPosition
   membership: Membership
-  /** How many commands have changed data. */
+  /** How many commands have changed keys. */
   revision: number
-  /** The arrival number that the next waiter gets. */
+  /**
+   * The arrival number of the next waiter. The numbers give the order of waiters, shared holds and waits at
+   * latches and barriers.
+   */
   arrival: number
   /**
-   * Every new fencing token is higher than this number. A restore raises the number (docs/locks.md, section
-   * 4).
+   * Every new fencing token is higher than this number. Restoring a backup raises the number (docs/locks.md,
+   * section 4).
    */
   tokenBase: number
-  /** A watch can read the revisions from `floor` to `revision`. */
+  /**
+   * The kept events of keys: those of the revisions from `floor` to `revision`, their number and their bytes.
+   */
   events: { floor: number; count: number; bytes: number }
   /**
-   * True if the next entry must remove more keys, because the last entry has reached its limit
+   * True if the next entry must remove more expired keys, because the last entry has reached its limit
    * (rules/key-expiry.ts).
    */
   expiring: boolean
-  /** The sums of the key spaces that are not kept in memory. */
+  /** The state hashes of the kinds of rows that are not in memory: sums of the checksums of their rows. */
   readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly lives: Sum }
 }
 
@@ -68,7 +73,7 @@ type Packed = readonly [
   expiring: boolean,
 ]
 
-/** Encodes the meta row. Sorted lists are written instead of maps, so that equal states have equal bytes. */
+/** Encodes the meta row. Maps are written as sorted lists, so that equal states have equal bytes. */
 export function encodeMeta(meta: Meta): Uint8Array {
   const { position, membership, events, sums } = meta
   const { voters, outgoing, learners, learnersNext, cluster } = membership
@@ -80,7 +85,7 @@ export function encodeMeta(meta: Meta): Uint8Array {
       FORMAT,
       [position.index, position.term, position.time],
       // The membership contains the id of the cluster. Without the id, a member that started from a snapshot
-      // would found another cluster when it becomes leader.
+      // would begin another cluster when it becomes leader.
       [voters, outgoing, learners, learnersNext, peers, cluster ?? null],
       meta.revision,
       meta.arrival,
@@ -92,7 +97,10 @@ export function encodeMeta(meta: Meta): Uint8Array {
   )
 }
 
-/** Checks the format of the row. If the row has another format number, only this number is checked. */
+/**
+ * Checks the shape of the row. If the row has another format number, the shape is not checked, so that the
+ * error names the format.
+ */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
 

@@ -1,5 +1,5 @@
-// Driver: keeps rows by their names, in memory and in the store. The rows have an order. A row that was used
-// can be moved to the end.
+// Driver: keeps rows by their names, in memory and in the store. The rows have an order, and `put` can move a
+// row to the end.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -39,11 +39,11 @@ export class NamedRows<T extends Named> {
     return this.#slots.size === 0 ? undefined : this.#slots.get(binary(name))?.row
   }
 
-  /** Adds or replaces the row. With `last` the row moves to the end of the order. */
+  /** Adds or replaces the row. With `last`, the row moves to the end of the order. */
   put(row: T, last = false): void {
     const name = binary(row.name)
     const slot = this.#slots.get(name)
-    // The name of a new row is copied, because the name in a command is a view of the bytes of its entry.
+    // The name of a new row is copied, because in a command it is a view of the bytes of its entry.
     const kept = { ...row, name: slot?.row.name ?? copyBytes(row.name) }
     if (slot !== undefined && last) this.#slots.delete(name)
     this.#slots.set(name, { row: kept, stored: slot?.stored ?? this.#removed.has(name) })
@@ -80,7 +80,7 @@ export class NamedRows<T extends Named> {
     for (const row of this.inOrder()) yield this.#options.encode(row)
   }
 
-  /** Reads all rows from the store. `by` compares two rows and so gives their order. */
+  /** Reads all rows from the store. `by` compares two rows, and so gives the order. */
   async load(store: RowStore, by: (a: T, b: T) => number = () => 0): Promise<void> {
     const options = this.#options
     const rows: T[] = []

@@ -1,14 +1,14 @@
-// Door: decodes the packed body of a row from a disk, a snapshot or a backup, and checks its format. A right
-// checksum proves only that the bytes were not changed by accident. An attacker can make a backup file with
-// right checksums, so the format is checked too.
+// Door: decodes the msgpack body of a stored row, which comes from a disk, a snapshot or a backup, and checks
+// its format. A right checksum proves only that no accident has changed the bytes. An attacker can make a
+// backup file with right checksums, so the format is checked too.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
 import { damagedRow, unseal } from '../storage/stored-row-checksum.js'
 
 /**
- * Decodes the body and checks that it has the form `shape`. Throws ERR_CORRUPT if it has another form. Byte
- * values are views.
+ * Decodes the body and checks its format with `shape`. Throws ERR_CORRUPT if the checksum or the format is
+ * wrong. Byte values are views.
  */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
   const body = unpackBody(key, unseal(key, value))
@@ -25,7 +25,6 @@ function unpackBody(key: Uint8Array, body: Uint8Array): unknown {
   }
 }
 
-/** A check for each field of a row. */
 type Fields<Row> = Readonly<Record<keyof Row, check.Check>>
 
 const { anyBytes, count, context, finite, flag, listOf, orNull, places, text } = check
@@ -35,8 +34,8 @@ const lockKey = wrongLockKey
 const atLeastOne = check.whole(1, CAPS.permits, 'permits')
 
 /**
- * The fields in the body of a hold, in this order. The key of the hold is the key of the row. In a shared
- * hold the number of permits comes first.
+ * The fields in the body of a hold, in this order. The key of the row has the lock's key. The body of a
+ * shared hold begins with the lock's key and the number of permits.
  */
 export const HOLD_FIELDS = {
   id: name,
@@ -58,9 +57,7 @@ export const HOLD_SHAPE = places('a hold', ...Object.values(HOLD_FIELDS))
 export const SHARED_HOLD_SHAPE = places('a shared hold', lockKey, atLeastOne, HOLD_SHAPE)
 export const SIZE_SHAPE = places("a semaphore's size", atLeastOne, finite('a time'))
 
-/**
- * The fields in the body of a waiter, in this order. The arrival number of the waiter is the key of the row.
- */
+/** The fields in the body of a waiter, in this order. The key of the row has the waiter's arrival number. */
 export const WAITER_FIELDS = {
   key: lockKey,
   id: name,
@@ -83,7 +80,7 @@ export const COUNTER_SHAPE = count('a token')
 
 const sum = places('a sum', count('rows'), count('a half'), count('a half'))
 
-/** The form of the meta row. The format number of the row is checked before. */
+/** The form of the meta row. decodeMeta checks the format number before. */
 export const META_SHAPE = places(
   'the state',
   count('a format'),

@@ -1,39 +1,39 @@
 // Driver: owns rows that were read from the store before they are needed. A linearizable read waits until the
-// leader has confirmed its leadership, and a put waits until the log is synced. LevelDB is searched during
-// these waits. Otherwise many reads would be answered at once and search LevelDB one after the other in a
-// single turn.
+// leader has confirmed its leadership, and a put waits until the log is synced. The store searches LevelDB
+// during these waits. Otherwise the member would answer many reads at once, and search LevelDB for all of
+// them in a single turn of the event loop.
 //
 // Laws
-// - A prefetched row is equal to the row in the store: a caller that changes the store calls `clear`.
-// - There are two generations of rows at most, and each is dropped as a whole. If rows were deleted from one
-//   map instead, V8 would keep old tables of that map, with their rows, in its heap. 40 MiB of such tables
-//   were measured.
-// - While all rows are found in memory, nothing is read ahead.
+// - A prefetched row is equal to the row in the store. A caller that changes the store calls `clear`.
+// - The rows are in two maps, young and old, and each map is dropped as a whole. If rows were deleted from
+//   one map instead, V8 would keep old tables of that map, with their rows, in its heap. We measured 40 MiB
+//   of such tables.
+// - While reads find all rows in memory, no row is prefetched.
 
-/** In bytes, the size of one generation, and the most that is read ahead at once. */
+/** In bytes, the size of one map of rows, and the most that is prefetched at once. */
 const BYTES = 128 * 1024
-/** In bytes, about how much a map entry takes besides its key and its value. */
+/** In bytes, about how much memory a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
 
 export class PrefetchedRows {
-  /** The rows by their keys. null means that the store has no such row. */
+  /** The rows by their keys. null means that the store does not have the row. */
   #young = new Map<string, Uint8Array | null>()
   #old = new Map<string, Uint8Array | null>()
   #youngBytes = 0
   #room = 0
   #missed = false
 
-  /** Called when a row had to be read from the store. */
+  /** Called when a read did not find its row in memory. */
   missed(): void {
     this.#missed = true
   }
 
-  /** Whether a row had to be read from the store since the last time rows were read ahead. */
+  /** True if a read has not found its row in memory since the last prefetch. */
   get worth(): boolean {
     return this.#missed
   }
 
-  /** Begins to read rows ahead. Returns false if reading ahead would save nothing. */
+  /** Begins a prefetch. Returns false if the prefetch would save nothing. */
   begin(): boolean {
     const worth = this.#missed
     this.#missed = false
@@ -42,14 +42,14 @@ export class PrefetchedRows {
     return worth
   }
 
-  /** Whether more rows may be read ahead now. */
+  /** True if this prefetch may read more rows. */
   get hasRoom(): boolean {
     return this.#room > 0
   }
 
   /**
-   * Returns the prefetched row. Returns null if the store has no such row, or undefined if the row was not
-   * read ahead.
+   * Returns the prefetched row, null if the store does not have the row, or undefined if the row was not
+   * prefetched.
    */
   get(key: string): Uint8Array | null | undefined {
     const young = this.#young.get(key)

@@ -1,21 +1,22 @@
-// Driver: keeps in memory how many events each recent revision has, with their bytes and checksums. So the
-// oldest revision can be dropped without reading its row.
-// Law: the counts of a revision are those in the row of the revision, or 0 if they are not known.
+// Driver: keeps in memory how many events each recent revision has, with their bytes and their mark (a hash,
+// event-row.ts). So the history can drop its oldest revision without reading a row.
+//
+// Law: the counts of a revision equal those in its row, or are 0 if they are not known.
 
-/** In revisions, the capacity at first. The capacity is doubled when it is used up. */
+/** How many revisions the arrays have room for at first. The room is doubled when it is full. */
 const LEAST = 1024
 const MOST_COUNT = 255
 
 export class RevisionCounts {
-  /** All revisions from this one to the last one are known. */
+  /** The counts of all revisions from this one to `#next` - 1 are known. */
   #from = 0
   #next = 0
   #sizes = new Uint32Array(LEAST)
   #marks = new Uint32Array(LEAST)
-  /** The number of events of each revision. 0 means that the row of the revision must be read. */
+  /** The number of events of each revision, or 0 if the row of the revision must be read. */
   #counts = new Uint8Array(LEAST)
 
-  /** Adds the next revision. `pieces` is the number of rows that belong to this revision alone. */
+  /** Adds the next revision. `pieces` is the number of rows that only this revision uses. */
   note(revision: number, count: number, size: number, mark: number, pieces: number): void {
     if (revision !== this.#next) this.#from = revision
     this.#next = revision + 1
@@ -40,7 +41,7 @@ export class RevisionCounts {
     }
   }
 
-  /** Returns how many events the revision has, or 0 if the number is not known. */
+  /** Returns how many events the revision has, or 0 if this is not known. */
   count(revision: number): number {
     return revision < this.#from || revision >= this.#next
       ? 0

@@ -1,25 +1,25 @@
-// Driver: owns copies of rows that were written recently or are read repeatedly, so that LevelDB is not
-// searched for them. A put needs the previous value of its key. Without the cache, the search for that value
-// is a fifth of a member's work.
+// Driver: owns copies of rows that were written recently or are read repeatedly, so that a read need not
+// search LevelDB. A put needs the previous value of its key. Without the cache, the search for that value is
+// a fifth of a member's work.
 //
 // Laws
-// - A cached row is equal to the row in the store: a caller that changes the store calls `keep`, `forget` or
+// - A cached row is equal to the row in the store. A caller that changes the store calls `keep`, `forget` or
 //   `clear`.
-// - A row that is only read is kept from its second read on. Otherwise single reads all over a large store
-//   would fill the cache with rows that no read needs again.
-// - There are two generations of rows at most. A row that is asked for moves to the young generation. The
-//   other rows are dropped together with the old generation.
+// - A row that is only read enters the cache at its second read. Otherwise single reads all over a large
+//   store would fill the cache with rows that no read needs again.
+// - The rows are in two generations, young and old. A read moves a row to the young generation. When the
+//   young generation is full, the old generation is dropped, and the young generation becomes the old one.
 // - Small rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
 //   owner in memory. A large row is kept without a copy if it fills nearly all of its buffer.
 
-/** The bytes of one generation. */
+/** The most bytes of one generation of rows. The cache has two generations. */
 const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
-/** A larger row is not copied. */
+/** In bytes. A larger row is not copied into a buffer of the cache. */
 const COPIED_BYTES = SLAB_BYTES / 4
-/** In bytes, about how much a map entry takes besides its key and its value. */
+/** In bytes, about how much memory a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
-/** In slots. Each slot keeps the hash of one key that was read. */
+/** The number of slots for the hashes of keys that were read once. */
 const READ_PLACES = 8 * 1024
 
 export class RowCache {
@@ -40,13 +40,13 @@ export class RowCache {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    // While the young generation is less than half full, the row is not moved. Most of these rows belong to a
+    // While the young generation is less than half full, the row stays where it is. Most reads belong to a
     // put, which replaces the row at once, so a copy would be wasted.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }
 
-  /** Called when the store has returned this value for the key. */
+  /** Keeps the row if its key was read before. Called when the store has returned this value for the key. */
   read(key: string, value: Uint8Array): void {
     const hash = hashOf(key)
     const place = hash & (READ_PLACES - 1)
@@ -54,7 +54,7 @@ export class RowCache {
     else this.#read[place] = hash
   }
 
-  /** Called when the store has this value for the key from now on. */
+  /** Puts the row into the cache. Called when the store has this value for the key from now on. */
   keep(key: string, value: Uint8Array): void {
     this.#old.delete(key)
     const isLarge = value.length > COPIED_BYTES
@@ -82,12 +82,13 @@ export class RowCache {
     this.#old = this.#young
     this.#young = new Map()
     this.#youngBytes = 0
-    // A slab has rows of only one generation. Otherwise a few young rows would keep an old slab in memory.
+    // A slab (a buffer for small rows) has rows of one generation only. Otherwise a few young rows would keep
+    // an old slab in memory.
     this.#slab = new Uint8Array(0)
     this.#used = 0
   }
 
-  /** Called when the store no longer has the row. */
+  /** Removes the row. Called when the store no longer has the row. */
   forget(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)
@@ -99,11 +100,12 @@ export class RowCache {
   }
 }
 
-/** Whether the value fills nearly all of its buffer. */
+/** Returns true if the value fills nearly all of its buffer. */
 const isAlone = (value: Uint8Array): boolean => value.buffer.byteLength <= value.length * 1.1
 
 /**
- * Two keys may have the same hash. One of the two rows is then kept after its first read, which does no harm.
+ * Returns a hash of the key. If two keys have the same hash, one of their rows enters the cache after its
+ * first read, which does no harm.
  */
 function hashOf(key: string): number {
   let hash = key.length

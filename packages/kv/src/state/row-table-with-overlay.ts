@@ -1,16 +1,18 @@
-// Driver: one key space of a row store, with an overlay. The overlay has the changes that are applied but not
-// written yet, or that are being written.
+// Driver: the rows of one kind (one key space), with an overlay in memory. The overlay has the changes that
+// are applied but not yet on the disk. Its active layer gets new changes. Its layer in flight has the changes
+// of the batch that is being written.
 //
 //   read   active layer -> layer in flight -> cached or prefetched rows -> row store
 //          (the first that knows the key answers)
 //   write  active layer only; `seal` moves the layer into the next batch, `settle` drops it after the sync
 //
-// Laws: a read sees every write before it, also those of the same entry (A12). Only net effects reach the
-// store: a row that was added and removed between two batches is not written at all. A row of the store is
-// used only if its checksum is right (D18).
+// Laws: a read sees every earlier write, also of the same entry (A12). Only net effects reach the store: a
+// row that was added and removed between two batches is not written at all. A read uses a row of the store
+// only if its checksum is right (D18).
 //
-// When a large range is cleared, the layer gets one range tombstone instead of one removed row for each key.
-// The rows of the layer are newer than its range tombstones. Rows below the layer in that range are removed.
+// To clear a large range, the layer gets one range tombstone instead of one removed row for each key. The
+// tombstone removes the rows of the range in the layer in flight and in the store. The rows of the same layer
+// stay, because they are newer.
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -22,7 +24,7 @@ import { RowCache } from './row-cache.js'
 import { PrefetchedRows } from './prefetched-rows.js'
 import type { Sum } from './set-hash.js'
 
-/** In bytes, about how much a map entry takes besides its key and its value. */
+/** In bytes, about how much memory an entry of the overlay takes besides its key and its value. */
 const ENTRY_BYTES = 100
 
 interface Layer {
@@ -36,8 +38,8 @@ interface LayerRow {
   /** The row with its checksum. null means that the row is removed. */
   row: Uint8Array | null
   /**
-   * True if neither the store nor a layer below has this row. If such a row is removed, nothing has to be
-   * written.
+   * True if neither the store nor the layer in flight has this row. If such a row is removed, the batch needs
+   * no removal.
    */
   readonly fresh: boolean
 }
@@ -45,21 +47,21 @@ interface LayerRow {
 interface RangeTombstone {
   readonly start: string
   readonly end: string
-  /** The keys of all rows of the range that must be removed from the store. */
+  /** The keys of the rows in the range that the next batch must remove from the store. */
   readonly keys: RowKeys
 }
 
-/** The live rows of a range. */
+/** The rows of a range that exist now. */
 export interface RangeRows {
   readonly keys: RowKeys
   /** The sum of the checksums of the rows. */
   readonly sum: Sum
 }
-/** In rows. Up to this number, rows are removed one by one, without a range tombstone. */
+/** The most rows that `clear` removes one by one. For more rows it makes one range tombstone. */
 const RANGE_TOMBSTONE_KEYS = 500
 
 /**
- * Returns the entry of the layer for a key: the row, null if the row is removed, or undefined if the layer
+ * Returns what the layer knows about a key: the row, null if the row is removed, or undefined if the layer
  * does not know the key.
  */
 function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null | undefined {
@@ -68,7 +70,7 @@ function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null
   return rangeTombstones.some(({ start, end }) => key >= start && key < end) ? null : undefined
 }
 
-/** A range of the overlay at one moment. This object does not change when the layers change. */
+/** A range of the overlay at one moment. Later changes of the layers do not change this object. */
 export interface Overlay {
   /** The sorted keys that the overlay knows, including removed keys. */
   readonly keys: readonly string[]
@@ -77,12 +79,18 @@ export interface Overlay {
   row(key: string): Uint8Array | null | undefined
 }
 
-/** Gets a call before each change of a key in its range. */
+/**
+ * Gets a call before each change of a key in its range. A deleteRange that is being prepared observes its
+ * range in this way.
+ */
 export interface RangeObserver {
   readonly start: string
   readonly end: string
   change(key: string, previous: Uint8Array | undefined): void
-  /** Called when many keys of the range change at once. */
+  /**
+   * Called when `clear` removes many keys of the range at once. The observer must then drop what it has
+   * counted.
+   */
   lose(): void
 }
 
@@ -103,14 +111,14 @@ export class RowTable {
     this.#sum = sum
   }
 
-  /** About how many bytes the active layer has. */
+  /** The bytes of the changes in the active layer, without the changes that are being written. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
    * Returns the row with its checksum. The caller must not change the row. `key` is the key of the row
-   * without the byte of its space, with one character for each byte.
+   * without its first byte, which names the key space. The text has one character for each byte.
    */
   get(key: string): Uint8Array | undefined {
     const known = this.#known(key)
@@ -118,8 +126,8 @@ export class RowTable {
   }
 
   /**
-   * Returns the row if it is known without the store. Returns null if there is no such row, or undefined if
-   * the store must be searched.
+   * Returns the row if it is in memory. Returns null if the row does not exist, or undefined if only the
+   * store can answer.
    */
   #known(key: string): Uint8Array | null | undefined {
     const pending = rowIn(this.#active, key)
@@ -128,12 +136,12 @@ export class RowTable {
     return flying === undefined ? (this.#recent.get(key) ?? this.#ahead.get(key)) : flying
   }
 
-  /** Whether reading rows ahead would save time now. */
+  /** True if the time for reading rows early is well spent, because the last rows were needed. */
   get looksAhead(): boolean {
     return this.#ahead.worth
   }
 
-  /** For keys that will soon be needed: reads the rows that are not in memory yet. */
+  /** Reads the rows of keys that will soon be needed, except the rows that are in memory already. */
   lookAhead(keys: readonly Uint8Array[]): void {
     if (!this.#ahead.begin()) return
     for (const bytes of keys) {
@@ -144,7 +152,7 @@ export class RowTable {
   }
 
   /**
-   * Returns the size of the row in bytes. If the row must be read from the store, it is kept for its next
+   * Returns the size of the row in bytes. A row that was read from the store stays in memory for its next
    * reader.
    */
   sizeOf(key: string): number {
@@ -165,7 +173,7 @@ export class RowTable {
     return value
   }
 
-  /** Sets the row. null removes it. `previous` must be what `get` returns now. */
+  /** Sets the row, or removes it if `value` is null. `previous` must be the present row. */
   set(key: string, value: Uint8Array | null, previous: Uint8Array | undefined): void {
     if (this.#observers.length > 0) this.#tell(key, previous)
     if (previous !== undefined) this.#sum.remove(sealOf(previous))
@@ -198,7 +206,10 @@ export class RowTable {
       if (key >= observer.start && key < observer.end) observer.change(key, previous)
   }
 
-  /** Removes all rows of [start, end). The caller passes the keys of these rows. */
+  /**
+   * Removes all rows of [start, end). `keys` must have the keys of exactly these rows, and `sum` the sum of
+   * their checksums.
+   */
   clear(start: string, end: string, { keys, sum }: RangeRows): void {
     if (keys.size <= RANGE_TOMBSTONE_KEYS) return this.#removeEach(keys)
     this.#sum.subtract(sum)
@@ -206,7 +217,8 @@ export class RowTable {
     const { rows, rangeTombstones, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null
-      // The row is removed already, and its removal must stay in the layer.
+      // The row is already removed. The batch must remove it from the store, so the removal stays in the
+      // layer.
       if (row === null) continue
       rows.delete(key)
       this.#bytes -= row.length
@@ -234,8 +246,8 @@ export class RowTable {
   }
 
   /**
-   * Returns the sorted keys in [start, end) that the overlay knows, including removed keys. If `end` is
-   * undefined, the range goes to the end of the space.
+   * Returns the sorted keys in [start, end) that the overlay knows, including removed keys. With `end`
+   * undefined the range has no upper limit.
    */
   overlayKeys(start: string, end: string | undefined): string[] {
     const active = this.#active.keys.range(start, end)
@@ -243,10 +255,11 @@ export class RowTable {
     return flying.length === 0 ? active : [...new Set([...active, ...flying])].sort()
   }
 
-  /** Appends the net effect of the active layer to a batch. The active layer becomes the layer in flight. */
+  /** Appends the changes of the active layer to a batch. The active layer becomes the layer in flight. */
   seal(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
-    // Range tombstones come first, so that a row that was put later comes in the batch after its removal.
+    // Range tombstones come first in the batch. Otherwise the batch would first put a new row and then remove
+    // it, because an older tombstone has its range.
     for (const { start, keys } of this.#active.rangeTombstones)
       batch.push({ key: keyOfBinary(this.#space, start), value: undefined, others: keys })
     for (const [key, { row }] of this.#active.rows) {
@@ -257,7 +270,7 @@ export class RowTable {
     this.#bytes = 0
   }
 
-  /** Called when the batch with the layer in flight is in the store. */
+  /** Drops the layer in flight. Called when its batch is on the disk. */
   settle(): void {
     if (this.#inFlight === undefined) return
     const { rows, rangeTombstones } = this.#inFlight

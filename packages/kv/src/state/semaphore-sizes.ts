@@ -1,5 +1,5 @@
-// Driver: keeps in memory how many permits each semaphore has. The stored rows always have the same contents.
-// A semaphore that nobody has used for an hour is forgotten. The next caller then sets the number of permits
+// Driver: keeps in memory how many permits each semaphore has. The rows in the store have the same contents.
+// A semaphore that no caller has used for an hour is removed, and the next caller sets its number of permits
 // again.
 
 import { RecyclingMap, binary } from '@latchkey/base'
@@ -14,7 +14,7 @@ const FORGET_AFTER = 60 * 60 * 1000
 class Size implements Due {
   readonly key: string
   of: number
-  /** The cluster time after which the semaphore may be forgotten. */
+  /** The cluster time after which an unused semaphore is removed. */
   due: number
   place = -1
   placed = 0
@@ -41,7 +41,7 @@ export class SemaphoreSizes {
     return this.#sizes.size === 0 ? undefined : this.#sizes.get(binary(key))?.of
   }
 
-  /** Sets the number of permits. The semaphore counts as used at `now`. */
+  /** Sets the number of permits. The semaphore counts as used at the cluster time `now`. */
   set(key: Uint8Array, of: number, now: number): void {
     const name = binary(key)
     const size = this.#sizes.get(name) ?? new Size(name, of, 0)
@@ -53,8 +53,8 @@ export class SemaphoreSizes {
   }
 
   /**
-   * Forgets semaphores that were not used for an hour. A semaphore that has holders or waiters according to
-   * `isUsed` is kept for another hour.
+   * Removes the semaphores that were not used for an hour. A semaphore that has holders or waiters according
+   * to `isUsed` stays for another hour.
    */
   forget(now: number, isUsed: (key: Uint8Array) => boolean): void {
     for (const size of this.#heap.takeDue(now)) {

@@ -1,4 +1,4 @@
-// Rule: the form of a session and of a kept reply, in memory and as rows.
+// Rule: the form of a session, and of a kept reply to one of its calls, in memory and as stored rows.
 //
 //   session   f64le life | f64le deadline | f64le done | identity of the client that opened it, in UTF-8
 //   reply     u8 1: cancelled before the call arrived | u32le checksum of the request | answer
@@ -14,8 +14,8 @@ export class Reply {
   readonly session: Session
   readonly number: number
   /**
-   * The checksum of the request (rules/apply-entry.ts), or ANY_BODY if the call was cancelled before it
-   * arrived.
+   * The checksum of the request, to recognize a repeated request, or ANY_BODY if the call was cancelled
+   * before it arrived.
    */
   readonly crc: number
   readonly size: number
@@ -38,15 +38,15 @@ export class Reply {
 }
 
 /**
- * Stands in `crc` for a call that was cancelled before its request arrived. It differs from every checksum,
- * because no crc32 is negative.
+ * The value of `crc` for a call that was cancelled before its request arrived. No crc32 is negative, so no
+ * request has this checksum.
  */
 export const ANY_BODY = -1
 
 export class Session implements Due {
   readonly id: number
   readonly life: number
-  /** The name of the client that opened the session. The member of the client has authenticated this name. */
+  /** The identity that opened the session. The member of that client has authenticated the identity. */
   readonly by: string
   due = 0
   place = -1
@@ -97,7 +97,7 @@ export function decodeSession(id: number, body: Uint8Array): Session {
   return session
 }
 
-/** `bytes` is a view of the body. */
+/** The returned `bytes`, which are the answer, are a view of the body. */
 export function decodeReply(body: Uint8Array): { crc: number; bytes: Uint8Array } {
   const row = asBuffer(body)
   return { crc: row[0] === 1 ? ANY_BODY : row.readUInt32LE(1), bytes: row.subarray(5) }

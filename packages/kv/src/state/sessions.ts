@@ -1,8 +1,8 @@
-// Driver: keeps the sessions and their kept replies (docs/locks.md, section 6) in memory, ordered by
-// deadline. The stored rows always have the same contents.
+// Driver: keeps the sessions and the kept replies of their calls (docs/locks.md, section 6) in memory,
+// ordered by deadline. The rows in the store have the same contents.
 //
-// Law: `collect` writes the present contents of memory. A reply that was added and removed between two
-// batches is never written.
+// Law: `collect` writes the present contents of memory. If a reply was added and removed between two batches,
+// no batch has the reply.
 
 import { assert } from '@latchkey/base'
 import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
@@ -14,11 +14,11 @@ import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
 /**
- * In bytes. A longer answer is not kept in memory when its row is in the store. Such an answer is read again
- * if it is needed.
+ * In bytes. A longer answer leaves memory when its row is in the store. Such an answer is read from the store
+ * if the client repeats the call.
  */
 const RESIDENT_BYTES = 512
-/** In bytes, about how much a kept reply takes besides its answer. */
+/** In bytes, about how much memory a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
 /** Copies the answer, because a view would keep the whole buffer in which the answer was built. */
@@ -27,15 +27,15 @@ const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(
 export class Sessions {
   readonly #store: RowStore
   readonly #byId = new Map<number, Session>()
-  /** How many sessions each client has open. */
+  /** The number of open sessions of each identity. */
   readonly #countOf = new Map<string, number>()
   readonly #heap = new DueHeap<Session>()
   readonly #dirty = new Set<Session>()
   #pendingBytes = 0
   #removed: Uint8Array[] = []
   /**
-   * The replies in the batch that is being written. Their answers stay in memory until the batch is in the
-   * store.
+   * The replies in the batch that is being written. Their answers stay in memory until the batch is on the
+   * disk.
    */
   #inFlight: Reply[] = []
 
@@ -43,7 +43,7 @@ export class Sessions {
     this.#store = store
   }
 
-  /** About how many bytes the replies have that are in no batch yet. */
+  /** About how many bytes the replies have that no batch has yet. */
   get pendingBytes(): number {
     return this.#pendingBytes
   }
@@ -70,7 +70,7 @@ export class Sessions {
     return this.get(id)?.by
   }
 
-  /** How many sessions the client `by` has open. */
+  /** Returns how many sessions the identity `by` has open. */
   countOf(by: string): number {
     return this.#countOf.get(by) ?? 0
   }
@@ -89,8 +89,8 @@ export class Sessions {
   }
 
   /**
-   * Moves the deadline of the session. All commands of one entry give the same deadline, so only the first
-   * command has an effect.
+   * Moves the deadline of the session to `life` ms after `now`. All commands of one entry give the same
+   * deadline, so only the first command of an entry has an effect.
    */
   renew(session: Session, now: number): void {
     const due = now + session.life
@@ -101,7 +101,7 @@ export class Sessions {
   }
 
   /**
-   * Returns the sessions whose deadline is over, in the order of their deadlines, then of their ids (CT3).
+   * Returns the sessions whose deadline has passed, in the order of their deadlines, then of their ids (CT3).
    * The caller ends these sessions.
    */
   takeDue(now: number): Session[] {
@@ -133,8 +133,8 @@ export class Sessions {
   }
 
   /**
-   * Called when the client has finished all calls with numbers below `done`. The replies of these calls are
-   * removed. `done` never gets smaller.
+   * Removes the replies of the calls with numbers below `done`, because the client has their answers. `done`
+   * never gets smaller.
    */
   finish(session: Session, done: number): void {
     if (done <= session.done) return
@@ -148,7 +148,7 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Returns the kept answer, byte for byte as it was given. */
+  /** Returns the kept answer, byte for byte as the first answer. */
   bytesOf(reply: Reply): Uint8Array {
     if (reply.bytes !== undefined) return reply.bytes
     const key = replyKey(reply.session.id, reply.number)
@@ -176,7 +176,7 @@ export class Sessions {
     this.#dirty.add(session)
   }
 
-  /** Appends to the batch what has changed since the last call. */
+  /** Appends to the batch what has changed since the last batch. */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key, value: undefined })
     for (const session of this.#dirty) {
@@ -206,7 +206,7 @@ export class Sessions {
   }
 
   /**
-   * Returns every row as it must be according to memory, for state hashes and for the test that compares
+   * Returns every row in the form that the store must have, for state hashes and for the test that compares
    * memory with the store.
    */
   *rows(): Iterable<Row> {

@@ -1,6 +1,6 @@
-// Rule: a hash of a set of rows. Rows can be added and removed in any order. The hash is updated whenever a
-// row changes. So members can compare millions of rows without reading them. The hash finds accidental
-// differences, but gives no protection against deliberate collisions.
+// Rule: a hash of a set of rows, which is updated whenever a row is added or removed, in any order. So
+// members can compare millions of rows without reading them. The hash finds accidental differences, but gives
+// no protection against deliberate collisions.
 
 export type SumParts = readonly [count: number, a: number, b: number]
 
@@ -9,7 +9,7 @@ export class Sum {
   #a = 0
   #b = 0
 
-  /** `crc` is the checksum of the row, which covers its key and its body. */
+  /** Adds a row. `crc` is the checksum of the row, which covers its key and its body. */
   add(crc: number): void {
     this.#count++
     this.#a = (this.#a + crc) >>> 0
@@ -49,8 +49,8 @@ export class Sum {
 const hex = (word: number) => word.toString(16).padStart(8, '0')
 
 /**
- * Mixes the bits of `crc`. With the mixing, the sums of two different sets are equal only about once in 2^64
- * cases. A plain sum of checksums would be equal far more often.
+ * Mixes the bits of `crc`. With this mixing, two different sets have equal sums only about once in 2^64
+ * cases. Plain sums of checksums would be equal far more often.
  */
 function stir(crc: number): number {
   const mixed = Math.imul(crc ^ (crc >>> 15), 0x2c1b3c6d)

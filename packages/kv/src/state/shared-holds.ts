@@ -9,9 +9,9 @@ interface WithRow {
 }
 
 /**
- * No operation loops over the holds, so its time does not depend on their number. Two holds have the same
- * token only if callers use several fencing keys for one lock, which docs/locks.md forbids. In that case a
- * look-up by token finds only one of the two holds, and guarded writes of the other hold are refused.
+ * The holds of one key. No operation loops over them, so its time does not depend on their number. Two holds
+ * have the same token only if callers use several fencing keys for one lock, which docs/locks.md forbids. A
+ * look-up by token then finds only one of the two holds, and guarded writes of the other hold are refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0
@@ -47,7 +47,7 @@ export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
     this.permits += hold.row.permits
   }
 
-  /** Called when the hold has got a new token in place of `before`. */
+  /** Called when the hold has a new token in place of the token `before`. */
   rotated(hold: T, before: number): void {
     if (this.#byToken.get(before) === hold) this.#byToken.delete(before)
     this.#byToken.set(hold.row.token, hold)

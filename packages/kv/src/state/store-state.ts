@@ -1,14 +1,15 @@
-// Driver: the whole state of a store: tables in memory, tables with overlays over the row store, and the meta
-// row.
+// Driver: owns the whole state of a store: tables that are in memory, tables with an overlay over the row
+// store, and the meta row.
 //
 // Law: `collect` returns the net effect of whole entries, together with the meta row, which names the last of
-// these entries (A2). `collect` is never called in the middle of an entry.
+// these entries (A2). No caller calls `collect` while an entry is half applied.
 
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
 import { sealOf } from '../storage/stored-row-checksum.js'
 import type { KvLimits, StateHash } from '../kv-store.js'
+import type { WorkInTurns } from '../work-in-turns.js'
 import { Counters } from './fencing-counters.js'
 import { Events } from './events.js'
 import { Holds } from './holds.js'
@@ -49,7 +50,7 @@ export class State {
     this.parties = new Parties(meta)
   }
 
-  /** Reads the key spaces that are kept in memory: all except data, sequences and events. */
+  /** Reads the rows that stay in memory: all except data, sequences and events. */
   static async load(store: RowStore, limits: KvLimits): Promise<State> {
     const row = store.get(META_KEY)
     const state = new State(store, row === undefined ? emptyMeta() : decodeMeta(row), limits)
@@ -63,7 +64,7 @@ export class State {
     return state
   }
 
-  /** About how many bytes wait for the next batch, without the events. */
+  /** About how many bytes of changes, without the events, the next batch will have. */
   get pendingBytes(): number {
     return this.data.bytes + this.sequences.bytes + this.lives.rows.bytes + this.sessions.pendingBytes
   }
@@ -72,7 +73,7 @@ export class State {
     return this.events.pendingBytes
   }
 
-  /** How many rows must be built again to compute the state hash. */
+  /** How many rows must be encoded again to compute the state hash. */
   get residentRows(): number {
     return (
       this.sessions.rowCount +
@@ -100,7 +101,7 @@ export class State {
     return batch
   }
 
-  /** Called when the last collected batch is in the store. */
+  /** Called when the last collected batch is on the disk. */
   settle(): void {
     this.data.settle()
     this.sequences.settle()
@@ -110,8 +111,8 @@ export class State {
   }
 
   /**
-   * The earliest cluster time at which a session, a wait or a hold ends (CT4). The leader uses this time to
-   * make an entry in time.
+   * The earliest cluster time at which a session, a wait, a hold or a key ends (CT4). The leader makes an
+   * entry at this time, also without a command.
    */
   nextDeadline(): number | undefined {
     const locks = [
@@ -131,10 +132,10 @@ export class State {
   }
 
   /**
-   * Computes the state hash. Yields at the points where the event loop may run another turn. Nothing may be
-   * applied until the hash is complete.
+   * Computes the state hash in several steps, so that the event loop can run between two steps. The caller
+   * must apply nothing until the hash is complete.
    */
-  *hashInTurns(): Generator<undefined, StateHash, undefined> {
+  *hashInTurns(): WorkInTurns<StateHash> {
     const { sums, position } = this.meta
     const { sessions, replies } = yield* this.#sessionSums()
     const parties = this.parties.rows
@@ -158,7 +159,7 @@ export class State {
     return { position, hash: Object.values(spaces).join('/'), spaces }
   }
 
-  *#sessionSums(): InTurns<{ readonly sessions: Sum; readonly replies: Sum }> {
+  *#sessionSums(): WorkInTurns<{ readonly sessions: Sum; readonly replies: Sum }> {
     const sessions = new Sum()
     const replies = new Sum()
     let rows = 0
@@ -171,11 +172,9 @@ export class State {
   }
 }
 
-/** In rows, how many are hashed in one turn of the event loop. So many rows take about ten milliseconds. */
+/** The most rows that are hashed in one turn of the event loop. Hashing them takes about ten milliseconds. */
 const HASHED_A_TURN = 2_000
-type InTurns<T> = Generator<undefined, T, undefined>
-
-function* sumOf(rows: Iterable<Row>): InTurns<Sum> {
+function* sumOf(rows: Iterable<Row>): WorkInTurns<Sum> {
   return yield* sumOfSeals(sealsOf(rows))
 }
 
@@ -183,7 +182,7 @@ function* sealsOf(rows: Iterable<Row>): Iterable<number> {
   for (const { value } of rows) yield sealOf(value)
 }
 
-function* sumOfSeals(seals: Iterable<number>): InTurns<Sum> {
+function* sumOfSeals(seals: Iterable<number>): WorkInTurns<Sum> {
   const sum = new Sum()
   let rows = 0
   for (const seal of seals) {

@@ -1,4 +1,4 @@
-// Driver: keeps the queues of waiters for locks in memory, ordered by deadline. The stored rows always have
+// Driver: keeps the queues of waiters for locks in memory, ordered by deadline. The rows in the store have
 // the same contents.
 
 import { assert, binary } from '@latchkey/base'
@@ -26,10 +26,7 @@ class Waiter implements Due {
   }
 }
 
-/**
- * The queue of one lock, in the order of arrival. The queue is a linked list, so that any waiter can be
- * removed in constant time.
- */
+/** The queue of one lock, in the order of arrival. A linked list removes any waiter in constant time. */
 class Queue {
   readonly byId = new Map<string, Waiter>()
   first: Waiter | undefined
@@ -66,12 +63,15 @@ function byArrival(waiters: Iterable<Waiter> | undefined): WaiterRow[] {
 
 export class Waiters {
   readonly #queues = new Map<string, Queue>()
-  /** The waiters for sets of locks, by their arrival numbers. */
+  /** The waiters for several locks at once (acquireAll), by their arrival numbers. */
   readonly #ofSets = new Map<number, Waiter>()
   readonly #ofSession = new Map<number, Set<Waiter>>()
-  /** The waiters by the name of their flow, and by the ids of the holds within which they wait. */
+  /**
+   * The waiters by the name of their flow, and by the ids of the holds that their caller already has. Used to
+   * find deadlocks.
+   */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
-  /** By their kind, in order of arrival. */
+  /** The waiters of each kind (locks, semaphores, elections), in the order of arrival. */
   readonly #ofKind = COUNTED_KINDS.map(() => new Set<Waiter>())
   readonly #heap = new DueHeap<Waiter>()
   readonly #dirty = new Set<Waiter>()
@@ -88,7 +88,7 @@ export class Waiters {
     return size
   }
 
-  /** How long the first waiter of each kind has waited, in ms. 0 means that no caller waits. */
+  /** In ms, how long the first waiter of each kind has waited. 0 means that no caller waits. */
   longest(now: number): CountsByKind {
     const sinceFirst = ([first]: Iterable<Waiter>) => (first === undefined ? 0 : now - first.row.since)
     return byKind(this.#ofKind.map(sinceFirst))
@@ -116,7 +116,7 @@ export class Waiters {
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
-  /** Stores the row. Returns it in the form in which the table keeps it. */
+  /** Stores the row. Returns the row in the form that this table keeps. */
   put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))
@@ -142,7 +142,8 @@ export class Waiters {
   }
 
   /**
-   * Adds the waiter to the list of its session and to the heap of deadlines. A deadline of 0 means no limit.
+   * Adds the waiter to the list of its session, and to the heap of deadlines. A waiter with deadline 0 waits
+   * without limit.
    */
   #list(waiter: Waiter): void {
     const { session, deadline } = waiter.row
@@ -190,8 +191,8 @@ export class Waiters {
   }
 
   /**
-   * Removes the due waiters from the heap. Returns them in the order of their deadlines, then of their
-   * arrival (CT3). The caller deletes each of these waiters.
+   * Removes from the heap the waiters whose deadline has passed. Returns them in the order of their
+   * deadlines, then of their arrival (CT3). The caller deletes each of these waiters.
    */
   takeDue(now: number): WaiterRow[] {
     return this.#heap
@@ -210,8 +211,8 @@ export class Waiters {
   }
 
   /**
-   * Returns waiters in the order of arrival: those of the flow with that name, or those within the hold with
-   * that id.
+   * Returns the waiters of the flow with that name, or the waiters whose caller has the hold with that id, in
+   * the order of arrival.
    */
   ofFlow(name: string): WaiterRow[] {
     return byArrival(this.#ofFlow.get(name))
@@ -237,8 +238,8 @@ export class Waiters {
   }
 
   /**
-   * Reads the rows from the store. The keys of the rows begin with the arrival number, so the rows come in
-   * the order of arrival.
+   * Reads the rows from the store. The keys begin with the arrival number, so the rows come in the order of
+   * arrival.
    */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.waiters)) this.#add(decodeWaiter(row)).stored = true

@@ -1,9 +1,9 @@
-// Rule: computes the checksum of short byte strings in JavaScript. A call of zlib for a key takes ten times
-// as long.
+// Rule: computes the crc32 of short byte strings in JavaScript. For a key, a call of zlib takes ten times as
+// long.
 
 import { checksum, checksumTable, fromBinary } from '@latchkey/base'
 
-/** In bytes. For longer strings than this, the call of zlib is faster. */
+/** In bytes. For longer strings the call of zlib is faster. */
 const SHORT = 64
 const TABLE = checksumTable(0xedb88320)
 
@@ -17,8 +17,8 @@ export function shortChecksum(bytes: Uint8Array): number {
 }
 
 /**
- * `crc` is the checksum of some bytes. Returns the checksum of the same bytes followed by the four bytes of
- * `word` in little-endian order.
+ * Continues a checksum with the four bytes of `word` in little-endian order. `crc` is the checksum of the
+ * bytes before.
  */
 export function withWord(crc: number, word: number): number {
   let at = ~crc ^ word
@@ -27,8 +27,8 @@ export function withWord(crc: number, word: number): number {
 }
 
 /**
- * `crc` is the checksum of some bytes. Returns the checksum of the same bytes followed by `bytes`
- * from index `from` on.
+ * Continues a checksum with the bytes of `bytes` from index `from` on. `crc` is the checksum of the bytes
+ * before.
  */
 export function withBytes(crc: number, bytes: Uint8Array, from: number): number {
   let at = ~crc
@@ -37,7 +37,9 @@ export function withBytes(crc: number, bytes: Uint8Array, from: number): number 
   return ~at >>> 0
 }
 
-/** Returns the checksum of a row's key: the byte of its space, then one byte for each character of `rest`. */
+/**
+ * Returns the checksum of a row's key: the byte of the key space, then one byte for each character of `rest`.
+ */
 export function keyChecksum(space: number, rest: string): number {
   if (rest.length > SHORT) return checksum(fromBinary(rest), checksum(Uint8Array.of(space)))
   let crc = (TABLE[~space & 0xff] as number) ^ (-1 >>> 8)

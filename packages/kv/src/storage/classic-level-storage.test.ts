@@ -9,7 +9,7 @@ import { ClassicLevel } from 'classic-level'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { damage } from '../testing/damage.js'
 import { Folders } from '../testing/folders.js'
-import { classicHome } from './classic-level-storage.js'
+import { classicLevelStorage } from './classic-level-storage.js'
 import { crc32c } from './leveldb-check/crc32c.js'
 import { nodeFiles } from './file-operations.js'
 import type { RowChange, RowStore } from './row-store.js'
@@ -41,10 +41,10 @@ const MODELS = Array.from({ length: BATCHES + 1 }, (_, n) =>
 )
 
 async function write(dir: string): Promise<void> {
-  const home = classicHome(dir)
-  const builder = await home.build()
+  const storage = classicLevelStorage(dir)
+  const builder = await storage.build()
   await builder.commit()
-  const store = (await home.open()) as RowStore
+  const store = (await storage.open()) as RowStore
   for (let n = 1; n <= BATCHES; n++) await store.write(batch(n))
   await store.close()
 }
@@ -70,7 +70,7 @@ beforeAll(async () => {
 async function readAll(dir: string): Promise<string> {
   let store: RowStore | undefined
   try {
-    store = await classicHome(dir).open()
+    store = await classicLevelStorage(dir).open()
     if (store === undefined) return 'nothing'
     const view = store.view()
     const { rows } = await view.page({ start: undefined, end: undefined }, 10_000, 10_000_000)
@@ -154,7 +154,7 @@ test('the error message names the file and the offset, and says what to do', asy
   const bytes = readFileSync(join(copy, 'rows-1', name))
   bytes[100] = (bytes[100] as number) ^ 1
   writeFileSync(join(copy, 'rows-1', name), bytes)
-  await expect(classicHome(copy).open()).rejects.toThrow(
+  await expect(classicLevelStorage(copy).open()).rejects.toThrow(
     new RegExp(`${name}.*damaged block at 0.*members rebuild`),
   )
 })
@@ -162,8 +162,8 @@ test('the error message names the file and the offset, and says what to do', asy
 test('D13: a folder that is already open: ERR_DIR_LOCKED', async () => {
   const copy = join(folders.make(), 'state')
   cpSync(images['log'] as string, copy, { recursive: true })
-  const store = (await classicHome(copy).open()) as RowStore
-  await expect(classicHome(copy).open()).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
+  const store = (await classicLevelStorage(copy).open()) as RowStore
+  await expect(classicLevelStorage(copy).open()).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
   await store.close()
 })
 
@@ -171,7 +171,7 @@ test('D7: every file is synced before the store gets its name, and its folder af
   const steps: string[] = []
   const dir = join(folders.make(), 'state')
   const short = (path: string) => path.slice(dir.length + 1)
-  const home = classicHome(dir, {
+  const storage = classicLevelStorage(dir, {
     ...nodeFiles,
     rename: async (from, to) => {
       steps.push(`rename ${short(from)} ${short(to)}`)
@@ -182,7 +182,7 @@ test('D7: every file is synced before the store gets its name, and its folder af
       await nodeFiles.sync(path)
     },
   })
-  const builder = await home.build()
+  const builder = await storage.build()
   await builder.write(batch(1))
   await builder.commit()
   const at = steps.indexOf('rename rows-1.building rows-1')
@@ -211,11 +211,11 @@ const openBelow = (dir: string): string[] =>
 // handle is left.
 test('D7: a commit that fails leaves no file open and no folder locked, and the store can be built again', async () => {
   const dir = join(folders.make(), 'state')
-  const home = classicHome(dir)
-  const first = await home.build()
+  const storage = classicLevelStorage(dir)
+  const first = await storage.build()
   await first.write(batch(1))
   await first.commit()
-  const failing = await home.build()
+  const failing = await storage.build()
   await failing.write(batch(2))
   expect(openBelow(dir).length > 0 || process.platform !== 'linux').toBe(true)
   const full = Object.assign(new Error('IO error: no space left on device'), { code: 'LEVEL_IO_ERROR' })
@@ -223,7 +223,7 @@ test('D7: a commit that fails leaves no file open and no folder locked, and the 
   await expect(failing.commit()).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
   failure.mockRestore()
   expect(openBelow(dir)).toEqual([])
-  const again = await home.build()
+  const again = await storage.build()
   await again.write(batch(3))
   await again.abort()
   expect(openBelow(dir)).toEqual([])

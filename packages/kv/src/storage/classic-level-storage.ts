@@ -1,13 +1,15 @@
-// Driver: keeps the rows of a member on a disk: LevelDB (classic-level) and the event log, in a numbered
-// folder.
+// Driver: keeps the rows of a member on a disk, in numbered folders. Each folder is one store: a LevelDB
+// database (classic-level) and the event log.
 //
 //   <dir>/rows-1            the live store: the highest number without a suffix
 //   <dir>/rows-2.building   a store that is being built; found at a start, it was left by a crash
 //
-// A new store is built beside the live one, closed and synced. Then one rename gives it its name. A start
-// before the rename finds the old store. A start after the rename finds the new store, and removes the old
-// store (S4). When a store is opened, LevelDB may not create one. Otherwise LevelDB would create an empty
-// store if the file CURRENT were lost.
+// The member builds a new store beside the live store, syncs and closes it. Then one rename gives the new
+// store its name. A start before the rename finds the old store. A start after the rename finds the new
+// store, and removes the old store (S4).
+//
+// When the member opens a store, LevelDB may not create a database. Otherwise a lost CURRENT file would make
+// LevelDB create an empty database, and the member would have lost its state without an error.
 
 import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,7 +31,7 @@ import {
   translated,
 } from './level-rows.js'
 import { damageIn, tablesOf } from './leveldb-check/manifest.js'
-import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './row-store.js'
+import type { Row, RowBuilder, RowChange, RowStorage, RowStore } from './row-store.js'
 import { SpaceReclaimer } from './space-reclaimer.js'
 import { tableDamage } from './leveldb-check/tables.js'
 
@@ -37,17 +39,15 @@ const STORE = /^rows-([1-9][0-9]*)$/
 const BUILDING = '.building'
 
 /**
- * The options keep two costs low: the memory of the whole member, and the time of random reads and writes,
- * which with a million rows should be about the same as with a thousand. Both costs depend on how many bytes
- * the tables have, so rows are compressed:
- * - LevelDB maps a table into memory while the table is open, and a mapped page that was read counts as
- *   memory of the process until the table is closed. Opening a table costs ten reads, so up to 144 tables of
- *   1 MiB stay open.
- * - Each read that has to search more than one table makes LevelDB merge tables sooner. Under random reads
- *   and writes all tables are merged with each written memtable, so half the bytes make half the work.
+ * The options of LevelDB keep two costs low: the memory of the member, and the time of random reads and
+ * writes with many rows. Both costs grow with the bytes of the tables, so rows are compressed:
+ * - LevelDB maps each open table into memory, and every page of it that was read counts as memory of the
+ *   process. Opening a table costs ten reads, so up to 144 tables of 1 MiB stay open.
+ * - A read that has to search several tables makes LevelDB merge tables sooner. Under random reads and writes
+ *   LevelDB merges all tables with each written memtable, so half the bytes make half the work.
  *
- * LevelDB decompresses a whole block to read one row, so blocks are small. A random read seldom needs a block
- * twice, and rows that are read again are in the row cache. So there is no cache of blocks.
+ * LevelDB decompresses a whole block to read one row, so blocks are small. LevelDB has no block cache,
+ * because the row cache (row-cache.ts) already has the rows that are read again.
  */
 const OPTIONS = {
   keyEncoding: 'view',
@@ -57,27 +57,28 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // In files. Of these 154 files, ten are no tables. LevelDB's table cache distributes the other 144 over
-  // sixteen parts of nine tables each, by a hash of their numbers. With room for only seven tables in a part,
-  // some parts were too small for 60 tables. A get then took half as long again.
+  // The most open files. LevelDB uses ten of the 154 for other files than tables. Its table cache distributes
+  // the other 144 over sixteen parts of nine tables, by a hash of the table number. With seven tables in a
+  // part, some parts were too small for 60 tables, and a get took half as long again.
   maxOpenFiles: 154,
 } as const
 
 /**
- * The key spaces whose rows are removed about in the order of their insertion: kept replies, and the index of
- * expiring keys. The number after each space is in removed rows. Such a row has about a hundred bytes.
+ * The kinds of rows whose disk space is reclaimed. Under `queues` are the kinds whose rows are removed about
+ * in the order of their insertion: kept replies of sessions, and the index of expiring keys. The number is
+ * how many removed rows, of about a hundred bytes each, start a compaction.
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.lives]: 65_536 }, others: [SPACE.data] }
 
-/** `dir` is a folder that only this store uses. The folder is created if it does not exist. */
-export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
-  return new ClassicHome(dir, files)
+/** A storage on a disk. No other storage may use the folder `dir`. The first write creates the folder. */
+export function classicLevelStorage(dir: string, files: Files = nodeFiles): RowStorage {
+  return new ClassicStorage(dir, files)
 }
 
-class ClassicHome implements RowHome {
+class ClassicStorage implements RowStorage {
   readonly #dir: string
   readonly #files: Files
-  /** The number of the store that was opened or committed last. */
+  /** The number of the live store that this object has opened last, or 0. */
   #live = 0
 
   constructor(dir: string, files: Files) {
@@ -135,8 +136,8 @@ class ClassicHome implements RowHome {
   }
 
   async discard(): Promise<void> {
-    // The store with the highest number is removed last. After a crash in between, the next start still finds
-    // the live state.
+    // The store with the highest number, which is the live store, is removed last. If the process crashes
+    // before that, the next start still finds the live state.
     for (const number of (await this.#numbers()).sort((a, b) => a - b))
       await this.#files.remove(this.#path(number))
     await this.#removeBuilding()
@@ -160,7 +161,7 @@ class ClassicBuilder implements RowBuilder {
     this.#files = files
   }
 
-  /** Writes a batch without a sync, because `commit` syncs every file before the store gets its name. */
+  /** Writes a batch without a sync. `commit` syncs every file before it gives the store its name. */
   async write(batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = split(batch)
     const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
@@ -201,9 +202,7 @@ class ClassicBuilder implements RowBuilder {
   }
 }
 
-/**
- * The module is loaded only when it is needed, because a store in memory and a client need no native module.
- */
+/** Loads the native module only now, because a store in memory and a client do not need the module. */
 async function openLevel(path: string, create: boolean): Promise<Level> {
   const { ClassicLevel } = await import('classic-level')
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { ...OPTIONS, createIfMissing: create })
@@ -216,8 +215,9 @@ async function openLevel(path: string, create: boolean): Promise<Level> {
 }
 
 /**
- * Finds the damaged file. LevelDB reports what is damaged, but seldom in which file. This function checks the
- * two files that list the parts of the store. Returns undefined if these two files are not damaged.
+ * Returns the name of the damaged file and what is wrong with it, for an error message. LevelDB seldom names
+ * the file. This function checks CURRENT and the manifest, which list the tables of the store. Returns
+ * undefined if neither is damaged.
  */
 async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
   const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
@@ -227,7 +227,7 @@ async function damagedFile(path: string, error: unknown): Promise<string | undef
   const manifest = await readFile(join(path, name)).catch(() => undefined)
   if (manifest === undefined) return `${name} in ${path}, which CURRENT names and which is missing,`
   if (tablesOf(manifest) === undefined) return `${name} in ${path} at offset ${damageIn(manifest) ?? 0}`
-  // Each record of the manifest is whole, but records are missing at its end.
+  // All records of the manifest are correct, but LevelDB misses records at its end.
   return /descriptor/.test(messageOf(error)) ? `${name} in ${path} at offset ${manifest.length}` : undefined
 }
 
@@ -257,7 +257,8 @@ async function openStore(path: string): Promise<RowStore> {
 }
 
 /**
- * Opens the event log. Every store has a record of the log's valid end, called reach, from its beginning on.
+ * Opens the event log. A row of LevelDB stores the end of the durable part of the log, so a start can notice
+ * lost bytes.
  */
 function openEventLog(path: string, level: Level): Promise<EventLog> {
   const reach = level.getSync(REACH_KEY)
@@ -266,8 +267,8 @@ function openEventLog(path: string, level: Level): Promise<EventLog> {
 }
 
 /**
- * Refuses a damaged store. This check runs before LevelDB opens the store, because LevelDB may begin at once
- * to merge damaged tables with good tables.
+ * Refuses a damaged store. This check runs before LevelDB opens the store, because LevelDB may at once begin
+ * to merge damaged tables into good tables.
  */
 async function refuseDamaged(path: string): Promise<void> {
   const live = await tablesInUse(path)
@@ -284,8 +285,8 @@ async function refuseDamaged(path: string): Promise<void> {
 }
 
 /**
- * Returns the numbers of the tables in use, or undefined if the manifest cannot be read. All tables are
- * checked in the second case, and LevelDB itself reports the damaged manifest.
+ * Returns the numbers of the tables in use. Returns undefined if the manifest cannot be read. The caller then
+ * checks all tables, and LevelDB reports the damaged manifest.
  */
 async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {
   try {

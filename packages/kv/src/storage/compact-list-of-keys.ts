@@ -1,13 +1,13 @@
 // Rule: a list of very many row keys in a few large buffers. A string or a buffer for each key would take ten
-// times the memory, and would cost much garbage collection.
+// times the memory, and much garbage collection.
 
 const PIECE_BYTES = 256 * 1024
-/** In bytes, the size of the length (a u16le) before each key. */
+/** In bytes, the size of the length before each key, which is a u16le. */
 const HEAD = 2
 
 export class RowKeys implements Iterable<Uint8Array> {
   size = 0
-  /** The bytes of all buffers. */
+  /** The sum of the bytes of all buffers. */
   bytes = 0
   readonly #pieces: Uint8Array[] = []
   #piece = new Uint8Array(0)
@@ -24,7 +24,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.size++
   }
 
-  /** Begins a new buffer. The end of a buffer is marked by a length of zero, because no key is empty. */
+  /** Begins a new buffer. A length of zero ends the keys of a buffer, because no key is empty. */
   #begin(): void {
     this.#piece = new Uint8Array(PIECE_BYTES + HEAD)
     this.#pieces.push(this.#piece)
@@ -32,7 +32,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.bytes += this.#piece.length
   }
 
-  /** Yields the keys in the order in which they were added, as views. */
+  /** Yields the keys in the order of their insertion, as views. */
   *[Symbol.iterator](): Iterator<Uint8Array> {
     for (const piece of this.#pieces) {
       for (let at = 0; at + HEAD <= piece.length; ) {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
-import { classicHome } from './classic-level-storage.js'
+import { classicLevelStorage } from './classic-level-storage.js'
 import { sealBody } from './stored-row-checksum.js'
 
 const folders = new Folders()
@@ -15,9 +15,9 @@ const key = Buffer.from('dkey')
 async function damagedStore(file: string, change: ((bytes: Buffer) => Buffer) | undefined) {
   const dir = join(folders.make(), 'state')
   mkdirSync(dir, { recursive: true })
-  const home = classicHome(dir)
-  await (await home.build()).commit()
-  const store = await home.open()
+  const storage = classicLevelStorage(dir)
+  await (await storage.build()).commit()
+  const store = await storage.open()
   await store?.write([{ key, value: sealBody(key, Buffer.from('value')) }])
   await store?.close()
   const rows = join(dir, 'rows-1')
@@ -25,7 +25,7 @@ async function damagedStore(file: string, change: ((bytes: Buffer) => Buffer) | 
   const path = join(rows, name)
   if (change === undefined) rmSync(path)
   else writeFileSync(path, change(readFileSync(path)))
-  return { name, home: classicHome(dir) }
+  return { name, storage: classicLevelStorage(dir) }
 }
 
 const flip = (at: (length: number) => number) => (bytes: Buffer) => {
@@ -43,8 +43,8 @@ test.each([
   ['MANIFEST', 'has a flipped bit', flip(() => 20), 'at offset 0'],
   ['MANIFEST', 'has lost its end', (bytes: Buffer) => bytes.subarray(0, 30), 'at offset'],
 ])('%s %s', async (file, _, change, place) => {
-  const { name, home } = await damagedStore(file, change)
-  const error = await home.open().then(
+  const { name, storage } = await damagedStore(file, change)
+  const error = await storage.open().then(
     () => undefined,
     (reason: unknown) => reason as { code: string; message: string },
   )

@@ -57,7 +57,7 @@ const port = (disk: MemoryDisk) => eventLogOnDisk(disk, FILE_BYTES)
 
 async function opened(disk: MemoryDisk, level: Level): Promise<EventLog> {
   if (level.reach !== undefined) return await EventLog.open(FOLDER, level.reach, port(disk))
-  // The store has not got its name yet: a start removes what a crash left of it, as RowHome does.
+  // The store has not got its name yet: a start removes what a crash left of it, as RowStorage does.
   for (const path of disk.paths()) disk.drop(path)
   const eventLog = await EventLog.create(FOLDER, port(disk))
   level.reach = eventLog.reach

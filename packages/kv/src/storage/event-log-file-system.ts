@@ -1,5 +1,5 @@
-// Driver: the file operations of the event log. The simulator passes an implementation that loses and damages
-// writes.
+// Driver: the file operations of the event log. The simulator has another implementation, which loses and
+// damages writes.
 
 import { readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -8,29 +8,29 @@ import { type Files, nodeFiles } from './file-operations.js'
 export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
   /**
    * In bytes. When a file has this many bytes, the event log begins a new file. Undefined means the event
-   * log's own limit.
+   * log's own limit of 8 MiB.
    */
   readonly fileBytes?: number
-  /** 'create' makes a new, empty file, and fails if the name exists. */
+  /** Opens a file. 'create' makes a new, empty file, and fails if the file exists. */
   open(path: string, how: 'create' | 'existing'): Promise<EventLogHandle>
 }
 
 /**
- * Laws: bytes that `write` has written, and a cut by `truncate`, are durable only after a later `sync` has
- * resolved. A file that was removed can be read until its handle is closed.
+ * Laws: what `write` and `truncate` have done is durable only after a later `sync` has resolved. A removed
+ * file stays readable until its handle is closed.
  */
 export interface EventLogHandle {
   size(): Promise<number>
   /**
-   * Writes the parts one after the other. Resolves to the number of written bytes, which may be smaller than
-   * the sum of the parts.
+   * Writes the parts one after the other, at the offset `at`. Resolves to the number of written bytes, which
+   * may be less than the sum of the parts.
    */
   write(parts: readonly Uint8Array[], at: number): Promise<number>
   truncate(length: number): Promise<void>
   sync(): Promise<void>
   /**
-   * Reads bytes of the file into `into`, from index `from` on. Resolves to the number of read bytes, which
-   * may be smaller than the free part of `into`. The number is 0 at the end of the file.
+   * Reads bytes of the file, at the offset `at`, into `into`, from index `from` on. Resolves to the number of
+   * read bytes, which may be less than `into` has room for. The number is 0 at the end of the file.
    */
   read(into: Uint8Array, from: number, at: number): Promise<number>
   readNow(into: Uint8Array, from: number, at: number): number

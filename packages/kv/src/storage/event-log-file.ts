@@ -1,5 +1,5 @@
-// Driver: one file of the event log. A view may read the file until the view closes, even if the file has
-// been removed from its folder.
+// Driver: one file of the event log. A view can read the file until the view closes, even after the file was
+// removed from its folder.
 
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -8,14 +8,14 @@ import type { EventLogDisk, EventLogHandle } from './event-log-file-system.js'
 const NAME = /^rows-journal-([1-9][0-9]*)$/
 
 export const eventLogName = (number: number): string => `rows-journal-${number}`
-/** Returns the number in the name of a file of the event log, or 0 if the name is that of another file. */
+/** Returns the number in the name of a file, or 0 if it is not a file of the event log. */
 export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.[1] ?? 0)
 
 export class EventLogFile {
   readonly number: number
-  /** The offset at which the next frame begins. */
+  /** In bytes, the offset at which the next frame begins. */
   end = 0
-  /** The checksum of all frames so far. */
+  /** The checksum of the last frame, which continues the checksums of all frames before it. */
   checksum = 0
   /** How many rows of this file are still in use. */
   live = 0
@@ -47,10 +47,7 @@ export class EventLogFile {
     return this.#handle.size()
   }
 
-  /**
-   * Writes the parts. The file system may write only a part of the bytes in one call. A further call then
-   * writes the other bytes.
-   */
+  /** Writes the parts. If the file system writes only a part of the bytes, a further call writes the rest. */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {
@@ -62,7 +59,10 @@ export class EventLogFile {
     }
   }
 
-  /** Cuts the file after `end`. When the promise resolves, the bytes after `end` are gone for good. */
+  /**
+   * Removes the bytes after `end` from the file. When the promise resolves, a crash cannot bring these bytes
+   * back.
+   */
   async cut(end: number): Promise<void> {
     if ((await this.size()) <= end) return
     await this.#handle.truncate(end)
@@ -73,7 +73,7 @@ export class EventLogFile {
     await this.#handle.sync()
   }
 
-  /** Reads `length` bytes, or fewer at the end of the file. */
+  /** Reads `length` bytes at the offset `at`, or fewer at the end of the file. */
   async read(at: number, length: number): Promise<Buffer> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     const bytes = Buffer.allocUnsafe(length)
@@ -106,7 +106,7 @@ export class EventLogFile {
     if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
   }
 
-  /** Removes the file's name at once. The handle is closed when the last view of the file is closed. */
+  /** Removes the name of the file at once. The handle is closed when no view uses the file any more. */
   async remove(): Promise<void> {
     this.#removed = true
     await this.#disk.remove(this.#path)

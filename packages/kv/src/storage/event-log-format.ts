@@ -9,18 +9,19 @@
 //           | key | the value's seal
 //
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
-// checksum of the frame before. The first frame continues the checksum of the header. Values are rows with
-// their own checksums, called seals (stored-row-checksum.ts): the seals cover the bytes of the values, and
-// the frame's checksum covers the seals. So a checksum covers every byte, and no byte is summed twice.
+// checksum of the frame before. The first frame continues the checksum of the header. Values are rows that
+// begin with checksums of their own (stored-row-checksum.ts). These row checksums cover the bytes of the
+// values, and the checksum of the frame covers the row checksums. So a checksum covers every byte, and no
+// byte is summed twice.
 //
-// A frame is the event log's part of one batch. A frame is valid only if LevelDB has the reach that the same
-// batch wrote there. The reach says up to which byte the event log is valid:
+// One frame has the rows of events of one batch. The other rows of the batch go to LevelDB, together with the
+// reach. The reach is a row of LevelDB that says up to which byte the event log is valid:
 //
 //   reach   key 0x00 'j' | value: the row's seal | u32le first number | u32le last number | f64le end
 //           | u32le checksum
 //
-// The checksums prove that all bytes up to the reach are as they were written. Bytes after the reach are
-// ignored.
+// The checksums prove that all bytes up to the reach are as they were written. A start ignores the bytes
+// after the reach, because the batch that wrote them was interrupted.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -36,12 +37,12 @@ const ROW_HEAD = 6
 const ROW_SEAL = 4
 const REMOVED = 0xffffffff
 
-/** How far the event log is valid. */
+/** The valid end of the event log, which LevelDB stores with each batch. */
 export interface Reach {
-  /** The number of the oldest file with a row in use, and the number of the file that is being written. */
+  /** The numbers of the oldest file with a row in use, and of the file that is being written. */
   readonly first: number
   readonly last: number
-  /** The valid length of the last file. */
+  /** In bytes, the valid length of the last file. */
   readonly end: number
   readonly checksum: number
 }
@@ -73,7 +74,7 @@ export interface Header {
   readonly previous: { readonly end: number; readonly checksum: number }
 }
 
-/** Returns the header. Its last four bytes are its checksum. */
+/** Returns the header of a file. Its last four bytes are the checksum of the header. */
 export function encodeHeader({ number, previous }: Header): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
@@ -103,11 +104,11 @@ export function decodeHeader(bytes: Buffer): Header | undefined {
 }
 
 export interface Frame {
-  /** The pieces to write, one after the other. */
+  /** The bytes of the frame, in pieces that are written one after the other. */
   readonly parts: readonly Uint8Array[]
   readonly length: number
   readonly checksum: number
-  /** The offset of each row's value in the frame. */
+  /** The offset in the frame of the value of each row. */
   readonly values: readonly number[]
 }
 
@@ -143,7 +144,8 @@ function writeTable(into: Buffer, at: number, row: RowChange): number {
 }
 
 /**
- * Called for each row with the offset of its value in the file. A length of -1 means that the row is removed.
+ * Gets the key of each row, with the offset of its value in the file. A length of -1 means that the row is
+ * removed.
  */
 export type RowSeen = (key: Uint8Array, at: number, length: number) => void
 
@@ -164,8 +166,9 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
 }
 
 /**
- * Reads the table of a frame. The checksum of the frame is right, so the lengths in the table can be trusted.
- * The file may still end within the values. Returns the offset at which the values end.
+ * Reads the table of a frame. The checksum of the frame is right, so the lengths in the table are right. The
+ * file may still end within the values. Returns the offset at which the values end, or undefined if a value
+ * is damaged.
  */
 function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
   let valueAt = end

@@ -1,4 +1,4 @@
-// Driver: a view of the event log. It shows the rows that were in use when the view was taken.
+// Driver: a view of the event log. It shows the rows that were in use at its beginning.
 
 import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -7,7 +7,7 @@ import type { Reach } from './event-log-format.js'
 import type { Row, RowPage, RowRange } from './row-store.js'
 import { damagedRow } from './stored-row-checksum.js'
 
-/** Where the value of a row is stored. */
+/** The file, the offset and the length of a row's value. */
 export interface Place {
   readonly file: EventLogFile
   readonly at: number
@@ -15,7 +15,7 @@ export interface Place {
 }
 export type Index = Map<string, Place>
 
-/** A batch that is in the event log, but perhaps not in LevelDB yet. */
+/** A batch that the event log has, but LevelDB perhaps not yet. */
 export interface Pending {
   readonly changes: ReadonlyMap<string, Place | undefined>
   readonly reach: Reach
@@ -24,8 +24,8 @@ export interface Pending {
 export class EventLogView {
   readonly #index: ReadonlyMap<string, Place>
   /**
-   * The batch that was being written when the view was taken. The view shows this batch only if LevelDB's
-   * view has the batch too, because a view shows whole batches (RW4).
+   * The batch that was being written when the view began. The view shows this batch only if the view of
+   * LevelDB also has the batch (RW4).
    */
   readonly #pending: Pending | undefined
   readonly #release: () => void
@@ -39,8 +39,8 @@ export class EventLogView {
   }
 
   /**
-   * `reach` reads the reach from LevelDB's part of the view. The reach tells up to which byte the event log
-   * is valid for this view.
+   * Reads a page. `reach` returns the reach in the view of LevelDB, which is the valid end of the event log
+   * at that moment.
    */
   async page(range: RowRange, rows: number, bytes: number, reach: () => Promise<Reach>): Promise<RowPage> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
@@ -87,9 +87,7 @@ async function valueOf(key: string, { file, at, length }: Place): Promise<Uint8A
   return value
 }
 
-/**
- * Returns the range as two indexes of the list: the index of the first row, and the index after the last row.
- */
+/** Returns the indexes of the first row of the range, and of the first row after it. */
 function bounds(rows: readonly (readonly [string, Place])[], { start, end }: RowRange): [number, number] {
   const from = start === undefined ? 0 : firstFrom(rows, binary(start))
   const to = end === undefined ? rows.length : firstFrom(rows, binary(end))

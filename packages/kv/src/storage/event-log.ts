@@ -1,17 +1,19 @@
-// Driver: owns the rows of events. Events are removed in the order in which they were added. Their rows are
-// appended to files beside LevelDB. LevelDB would write each such row four times, to its log, to a table and
-// by merges, and would free the space of removed rows late. This work was half of the cost of a put. In the
-// event log a row is written once, and a file is removed when none of its rows is in use.
+// Driver: stores the rows of events in files beside LevelDB, the event log. Events are removed in the order
+// in which they were added. LevelDB would write each such row four times, to its log, to a table and in
+// merges, and would free the space of removed rows late. These writes were half of the cost of a put. The
+// event log writes a row once, and removes a file when none of its rows is in use.
 //
 // Laws
-// - J1: a frame is on the disk before LevelDB gets the reach that covers it. (The reach says how far the
-//   event log is valid.) So everything that LevelDB's reach covers exists.
-// - J2: bytes that an interrupted batch left after the reach are never read, and are overwritten.
-// - J3: a file is removed only after LevelDB durably holds a reach that begins after it, and the oldest file
-//   is removed first. If a newer file were removed first, a row in an older file could come back, because the
-//   record of its removal would be gone.
-// - J4: rows are where the index says. The index changes when a batch is durable, and a view keeps the index
-//   with which it was taken.
+// - J1: a frame, which has the events of one batch, is on the disk before LevelDB gets the reach that covers
+//   the frame. The reach is the row of LevelDB that says up to which byte the event log is valid. So all
+//   bytes up to the reach exist.
+// - J2: an interrupted batch can leave bytes after the reach. The event log never reads these bytes, and
+//   overwrites them.
+// - J3: a file is removed only after LevelDB has durably stored a reach that begins after the file, and the
+//   oldest file is removed first. If a newer file were removed first, a removed row of an older file could
+//   come back, because the record of its removal would be gone.
+// - J4: the index says where each row is. The index changes when a batch is durable, and a view keeps the
+//   index of its beginning.
 
 import { join } from 'node:path'
 import { lastOf, elementAt, binary } from '@latchkey/base'
@@ -33,13 +35,13 @@ import type { RowChange } from './row-store.js'
 import { valueBytes } from './row-value.js'
 import { damagedRow } from './stored-row-checksum.js'
 
-/** In bytes. A file with this many bytes is closed, and a new file is begun. */
+/** In bytes. When a file has this many bytes, the event log begins a new file. */
 const FILE_BYTES = 8 * 1024 * 1024
 
 export class EventLog {
   readonly #disk: EventLogDisk
   readonly #folder: string
-  /** The oldest file comes first. Frames are appended to the last file. */
+  /** The files, the oldest first. New frames go to the last file. */
   readonly #files: EventLogFile[]
   #index: Index
   #pending: Pending | undefined
@@ -59,8 +61,8 @@ export class EventLog {
   }
 
   /**
-   * Opens the event log. `reach` is the reach that LevelDB has stored. Throws ERR_CORRUPT if the files do not
-   * match the reach.
+   * Opens the event log. `reach` is its valid end, as LevelDB has stored it. Throws ERR_CORRUPT if the files
+   * do not match the reach.
    */
   static async open(folder: string, reach: Reach, disk: EventLogDisk = nodeEventLogDisk): Promise<EventLog> {
     await removeOthers(disk, folder, reach)
@@ -97,7 +99,7 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // Bytes after the reach are cut off (J2). Without the cut, these bytes would count as valid when another
+    // The bytes after the reach are cut off (J2). Otherwise these bytes would count as valid when another
     // file follows this file.
     if (last) await file.cut(reach.end)
   }
@@ -106,7 +108,9 @@ export class EventLog {
     return lastOf(this.#files)
   }
 
-  /** The reach that LevelDB has to store together with the last appended batch. */
+  /**
+   * The valid end of the event log, which the caller writes to LevelDB together with the last appended rows.
+   */
   get reach(): Reach {
     if (this.#pending !== undefined) return this.#pending.reach
     const { number, end, checksum } = this.#tail
@@ -115,9 +119,9 @@ export class EventLog {
   }
 
   /**
-   * Appends the rows. The rows contain their checksums, and the caller must not change the rows before the
-   * promise resolves. With `sync` the rows are on the disk when the promise resolves (J1). The rows are in
-   * use after `settle`.
+   * Appends the rows, which have their checksums. The caller must not change the rows before the promise
+   * resolves. With `sync` the rows are on the disk when the promise resolves (J1). Readers see the rows after
+   * `settle`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
@@ -142,7 +146,7 @@ export class EventLog {
     )
   }
 
-  /** Called when the batch is also durable in LevelDB. From now on the rows of the batch are in use. */
+  /** Called when LevelDB also has the batch durably. From then on readers see the rows of the batch. */
   async settle(): Promise<void> {
     if (this.#pending === undefined) return
     const { changes, reach } = this.#pending
@@ -205,8 +209,8 @@ async function begin(disk: EventLogDisk, folder: string, header: Header): Promis
 }
 
 /**
- * Removes the files that a crash has left behind. These are old files that the event log was about to remove,
- * and a new file that no batch has used.
+ * Removes the files that a crash has left behind: old files that the event log was about to remove, and a new
+ * file that no batch has used.
  */
 async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: Reach): Promise<void> {
   for (const name of await disk.list(folder)) {

@@ -1,10 +1,10 @@
-// Driver: operations on whole files and folders. A test passes other operations, which fail or stop.
+// Driver: operations on whole files and folders. Tests use another implementation, which fails or stops.
 
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Files {
-  /** Lists the names in a folder. The list is empty if the folder does not exist. */
+  /** Returns the names in a folder, or an empty list if the folder does not exist. */
   list(folder: string): Promise<string[]>
   make(folder: string): Promise<void>
   rename(from: string, to: string): Promise<void>

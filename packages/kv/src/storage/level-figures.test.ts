@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { classicHome } from './classic-level-storage.js'
+import { classicLevelStorage } from './classic-level-storage.js'
 import { levelFigures } from './level-figures.js'
 
 test('tables of each level, and what merges took: levels that are not there have none', () => {
@@ -25,10 +25,10 @@ Level  Files Size(MB) Time(sec) Read(MB) Write(MB)
 test('a real store has tables once its rows were merged', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'latchkey-level-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
-  const builder = await classicHome(dir).build()
+  const builder = await classicLevelStorage(dir).build()
   await builder.write([{ key: Uint8Array.of(7), value: new Uint8Array(64) }])
   await builder.commit()
-  const store = await classicHome(dir).open()
+  const store = await classicLevelStorage(dir).open()
   onTestFinished(() => store?.close())
   await store?.compact()
   const sum = store?.levelFigures?.()?.tables.reduce((all, count) => all + count, 0)

@@ -1,14 +1,14 @@
-// Rule: turns LevelDB's report about its tables into numbers.
+// Rule: converts LevelDB's report about its tables into numbers.
 //
-// When level 0 has eight tables, LevelDB delays each write by a millisecond. When level 0 has twelve tables,
+// With eight tables in level 0, LevelDB delays each write by a millisecond. With twelve tables in level 0,
 // writes wait for a merge.
 
 export interface LevelFigures {
-  /** How many tables each level has, from level 0 on. */
+  /** The number of tables in each level, from level 0 on. */
   readonly tables: readonly number[]
-  /** How many seconds merges of tables have taken since the store was opened. */
+  /** The seconds that merges of tables have taken since the store was opened. */
   readonly mergeSeconds: number
-  /** How many bytes merges have read and written since the store was opened, in steps of a mebibyte. */
+  /** The bytes that merges have read and written since the store was opened, in steps of 1 MiB. */
   readonly mergeRead: number
   readonly mergeWritten: number
 }
@@ -16,7 +16,7 @@ export interface LevelFigures {
 const LEVELS = 7
 const MIB = 1024 * 1024
 
-/** Reads LevelDB's property 'leveldb.stats'. The property does not list levels without tables. */
+/** Reads LevelDB's property 'leveldb.stats', which does not list levels without tables. */
 export function levelFigures(text: string): LevelFigures {
   const tables = Array.from({ length: LEVELS }, () => 0)
   let [mergeSeconds, mergeRead, mergeWritten] = [0, 0, 0]

@@ -17,9 +17,8 @@ export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * Begins a chained batch. A chained batch passes each operation on at once and keeps no objects: a put
-   * costs 5 µs of CPU. In a batch that is given as a list, a put costs 13 µs, because each operation is
-   * copied first.
+   * Begins a chained batch, which passes each operation to LevelDB at once. A put in a chained batch costs 5
+   * µs of CPU. A put in a list of operations costs 13 µs, because the list is copied first.
    */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
@@ -52,13 +51,13 @@ interface LevelRange {
 }
 export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
 
-/** Keys below this key are reserved for this class. */
+/** The first key that rows may have. Lower keys are reserved for this class. */
 export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 
-/** A key above all keys of rows. The keys of rows begin with the code of their space, a letter. */
+/** A key above all keys of rows, which begin with a letter. */
 const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
 
-/** The operations on the tables of a LevelDB database that the space reclaimer needs. */
+/** The operations of LevelDB that the space reclaimer needs. */
 export const tablesOfLevel = (level: Level): Tables => ({
   compact: async (start, end) => level.compactRange?.(start, end),
   size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
@@ -90,7 +89,7 @@ export class LevelRows implements RowStore {
   readonly #reclaimer: SpaceReclaimer | undefined
   #closed = false
 
-  /** `level` is open and has the encoding 'view'. */
+  /** `level` must be open and have the encoding 'view'. */
   constructor(level: Level, chain?: BatchMarks, reclaimer?: SpaceReclaimer) {
     this.#level = level
     this.#chain = chain
@@ -121,7 +120,10 @@ export class LevelRows implements RowStore {
     this.#reclaimer.written()
   }
 
-  /** Writes all changes in one batch. The event loop runs now and then while the batch is being filled. */
+  /**
+   * Writes all changes in one batch. While the batch is being filled, the function returns to the event loop
+   * after every 5,000 rows.
+   */
   async #writeBatch(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
     let [bytes, count] = [0, 0]
@@ -174,11 +176,11 @@ export class LevelRows implements RowStore {
 }
 
 const SYNC = { sync: true }
-/** How many rows are added to a batch in one turn of the event loop. */
+/** The most rows that are added to a batch in one turn of the event loop. */
 const SLICE = 5_000
 
 /**
- * Adds a change to the batch, without the keys in `others`. Returns by how many bytes the batch has grown.
+ * Adds a change to the batch, without the keys in `others`. Returns how many bytes this adds to the batch.
  */
 function add(filled: LevelBatch, change: RowChange): number {
   const value = wholeValue(change)
@@ -189,11 +191,13 @@ function add(filled: LevelBatch, change: RowChange): number {
 
 const turnOver = (): Promise<void> => new Promise((resolve) => nextTurn(resolve))
 
-/** An iterator that stays open at the end of its last page, with the rows that were read beyond that page. */
+/**
+ * An iterator that stays open after a page, for the next page. `ahead` has the rows that the iterator has
+ * read beyond the last page.
+ */
 interface OpenIterator {
   readonly iterator: LevelIterator
   readonly range: RowRange
-  /** The last key of the last page. */
   last: Uint8Array
   ahead: readonly LevelRow[]
 }
@@ -203,8 +207,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the last page. If the next page follows that page, the next page uses the same iterator
-   * and need not search through the tables again.
+   * The iterator of the last page. If the next page continues there, it uses the same iterator and need not
+   * search through the tables again.
    */
   #kept: OpenIterator | undefined
   #closed = false
@@ -245,7 +249,7 @@ class LevelView implements RowView {
     }
   }
 
-  /** Takes the kept iterator if this page begins where the last page ended. */
+  /** Returns the kept iterator if this page begins where the last page ended. */
   #takeKept(range: RowRange): OpenIterator | undefined {
     const open = this.#kept
     if (open === undefined || !follows(open, range)) return undefined
@@ -267,8 +271,8 @@ class LevelView implements RowView {
 }
 
 /**
- * Whether `next` is the part of the range after the last page. Forwards, this part starts with the first key
- * after the last row. Backwards, this part ends before the last row's key.
+ * Returns true if `next` is the rest of the range after the last page. Forwards, the rest starts with the
+ * first key after the last row. Backwards, the rest ends before the last row's key.
  */
 function follows({ range, last }: OpenIterator, next: RowRange): boolean {
   const [from, to] = [range.reverse === true, next.reverse === true]
@@ -280,7 +284,7 @@ function follows({ range, last }: OpenIterator, next: RowRange): boolean {
 const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : compareBytes(a, b) === 0
 
-/** Whether `key` is the first possible key after `last`, which is `last` followed by a zero byte. */
+/** Returns true if `key` is the first possible key after `last`, which is `last` and a zero byte. */
 const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
   key.length === last.length + 1 &&
   key[last.length] === 0 &&
@@ -288,7 +292,7 @@ const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
 
 const MOST_READ_AHEAD = 256 * 1024
 
-/** Collects one page. Rows that were read beyond the page stay with the iterator. */
+/** Collects one page. Rows that the iterator has read beyond the page stay in `ahead`. */
 async function gather(from: OpenIterator, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0
@@ -307,10 +311,7 @@ async function gather(from: OpenIterator, rows: number, bytes: number): Promise<
   return { rows: found, end: false }
 }
 
-/**
- * Turns an error of abstract-level into an error with a code of this project. `key` is the key of the
- * row that was read.
- */
+/** Turns an error of abstract-level into a LatchkeyError. `key` is the key of the row that was read. */
 export function translated(error: unknown, key?: Uint8Array): unknown {
   if (error instanceof LatchkeyError) return error
   const code = codeOf(error)
@@ -342,7 +343,7 @@ export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined
 
-/** Returns the message of the error, followed by the message of its cause, which is LevelDB's own reason. */
+/** Returns the message of the error, followed by the message of its cause, which is LevelDB's own message. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

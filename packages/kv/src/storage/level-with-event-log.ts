@@ -1,6 +1,6 @@
-// Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and
-// the record of how far the event log is valid (its reach). A batch counts as written when LevelDB has its
-// part. The events of the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
+// Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and a
+// row with the valid end of the event log (its reach). A batch counts as written when LevelDB has its part.
+// The events of the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -29,7 +29,7 @@ export class RowsWithEventLog implements RowStore {
   readonly #level: RowStore
   readonly #eventLog: EventLog
   #closed = false
-  /** The error of the first failed write. After this error the store refuses all writes (RW6). */
+  /** The error of the first failed write. From then on the store refuses all writes (RW6). */
   #failed: LatchkeyError | undefined
 
   constructor(level: RowStore, eventLog: EventLog) {
@@ -67,7 +67,10 @@ export class RowsWithEventLog implements RowStore {
     return new ViewWithEventLog(this.#level.view(), this.#eventLog.view())
   }
 
-  /** The event log needs no compaction: a file of events is removed when none of its events is in use. */
+  /**
+   * Compacts LevelDB. The event log needs no compaction, because it removes each file when no event of the
+   * file is in use.
+   */
   compact(): Promise<void> {
     return this.#level.compact()
   }
@@ -92,7 +95,7 @@ class ViewWithEventLog implements RowView {
     this.#eventLog = eventLog
   }
 
-  /** Reads the parts of the range one after the other, as one range. */
+  /** Reads a page of the range from both stores, in the order of the keys. */
   async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
     const found: Row[] = []
     let size = 0
@@ -133,8 +136,8 @@ async function reachIn(level: RowView): Promise<Reach> {
 }
 
 /**
- * Splits the range into the parts before, in and after the key space of the event log, in the order in which
- * they are read.
+ * Splits the range into the parts before, in and after the rows of events, in the order in which they are
+ * read.
  */
 function partsOf({ start, end, ...rest }: RowRange): RowRange[] {
   const parts = [

@@ -1,15 +1,16 @@
-// Rule: adds a numbered row, called mark, to every batch. So the store notices a batch that LevelDB has lost.
+// Rule: adds a numbered row, called batch row, to every batch. So the store notices a batch that LevelDB has
+// lost.
 //
 // When LevelDB opens, it skips a damaged part of its log without an error. The batches in that part are gone,
-// and later batches are still there. Therefore each batch writes a mark with the next number, and removes old
-// marks. LevelDB has long moved the batches of the removed marks from its log to its tables. When the store
-// opens, the numbers of the marks must have no gap.
+// and later batches are still there. So each batch writes a batch row with the next number, and removes old
+// batch rows. By then LevelDB has moved the batches of these old rows from its log to its tables. When the
+// store opens, the numbers of the batch rows must have no gap.
 //
 //   key    0x00 'b' u48be number
-//   value  the row's seal | f64le bytes written so far | f64le the oldest mark still kept
+//   value  the row's checksum | f64le bytes written so far | f64le number of the oldest batch row still kept
 //
-// If only the last batches are lost, the rest is a complete but older state. Raft's log shows whether that
-// state is too old (D17).
+// If LevelDB loses only the last batches, the rest is a complete but older state. Raft's log shows whether
+// that state is too old (D17).
 
 import { valueBytes } from './row-value.js'
 import { elementAt } from '@latchkey/base'
@@ -20,12 +21,16 @@ import { SEAL, seal, unseal } from './stored-row-checksum.js'
 export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
 
 /**
- * LOG_BYTES: LevelDB begins a new log after this many bytes, and keeps at most two logs. KEEP_BYTES: the
- * marks of the last KEEP_BYTES bytes are kept. The two logs together certainly have fewer bytes.
+ * In bytes. LOG_BYTES: LevelDB begins a new log after this many bytes, and keeps at most two logs.
+ * KEEP_BYTES: the store keeps the batch rows of the last KEEP_BYTES bytes, which is more than the two logs
+ * have together.
  */
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
-/** MARK_BYTES: the bytes of a mark. ROW_BYTES: the bytes that a row takes besides its key and its value. */
+/**
+ * MARK_BYTES: the bytes of a batch row. ROW_BYTES: the bytes that LevelDB's log uses for a row besides its
+ * key and its value.
+ */
 const MARK_BYTES = 64
 const ROW_BYTES = 16
 
@@ -34,7 +39,7 @@ interface Mark {
   readonly written: number
 }
 
-/** Returns how many bytes a row adds to a batch. */
+/** Returns how many bytes a row adds to LevelDB's log. */
 export const bytesOf = (change: RowChange): number => change.key.length + valueBytes(change) + ROW_BYTES
 
 export class BatchMarks {
@@ -42,7 +47,10 @@ export class BatchMarks {
   #number = 0
   #written = 0
 
-  /** Reads the marks of a store, in the order of their keys. Throws ERR_CORRUPT if a mark is missing. */
+  /**
+   * Reads the batch rows of a store, in the order of their keys. Throws ERR_CORRUPT if a batch row is
+   * missing.
+   */
   static from(rows: readonly Row[]): BatchMarks {
     const chain = new BatchMarks()
     const marks = rows.map(decodeMark)
@@ -60,13 +68,12 @@ export class BatchMarks {
   }
 
   /**
-   * Returns the rows that the next batch must write in addition to its own. `batchBytes` is the
-   * size of the batch.
+   * Returns the new batch row and the removals of old ones, which the next batch must write. `batchBytes` is
+   * the size of the batch.
    */
   next(batchBytes: number): RowChange[] {
     const bytes = MARK_BYTES + batchBytes
-    // LevelDB writes a batch of any size into one log. So a batch larger than LOG_BYTES fills one
-    // log, not several.
+    // LevelDB writes a batch of any size into one log, so a larger batch also fills only one log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#marks.push({ number: this.#number, written: this.#written })

@@ -1,14 +1,14 @@
-// Driver: keeps the rows of a store with the option { memory: true } in memory-level. The rows are lost
-// together with this object.
+// Driver: keeps the rows of a store with the option { memory: true } in memory-level. The rows are lost when
+// this object is gone.
 
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
 import { LevelRows, operation } from './level-rows.js'
 import { wholeValue } from './row-value.js'
-import type { RowBuilder, RowChange, RowHome, RowStore } from './row-store.js'
+import type { RowBuilder, RowChange, RowStorage, RowStore } from './row-store.js'
 
-export function memoryLevelHome(): RowHome {
-  return new MemoryLevelHome()
+export function memoryLevelStorage(): RowStorage {
+  return new MemoryLevelStorage()
 }
 
 type Memory = MemoryLevel<Uint8Array, Uint8Array>
@@ -24,8 +24,8 @@ const newLevel = async (): Promise<Memory> => {
 }
 
 /**
- * Copies the bytes of each batch. memory-level keeps the very bytes that it gets, but a caller may reuse its
- * bytes after the write (RW7).
+ * Copies the bytes of each batch. memory-level keeps the arrays that it gets, but a caller may reuse its
+ * arrays after the write (RW7).
  */
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {
@@ -38,7 +38,7 @@ class OwnRows extends LevelRows {
   }
 }
 
-class MemoryLevelHome implements RowHome {
+class MemoryLevelStorage implements RowStorage {
   #live: Memory | undefined
 
   async open(): Promise<RowStore | undefined> {

@@ -1,21 +1,24 @@
-// Types: the interfaces of a store of ordered rows, on a disk or in memory. testing/row-conformance.ts is the
-// suite of tests that every implementation passes.
+// Types: the interfaces of a store of ordered rows, on a disk or in memory. Every implementation passes the
+// tests of testing/row-conformance.ts.
 
 import type { LevelFigures } from './level-figures.js'
 import type { RowKeys } from './compact-list-of-keys.js'
 
 /**
- * One change of a row. A value of undefined removes the row. Any other value has its checksum
- * (stored-row-checksum.ts), and no code changes the value until the batch is written.
+ * One change of a row. A value of undefined removes the row. Any other value begins with its checksum
+ * (stored-row-checksum.ts). No code changes the bytes of the value until the batch is written.
  */
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
-  /** Further bytes of the value, after `value`. Only a row of events with large values has `rest`. */
+  /**
+   * More bytes of the value, which follow the bytes in `value`. Only a row of events with large values has
+   * `rest`, so that the large values need not be copied.
+   */
   readonly rest?: readonly Uint8Array[]
   /**
-   * The keys of further rows to remove, any number of them. Only a change with a value of undefined has
-   * `others`, and none of these rows is in the event log.
+   * The keys of more rows to remove. Only a change without a value has `others`, and no row of `others` is in
+   * the event log.
    */
   readonly others?: RowKeys
 }
@@ -24,20 +27,23 @@ export interface Row {
   readonly value: Uint8Array
 }
 
-/** A range of row keys. `start` is in the range, and `end` is not. Undefined means no limit. */
+/**
+ * A range of row keys. `start` is in the range, and `end` is not. Undefined means that the range has no limit
+ * on that side.
+ */
 export interface RowRange {
   readonly start: Uint8Array | undefined
   readonly end: Uint8Array | undefined
   readonly reverse?: boolean
-  /** True if the caller does not need the values of the rows. The values are then empty. */
+  /** True if the caller does not need the values of the rows. The page then has empty values. */
   readonly keysOnly?: boolean
 }
 
-/** Shows the rows as they were when the view was taken. Later writes do not change the view. */
+/** A snapshot of the rows at the moment of its creation. Later writes do not change the view. */
 export interface RowView {
   /**
-   * Returns the first rows of the range: at most `rows` rows, and not many more than `bytes` bytes. A page
-   * with fewer rows is not necessarily the last page.
+   * Returns the first rows of the range: at most `rows` rows, and not many more than `bytes` bytes. A short
+   * page is not necessarily the last page.
    */
   page(range: RowRange, rows: number, bytes: number): Promise<RowPage>
   close(): void
@@ -50,69 +56,77 @@ export interface RowPage {
 
 /**
  * Laws
- * - RW1: a batch is in the store whole or not at all, also after a crash at any moment.
+ * - RW1: the store has a whole batch or nothing of it, also after a crash at any moment.
  * - RW2: when `write` resolves, the batch is on the disk. Batches become durable in the order of the calls.
- * - RW3: `write` is never called while another write is under way. The caller waits for each write.
+ * - RW3: the caller waits for each `write` before it calls `write` again.
  * - RW4: a view shows every batch whose `write` had resolved when the view was taken. A view may also show a
- *   batch that was being written at that moment, but only whole.
- * - RW5: a read refuses a row with ERR_CORRUPT if it cannot prove that the row is right. Keys that begin with
- *   a zero byte are reserved for the implementation.
- * - RW6: a failed write is never repeated, because its outcome is unknown. The store then refuses all writes.
- * - RW7: when `write` resolves, the store uses no bytes of the batch any more. So the caller may reuse these
- *   bytes.
+ *   batch that was being written at that moment, but only the whole batch.
+ * - RW5: a read throws ERR_CORRUPT if the checksum of a row does not match. Keys that begin with a zero byte
+ *   are reserved for the implementation.
+ * - RW6: the store never repeats a failed write, because nobody knows whether the disk has the batch. After a
+ *   failed write the store refuses all writes.
+ * - RW7: when `write` resolves, the store no longer uses the bytes of the batch, so the caller may reuse
+ *   these bytes.
  */
 export interface RowStore {
-  /** Returns the value of the row, or undefined if there is no such row. The caller may keep the value. */
+  /** Returns the value of the row, or undefined if the row does not exist. The caller may keep the value. */
   get(key: Uint8Array): Uint8Array | undefined
   write(batch: readonly RowChange[]): Promise<void>
   view(): RowView
-  /** Frees the disk space of all removed or replaced rows. No row changes, and writes go on meanwhile. */
+  /**
+   * Frees the disk space of all removed or replaced rows. The content of the store does not change, and other
+   * writes go on during the call.
+   */
   compact(): Promise<void>
   /**
-   * Returns LevelDB's figures about its tables. Undefined if the rows are not on a disk, or if the store is
-   * closed.
+   * Returns LevelDB's statistics about its tables. Undefined if the rows are not on a disk, or if the store
+   * is closed.
    */
   levelFigures?(): LevelFigures | undefined
-  /** Closes the store and its views. This method may be called more than once. */
+  /** Closes the store and its views. A second call does nothing. */
   close(): Promise<void>
 }
 
 /**
- * Builds a store beside the live store. Before `commit` no caller can read the new store. `commit` replaces
- * the live store.
+ * Builds a new store beside the live store, for example from a snapshot. Nobody can read the new store before
+ * `commit`, which replaces the live store.
  */
 export interface RowBuilder {
   /**
-   * Adds rows. May be called any number of times, but a call must wait for the call before. Keys may come in
-   * any order, but no key twice.
+   * Adds rows. The caller waits for each call before the next call. Keys may come in any order, but no key
+   * may come twice.
    */
   write(batch: readonly RowChange[]): Promise<void>
   /**
-   * Completes the store. When the promise resolves, the new store is complete and synced. A start then finds
-   * only the new store, and `RowHome.open` opens it. The old store is still open, and its owner closes it.
+   * Completes the new store. When the promise resolves, the new store is complete and synced, and
+   * `RowStorage.open` opens the new store from then on. The old store is still open, and its owner closes it.
    *
-   * If the promise rejects, a start finds either the old store or the new store, but never a mixture (S4).
+   * If the promise rejects, the next start finds either the old store or the new store, but never a mixture
+   * (S4).
    */
   commit(): Promise<void>
   /** Removes everything that was built. */
   abort(): Promise<void>
 }
 
-/** The place where a member keeps its rows, for example a folder. It has at most one live store. */
-export interface RowHome {
+/**
+ * The place where a member keeps its rows, for example a folder. A storage has at most one live store, which
+ * is the store that `open` opens.
+ */
+export interface RowStorage {
   /**
-   * Removes the files that a crash has left behind, then opens the live store. Resolves to undefined if there
-   * is no store yet. Rejects with ERR_CORRUPT if the store is damaged.
+   * Removes what a crash has left behind, then opens the live store. Resolves to undefined if the storage is
+   * empty. Rejects with ERR_CORRUPT if the live store is damaged.
    *
-   * If the former store is still open, as after a `commit`, its files are not changed.
+   * If another store is still open, as after a `commit`, its files stay unchanged.
    */
   open(): Promise<RowStore | undefined>
   build(): Promise<RowBuilder>
-  /** Removes the stores that were live before. These stores must be closed. */
+  /** Removes the stores that a newer live store has replaced. These old stores must be closed. */
   sweep(): Promise<void>
   /**
-   * Removes every store. All stores must be closed. Used for a member that gets its whole state again from
-   * other members.
+   * Removes every store. All stores must be closed. A damaged member calls `discard` before it gets its whole
+   * state again from another member.
    */
   discard(): Promise<void>
 }

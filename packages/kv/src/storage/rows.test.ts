@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { rowConformance } from '../testing/row-conformance.js'
-import { classicHome } from './classic-level-storage.js'
-import { SimulatedRowHome } from './simulated-row-store.js'
-import { memoryLevelHome } from './memory-level-storage.js'
+import { classicLevelStorage } from './classic-level-storage.js'
+import { SimulatedRowStorage } from './simulated-row-store.js'
+import { memoryLevelStorage } from './memory-level-storage.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
 
-describe('classic-level', () => rowConformance(async () => classicHome(join(folders.make(), 'state'))))
-describe('memory-level', () => rowConformance(async () => memoryLevelHome()))
-describe('the simulated disk', () => rowConformance(async () => new SimulatedRowHome()))
+describe('classic-level', () => rowConformance(async () => classicLevelStorage(join(folders.make(), 'state'))))
+describe('memory-level', () => rowConformance(async () => memoryLevelStorage()))
+describe('the simulated disk', () => rowConformance(async () => new SimulatedRowStorage()))

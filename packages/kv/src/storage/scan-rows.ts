@@ -18,7 +18,7 @@ export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row
 
 /**
  * Yields the rows of [start, end) of a view, in order. While the caller works on one page, the next page is
- * read.
+ * already being read.
  */
 export async function* pagesOf(
   view: RowView,
@@ -35,7 +35,7 @@ export async function* pagesOf(
       if (rows.length > 0) yield rows
     }
   } finally {
-    // If the caller stops early, the read of a page may be under way. This read must end before the view is
+    // If the caller stops early, a page may still be being read. That read must end before the view is
     // closed.
     await next?.catch(() => {})
   }

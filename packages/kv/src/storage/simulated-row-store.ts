@@ -1,7 +1,7 @@
-// Driver: rows in memory that survive a simulated crash as if the rows were on a disk. The simulator and
-// tests use them. A synced write survives. A write that was under way at the crash may survive, but only
-// whole. Every step is deterministic, and every wait is one microtask. (The rows of a store with { memory:
-// true } are in memory-level-storage.ts.)
+// Driver: keeps rows in memory, and simulates crashes as if the rows were on a disk. The simulator and tests
+// use this store. A synced write survives a crash. A write that was under way at the crash survives whole or
+// not at all. Every step is deterministic, and every wait is one microtask. (A store with { memory: true }
+// uses memory-level-storage.ts.)
 
 import { wholeValue } from './row-value.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
@@ -10,7 +10,7 @@ import type {
   Row,
   RowBuilder,
   RowChange,
-  RowHome,
+  RowStorage,
   RowPage,
   RowRange,
   RowStore,
@@ -19,14 +19,14 @@ import type {
 import { lowerBound } from './sorted-keys.js'
 
 /**
- * Called before each step at which a test may let the disk crash or fail. If this function throws, the step
- * fails.
+ * The store calls this function at each step at which a test may let the disk crash or fail. If this function
+ * throws, the step fails.
  */
 export type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
 /**
- * The rows by their keys, with one character for each byte of the key. The rows are sorted when a range is
- * first read. A view may share an image. Such an image is never changed.
+ * The rows of a store. The keys have one character for each byte. The rows are sorted when a range is first
+ * read. If a view uses an image, the image never changes.
  */
 class Image {
   readonly rows: Map<string, Uint8Array>
@@ -57,10 +57,12 @@ class Image {
   }
 }
 
-/** The part that survives a crash. */
+/** The simulated disk, which survives a crash. */
 export class SimulatedRowDisk {
   live: Image | undefined
-  /** How many stores exist besides the live store, because they are being built or are older. */
+  /**
+   * How many other stores the disk has besides the live store: stores that are being built, and old stores.
+   */
   leftovers = 0
   fault: DiskFault
 
@@ -68,7 +70,7 @@ export class SimulatedRowDisk {
     this.fault = fault
   }
 
-  /** Changes a bit of the row with that key, at that byte of its value. */
+  /** Damages a row: changes bits of one byte of its value. */
   flip(key: Uint8Array, at: number, mask = 1): void {
     const value = this.live?.rows.get(binary(key))
     assert(value !== undefined && at < value.length, 'no such byte')
@@ -80,21 +82,18 @@ export class SimulatedRowDisk {
   }
 }
 
-export class SimulatedRowHome implements RowHome {
+export class SimulatedRowStorage implements RowStorage {
   readonly disk: SimulatedRowDisk
-  /** How many crashes there were. An operation that began before a crash has no effect after the crash. */
+  /** The number of crashes. An operation that began before a crash has no effect after the crash. */
   #boot = 0
-  /** Makes the image of the disk after the write that is under way. */
+  /** Returns the image of the disk after the write that is under way. */
   #underWay: (() => Image) | undefined
 
   constructor(disk: SimulatedRowDisk = new SimulatedRowDisk()) {
     this.disk = disk
   }
 
-  /**
-   * Simulates the end of the process: all open objects are gone. With 'kept' the write that is under way
-   * still reaches the disk.
-   */
+  /** Simulates a crash of the process. With 'kept', the write that is under way still reaches the disk. */
   crash(kept: 'lost' | 'kept' = 'lost'): void {
     this.#boot++
     const last = this.#underWay

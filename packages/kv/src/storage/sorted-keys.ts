@@ -5,12 +5,12 @@ export class SortedKeys {
   #sorted: string[] = []
   #added: string[] = []
 
-  /** Adds the key. The same key may be added again. */
+  /** Adds the key. The caller may add the same key again. */
   add(key: string): void {
     this.#added.push(key)
   }
 
-  /** Returns the keys in [start, end), each once. An `end` of undefined means no limit. */
+  /** Returns the keys in [start, end), each once. With `end` undefined the range has no upper limit. */
   range(start: string, end: string | undefined): string[] {
     if (this.#added.length > 0) {
       this.#sorted = merged(this.#sorted, this.#added.sort())
@@ -22,7 +22,7 @@ export class SortedKeys {
   }
 }
 
-/** Returns the index of the first key that is not below `key`. */
+/** Returns the index of the first key that is equal to `key` or greater. */
 export function lowerBound(sorted: readonly string[], key: string): number {
   let low = 0
   let high = sorted.length
@@ -34,7 +34,7 @@ export function lowerBound(sorted: readonly string[], key: string): number {
   return low
 }
 
-/** Merges two sorted lists. Each key is in the result once. */
+/** Merges two sorted lists. The result has each key once. */
 export function merged(a: readonly string[], b: readonly string[]): string[] {
   const out: string[] = []
   let i = 0

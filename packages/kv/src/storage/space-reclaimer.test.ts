@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { seededRandom } from '@latchkey/base'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
-import { classicHome } from './classic-level-storage.js'
+import { classicLevelStorage } from './classic-level-storage.js'
 import type { RowChange, RowStore } from './row-store.js'
 import { SpaceReclaimer, type Tables } from './space-reclaimer.js'
 import { sealBody } from './stored-row-checksum.js'
@@ -26,9 +26,9 @@ test('the tables of a queue do not pile up: of 130 MB that were written 4 MB are
   timeout: 60_000,
 }, async () => {
   const dir = join(folders.make(), 'state')
-  const home = classicHome(dir)
-  await (await home.build()).commit()
-  const store = (await home.open()) as RowStore
+  const storage = classicLevelStorage(dir)
+  await (await storage.build()).commit()
+  const store = (await storage.open()) as RowStore
   for (let next = 0; next < ROWS; next += PER_BATCH) {
     const batch: RowChange[] = []
     for (let i = next; i < next + PER_BATCH; i++) {
@@ -128,9 +128,9 @@ test('after 32 MB in the midst of other rows were removed their tables are freed
   timeout: 60_000,
 }, async () => {
   const dir = join(folders.make(), 'state')
-  const home = classicHome(dir)
-  await (await home.build()).commit()
-  const store = (await home.open()) as RowStore
+  const storage = classicLevelStorage(dir)
+  await (await storage.build()).commit()
+  const store = (await storage.open()) as RowStore
   const data = (i: number) => Buffer.from(`d${String(i).padStart(8, '0')}`)
   // The values of one block share no bytes: if the values compressed well, too little space would be left to free.
   const random = seededRandom('rows')
@@ -152,7 +152,7 @@ test('after 32 MB in the midst of other rows were removed their tables are freed
   await store.compact()
   await store.close()
   expect(bytesIn(join(dir, 'rows-1'))).toBeLessThan(full / 3)
-  const again = (await home.open()) as RowStore
+  const again = (await storage.open()) as RowStore
   expect([
     again.get(data(3_999)) !== undefined,
     again.get(data(4_000)),

@@ -1,55 +1,54 @@
-// Driver: starts the compactions that free disk space. LevelDB by itself does not free the space of these
-// rows.
+// Driver: starts the LevelDB compactions that free disk space, for rows whose space LevelDB does not free
+// without such a call.
 //
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
-// unchanged. It never merges these tables with the records that remove their rows. A store of ten megabytes
-// grew to gigabytes, and every start had to check all of them. When 32 MB of rows were deleted, their tables
-// stayed as they were.
+// unchanged. LevelDB then never merges these tables with the records that remove their rows. A store of ten
+// megabytes grew to gigabytes, and every start had to check all of them. After 32 MB of rows were deleted,
+// their tables stayed as they were.
 //
 // Laws
 // - Only one compaction runs at a time, beside the writes, and no caller waits for it.
 // - A compaction changes no row. A crash during a compaction leaves tables that no manifest names.
-// - If a compaction fails, LevelDB itself refuses further writes, and the write reports the error.
+// - If a compaction fails, LevelDB refuses further writes, and the next write reports the error.
 // - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
 //   number of removed rows. For other rows, it runs if less than half of the bytes between the first and the
-//   last removed key are live. It also runs if so many rows were removed that much of the space must be
-//   garbage.
+//   last removed key belong to existing rows, or if very many rows were removed.
 
 import { copyBytes } from '@latchkey/base'
 
 export interface Tables {
   compact(start: Uint8Array, end: Uint8Array): Promise<void>
-  /** About how many bytes the tables have for the keys of [start, end]. */
+  /** About how many bytes the tables use for the keys of [start, end]. */
   size(start: Uint8Array, end: Uint8Array): Promise<number>
   /**
-   * Whether the live rows of [start, end] have fewer bytes than `bytes`. This method reads no more than that
+   * Returns true if the existing rows of [start, end] have fewer bytes than `bytes`. Reads no more than that
    * many bytes.
    */
   isBelow(bytes: number, start: Uint8Array, end: Uint8Array): Promise<boolean>
 }
 
-/** The key spaces whose disk space is freed. A space is named by the first byte of its keys. */
+/** The kinds of rows whose disk space is freed. The first byte of a row's key names its kind. */
 export interface ReclaimedSpaces {
   /**
-   * The spaces whose rows are removed in the order in which they were added. The value of a space is the
-   * number of removed rows after which a compaction runs.
+   * For rows that are removed in the order in which they were added: the number of removed rows, of the given
+   * kind, after which a compaction runs.
    */
   readonly queues: Readonly<Record<number, number>>
-  /** Spaces whose rows are removed in any order. */
+  /** The kinds of rows that are removed in any order. */
   readonly others: readonly number[]
 }
 
 /**
- * In removed rows, when the first check comes. The number doubles from one check to the next, so that checks
- * cost little compared with the removals.
+ * After this number of removed rows comes the first check whether a compaction is worth its cost. The number
+ * doubles from one check to the next, so that checks cost little compared with the removals.
  */
 const FIRST_LOOK = 16
-/** In bytes. If there is less garbage than this, no compaction runs. */
+/** In bytes. No compaction runs for a range of keys that uses less disk space. */
 const LEAST_BYTES = 2 * 1024 * 1024
-/** One check reads no more than this. */
+/** In bytes. One check reads no more than this from the tables. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
 /**
- * In removed rows. After this number, the whole range between the removed rows is compacted without a check.
+ * After this number of removed rows, a compaction of the range between the removed rows runs without a check.
  */
 const MANY_ROWS = 65_536
 
@@ -90,7 +89,8 @@ export class SpaceReclaimer {
   }
 
   /**
-   * Called when the removals are on the disk. The caller reuses the bytes of the batch only after this call.
+   * Starts a check or a compaction if enough rows were removed. Called when the removals are on the disk, and
+   * before the caller reuses the bytes of the batch.
    */
   written(): void {
     for (const removed of this.#removed.values()) removed.keep()
@@ -98,7 +98,7 @@ export class SpaceReclaimer {
     for (const [space, removed] of this.#removed) {
       const worth = this.#spaces.queues[space]
       if (removed.rows < (worth ?? removed.lookAt)) continue
-      // If rows are removed in order, every row before the last removed row is removed too.
+      // Rows of this kind are removed in order, so every row before the last removed row is removed too.
       const work =
         worth === undefined ? this.#look(space, removed) : this.#compact(space, Uint8Array.of(space))
       return this.#alone(work)
@@ -112,8 +112,8 @@ export class SpaceReclaimer {
     }
     const again = () => {
       done()
-      // More rows may have been removed meanwhile. Perhaps no later write comes, so these rows are checked
-      // now.
+      // Writes may have removed more rows during this compaction. If no later write comes, only this call can
+      // check them.
       this.written()
     }
     work.then(again, done)

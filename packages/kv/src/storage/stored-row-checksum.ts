@@ -1,15 +1,15 @@
-// Door: the checksum that every stored row has, called its seal.
+// Door: computes and checks the checksum at the beginning of every stored row.
 //
 //   row value   u32le seal | body
 //   seal        crc32 of: u32 0 | body | u32le crc32 of the key
 //
-// LevelDB checks nothing when it reads, so only the seal shows that a byte has changed (D18). A row with a
-// wrong seal is refused with ERR_CORRUPT.
+// LevelDB checks nothing when it reads, so only this checksum shows that a byte has changed (D18). A reader
+// refuses a row with a wrong checksum with ERR_CORRUPT.
 //
-// The sum begins with a zero in the place of the seal, so that neither the writer nor the reader needs a
-// separate view of the body. The reader starts the sum with the stored seal instead of 0. The result is the
-// same, because the crc32 of four bytes depends only on these bytes xor the starting value. The key comes
-// last, so that the sum of one body can be used for rows with several keys.
+// The sum begins with four zero bytes in the place of the checksum, so that neither the writer nor the reader
+// needs a separate view of the body. The reader starts the sum with the stored checksum instead of 0. The
+// result is the same, because the crc32 of four bytes depends only on these bytes xor the starting value. The
+// key comes last, so that the sum of one body can be used for rows with several keys.
 
 import { checksum, elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -19,10 +19,10 @@ import { shortChecksum, withWord } from './checksum-of-short-keys.js'
 
 export const SEAL = 4
 
-/** Computes the seal and writes it into the value. The body of the value begins at index SEAL. */
+/** Computes the checksum of a row and writes it into the first bytes of the value. */
 export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
 
-/** Computes the seal from the checksum of the key, and writes the seal into the value. */
+/** Does the same with a known checksum of the key. */
 export function sealWith(keyChecksum: number, value: Uint8Array): number {
   writeSeal(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -30,7 +30,7 @@ export function sealWith(keyChecksum: number, value: Uint8Array): number {
   return crc
 }
 
-/** Does the same as `seal` for a value in parts. The first part begins with the bytes for the seal. */
+/** Does the same as `seal` for a value in parts. The first part begins with the bytes for the checksum. */
 export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   const first = elementAt(parts, 0)
   writeSeal(first, 0)
@@ -39,7 +39,10 @@ export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   writeSeal(first, withWord(crc, shortChecksum(key)))
 }
 
-/** Returns the first part of a seal: the checksum of four zero bytes followed by `bytes`. */
+/**
+ * Returns the part of the row checksum that does not depend on the key: the crc32 of four zero bytes and
+ * `bytes`.
+ */
 export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
 const OF_ZERO = checksum(new Uint8Array(SEAL))
 
@@ -52,17 +55,17 @@ export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
   return value
 }
 
-/** Returns the seal that is stored in the row. */
+/** Returns the checksum that is stored in the row. */
 export const sealOf = (value: Uint8Array): number => u32(value, 0)
 
-/** Returns the seal that the row should have. The stored seal has no influence on the result. */
+/** Computes the checksum that the row should have. The stored checksum has no influence on the result. */
 export const sealFor = (key: Uint8Array, value: Uint8Array): number =>
   withWord(checksum(value, sealOf(value)), shortChecksum(key))
 
 export const isSealed = (key: Uint8Array, value: Uint8Array): boolean =>
   value.length >= SEAL && sealOf(value) === sealFor(key, value)
 
-/** Returns the body of a row, as a view. Throws ERR_CORRUPT if the seal is wrong. */
+/** Returns the body of a row, as a view. Throws ERR_CORRUPT if the checksum is wrong. */
 export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   if (!isSealed(key, value)) throw damagedRow(key)
   return value.subarray(SEAL)

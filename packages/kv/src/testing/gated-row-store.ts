@@ -1,6 +1,6 @@
 // Driver: the simulated disk, whose writes and reads of pages wait until the test releases them.
 
-import { SimulatedRowHome } from '../storage/simulated-row-store.js'
+import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
 import type { RowStore, RowView } from '../storage/row-store.js'
 
 class Gate {
@@ -20,7 +20,7 @@ class Gate {
   }
 }
 
-export class GatedHome extends SimulatedRowHome {
+export class GatedStorage extends SimulatedRowStorage {
   readonly #writes = new Gate()
   readonly #pages = new Gate()
 

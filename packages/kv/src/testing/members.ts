@@ -4,7 +4,7 @@ import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../key-value-state-machine.js'
 import { META_KEY, SPACE, numberIn } from '../keyspaces.js'
 import { sealOf } from '../storage/stored-row-checksum.js'
-import type { RowHome, RowStore } from '../storage/row-store.js'
+import type { RowStorage, RowStore } from '../storage/row-store.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { decodeMeta } from '../state/meta-row.js'
@@ -14,8 +14,8 @@ import { HandClock, MEMBERS } from './world.js'
 
 export const SMALL_LIMITS: Partial<KvLimits> = { events: 60, eventBytes: 20_000 }
 
-export const newMachine = (home: RowHome, limits: Partial<KvLimits> = SMALL_LIMITS): KvMachine =>
-  new KvMachine({ home, clock: new HandClock(), nextTurn: setImmediate, limits })
+export const newMachine = (storage: RowStorage, limits: Partial<KvLimits> = SMALL_LIMITS): KvMachine =>
+  new KvMachine({ storage, clock: new HandClock(), nextTurn: setImmediate, limits })
 
 export async function applyAll(machine: KvMachine, entries: readonly Entry[]): Promise<Buffer[][]> {
   const applied = await machine.apply(entries, () => MEMBERS)
@@ -23,8 +23,8 @@ export async function applyAll(machine: KvMachine, entries: readonly Entry[]): P
 }
 
 /** The state hash after each entry of a machine without faults, by the index of the entry. */
-export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promise<StateHash[]> {
-  const machine = newMachine(home)
+export async function hashesOf(storage: RowStorage, entries: readonly Entry[]): Promise<StateHash[]> {
+  const machine = newMachine(storage)
   await machine.open()
   const hashes = [machine.stateHash()]
   for (const entry of entries) {

@@ -1,9 +1,9 @@
-// Rule: the tests that each implementation of RowHome and RowStore must pass.
+// Rule: the tests that each implementation of RowStorage and RowStore must pass.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
-import type { Row, RowHome, RowRange, RowStore, RowView } from '../storage/row-store.js'
+import type { Row, RowStorage, RowRange, RowStore, RowView } from '../storage/row-store.js'
 import { behind } from '../storage/scan-rows.js'
 import { SEAL, sealBody } from '../storage/stored-row-checksum.js'
 
@@ -14,10 +14,10 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 const body = (value: Uint8Array | undefined) => text((value as Uint8Array).subarray(SEAL))
 const shown = (rows: readonly Row[]) => rows.map(({ key, value }) => `${text(key)}=${body(value)}`)
 
-async function opened(home: RowHome): Promise<RowStore> {
-  const builder = await home.build()
+async function opened(storage: RowStorage): Promise<RowStore> {
+  const builder = await storage.build()
   await builder.commit()
-  return (await home.open()) as RowStore
+  return (await storage.open()) as RowStore
 }
 
 async function all(view: RowView, range: Partial<RowRange> = {}): Promise<string[]> {
@@ -26,17 +26,17 @@ async function all(view: RowView, range: Partial<RowRange> = {}): Promise<string
   return shown(page.rows)
 }
 
-/** `make` returns an empty home. */
-export function rowConformance(make: () => Promise<RowHome>): void {
+/** `make` returns an empty storage. */
+export function rowConformance(make: () => Promise<RowStorage>): void {
   test.each(Object.entries(LAWS))('%s', async (_, law) => law(await make()))
 }
 
-const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
-  'there is no store before one was built': async (home) => {
-    expect(await home.open()).toBeUndefined()
+const LAWS: Record<string, (storage: RowStorage) => Promise<void>> = {
+  'there is no store before one was built': async (storage) => {
+    expect(await storage.open()).toBeUndefined()
   },
-  'RW1: a batch is written as a whole': async (home) => {
-    const store = await opened(home)
+  'RW1: a batch is written as a whole': async (storage) => {
+    const store = await opened(storage)
     await store.write([put('a', '1'), put('b', '2')])
     await store.write([del('a'), put('c', ''), del('never-there')])
     expect(store.get(b('a'))).toBeUndefined()
@@ -44,8 +44,8 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(store.view())).toEqual(['b=2', 'c='])
     await store.close()
   },
-  'RW1: a row of events in several parts is one row, also after a start': async (home) => {
-    const store = await opened(home)
+  'RW1: a row of events in several parts is one row, also after a start': async (storage) => {
+    const store = await opened(storage)
     const whole = put('e1', 'begin, middle, end')
     const [first, second, third] = [
       whole.value.subarray(0, 9),
@@ -63,15 +63,15 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     }
     await check(store)
     await store.close()
-    const again = (await home.open()) as RowStore
+    const again = (await storage.open()) as RowStore
     await check(again)
     await again.write([del('e1')])
     expect(again.get(b('e1'))).toBeUndefined()
     await again.close()
   },
   'RW1: a batch of very many rows, or one that removes them, is written as a whole; a view in between has all or none':
-    async (home) => {
-      const store = await opened(home)
+    async (storage) => {
+      const store = await opened(storage)
       const keys = Array.from({ length: 51_000 }, (_, i) => String(100_000 + i))
       const writing = store.write(keys.map((key) => put(key, 'v')))
       const early = await store.view().page({ start: undefined, end: undefined, keysOnly: true }, 60_000, 1e9)
@@ -80,13 +80,13 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
       expect(body(store.get(b('150999')))).toBe('v')
       await store.write([...keys.map(del), put('100007', 'again')])
       await store.close()
-      const again = (await home.open()) as RowStore
+      const again = (await storage.open()) as RowStore
       expect(await all(again.view())).toEqual(['100007=again'])
       await again.close()
     },
   'RW1: a batch that removes very many rows by one change is written as a whole; rows that it puts after that change stay':
-    async (home) => {
-      const store = await opened(home)
+    async (storage) => {
+      const store = await opened(storage)
       const keys = Array.from({ length: 12_000 }, (_, i) => String(100_000 + i))
       await store.write([...keys.map((key) => put(key, 'v')), put('a', 'v')])
       const others = new RowKeys()
@@ -94,20 +94,20 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
       await store.write([{ key: b('0'), value: undefined, others }, put('100007', 'again')])
       expect(await all(store.view())).toEqual(['100007=again', 'a=v'])
       await store.close()
-      const again = (await home.open()) as RowStore
+      const again = (await storage.open()) as RowStore
       expect(await all(again.view())).toEqual(['100007=again', 'a=v'])
       await again.close()
     },
-  'RW2: rows that were written are there after the store is opened again': async (home) => {
-    const store = await opened(home)
+  'RW2: rows that were written are there after the store is opened again': async (storage) => {
+    const store = await opened(storage)
     await store.write([put('a', '1')])
     await store.close()
-    const again = (await home.open()) as RowStore
+    const again = (await storage.open()) as RowStore
     expect(await all(again.view())).toEqual(['a=1'])
     await again.close()
   },
-  'RW4: a view does not change': async (home) => {
-    const store = await opened(home)
+  'RW4: a view does not change': async (storage) => {
+    const store = await opened(storage)
     await store.write([put('a', '1'), put('b', '1')])
     const view = store.view()
     await store.write([put('a', '2'), del('b'), put('c', '2')])
@@ -118,8 +118,8 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   },
   'RW4: a batch over several spaces is in a view whole or not at all, also while it is being written':
     severalSpaces,
-  'RW7: written rows stay the same when the bytes of their batch are changed': async (home) => {
-    const store = await opened(home)
+  'RW7: written rows stay the same when the bytes of their batch are changed': async (storage) => {
+    const store = await opened(storage)
     const batch = [put('d', 'data'), put('e', 'event')]
     await store.write(batch)
     const view = store.view()
@@ -127,7 +127,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     for (const rows of [view, store.view()]) expect(await all(rows)).toEqual(['d=data', 'e=event'])
     expect(body(store.get(b('e')))).toBe('event')
     await store.close()
-    const again = (await home.open()) as RowStore
+    const again = (await storage.open()) as RowStore
     expect(await all(again.view())).toEqual(['d=data', 'e=event'])
     await again.close()
   },
@@ -137,24 +137,24 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   'keys are in the order of their bytes, and may contain any byte': byteOrder,
   'random batches give the same rows as a plain map': randomBatches,
   'before commit the new store cannot be read, after commit the old one cannot': swap,
-  'a build that is aborted leaves nothing': async (home) => {
-    const store = await opened(home)
-    const builder = await home.build()
+  'a build that is aborted leaves nothing': async (storage) => {
+    const store = await opened(storage)
+    const builder = await storage.build()
     await builder.write([put('new', '1')])
     await builder.abort()
     expect(await all(store.view())).toEqual([])
     await store.close()
   },
-  'discard removes every store': async (home) => {
-    await (await opened(home)).close()
-    await home.discard()
-    expect(await home.open()).toBeUndefined()
+  'discard removes every store': async (storage) => {
+    await (await opened(storage)).close()
+    await storage.discard()
+    expect(await storage.open()).toBeUndefined()
   },
 }
 
 /** Each page of a range begins after the last row of the page before. The ranges are read in turns. */
-async function followingPages(home: RowHome): Promise<void> {
-  const store = await opened(home)
+async function followingPages(storage: RowStorage): Promise<void> {
+  const store = await opened(storage)
   const names = Array.from({ length: 60 }, (_, i) => `k${String(i).padStart(3, '0')}`)
   await store.write(names.map((key) => put(key, key.repeat(30))))
   const view = store.view()
@@ -188,8 +188,8 @@ async function followingPages(home: RowHome): Promise<void> {
   await store.close()
 }
 
-async function pages(home: RowHome): Promise<void> {
-  const store = await opened(home)
+async function pages(storage: RowStorage): Promise<void> {
+  const store = await opened(storage)
   await store.write(['a', 'b', 'c', 'd'].map((key) => put(key, key.repeat(100))))
   const view = store.view()
   const keys = async (range: Partial<RowRange>, rows = 1_000, bytes = 1_000_000) => {
@@ -209,8 +209,8 @@ async function pages(home: RowHome): Promise<void> {
   await store.close()
 }
 
-async function byteOrder(home: RowHome): Promise<void> {
-  const store = await opened(home)
+async function byteOrder(storage: RowStorage): Promise<void> {
+  const store = await opened(storage)
   const keys = [[1], [1, 0], [1, 0, 0], [1, 255], [2], [127], [128], [200, 1], [255], [255, 255]]
   const rows = keys.map((key) => ({ key: Uint8Array.from(key), value: Uint8Array.from(key) }))
   await store.write([...rows].reverse())
@@ -220,9 +220,9 @@ async function byteOrder(home: RowHome): Promise<void> {
   await store.close()
 }
 
-async function randomBatches(home: RowHome): Promise<void> {
+async function randomBatches(storage: RowStorage): Promise<void> {
   const random = seededRandom('rows')
-  const store = await opened(home)
+  const store = await opened(storage)
   const model = new Map<string, string>()
   for (let round = 0; round < 60; round++) {
     const keys = new Set(
@@ -244,13 +244,13 @@ async function randomBatches(home: RowHome): Promise<void> {
     view.close()
   }
   await store.close()
-  const again = (await home.open()) as RowStore
+  const again = (await storage.open()) as RowStore
   expect((await all(again.view())).sort()).toEqual([...model].map((row) => row.join('=')).sort())
   await again.close()
 }
 
-async function severalSpaces(home: RowHome): Promise<void> {
-  const store = await opened(home)
+async function severalSpaces(storage: RowStorage): Promise<void> {
+  const store = await opened(storage)
   await store.write([put('d', '0'), put('e', '0'), put('k', '0')])
   for (let n = 1; n <= 40; n++) {
     const before = [`d=${n - 1}`, `e=${n - 1}`, `k=${n - 1}`]
@@ -271,18 +271,18 @@ async function severalSpaces(home: RowHome): Promise<void> {
   await store.close()
 }
 
-async function swap(home: RowHome): Promise<void> {
-  const first = await opened(home)
+async function swap(storage: RowStorage): Promise<void> {
+  const first = await opened(storage)
   await first.write([put('old', '1')])
-  const builder = await home.build()
+  const builder = await storage.build()
   await builder.write([put('new', '1')])
   await builder.write([put('new2', '2')])
   expect(await all(first.view())).toEqual(['old=1'])
   await builder.commit()
-  const second = (await home.open()) as RowStore
+  const second = (await storage.open()) as RowStore
   expect(await all(second.view())).toEqual(['new=1', 'new2=2'])
   await first.close()
-  await home.sweep()
+  await storage.sweep()
   await second.write([put('more', '3')])
   expect(await all(second.view())).toEqual(['more=3', 'new=1', 'new2=2'])
   await second.close()

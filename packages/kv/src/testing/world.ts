@@ -6,8 +6,8 @@ import type { Entry, EntryKind, Membership } from '@latchkey/raft/core'
 import type { Applied } from '@latchkey/raft/node'
 import { type CommandRecord, encodeBatch } from '../commands/entry-records.js'
 import { KvMachine } from '../key-value-state-machine.js'
-import { SimulatedRowHome } from '../storage/simulated-row-store.js'
-import type { RowHome } from '../storage/row-store.js'
+import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
+import type { RowStorage } from '../storage/row-store.js'
 import type { KvOptions } from '../kv-store.js'
 
 export const MEMBERS: Membership = {
@@ -54,7 +54,7 @@ export const record = (session: number, number: number, command: Command, done =
 /** One member: its state machine, its entries, and a session for its commands. */
 export class World {
   readonly clock = new HandClock()
-  readonly home: RowHome
+  readonly storage: RowStorage
   readonly log: Entry[] = []
   readonly granted: unknown[] = []
   /** How many parties were told that their wait has ended. */
@@ -67,7 +67,7 @@ export class World {
 
   constructor(options: Partial<KvOptions> = {}) {
     this.#options = options
-    this.home = options.home ?? new SimulatedRowHome()
+    this.storage = options.storage ?? new SimulatedRowStorage()
     this.machine = this.#machine()
   }
 
@@ -78,7 +78,7 @@ export class World {
       ended: () => void this.ended++,
       granted: (session, key, owner) => this.granted.push([session, text(key), owner]),
       ...this.#options,
-      home: this.home,
+      storage: this.storage,
     })
   }
 

@@ -1,30 +1,30 @@
 // Test: the key-value state machine passes the suite for all state machines.
 
 import { silentLogger, systemClock } from '@latchkey/base'
-import { encodeBatch, KvMachine, SimulatedRowHome } from '@latchkey/kv'
+import { encodeBatch, KvMachine, SimulatedRowStorage } from '@latchkey/kv'
 import { encodeCommand, OP } from '@latchkey/protocol'
 import { MACHINE_CASES, type MachineHarness, type StateMachine } from '@latchkey/raft'
 import { describe, test } from 'vitest'
 
-const homes = new WeakMap<StateMachine, SimulatedRowHome>()
+const storages = new WeakMap<StateMachine, SimulatedRowStorage>()
 
-function machineAt(home: SimulatedRowHome): StateMachine {
+function machineAt(storage: SimulatedRowStorage): StateMachine {
   const machine = new KvMachine({
-    home,
+    storage,
     clock: systemClock(() => 0),
     nextTurn: setImmediate,
     logger: silentLogger,
   })
-  homes.set(machine, home)
+  storages.set(machine, storage)
   return machine
 }
 
 const harness: MachineHarness = {
-  make: () => machineAt(new SimulatedRowHome()),
+  make: () => machineAt(new SimulatedRowStorage()),
   crash: async (machine) => {
-    const home = homes.get(machine) as SimulatedRowHome
+    const storage = storages.get(machine) as SimulatedRowStorage
     await machine.close()
-    return machineAt(home)
+    return machineAt(storage)
   },
   data: (number, commands) =>
     encodeBatch(

@@ -1,7 +1,7 @@
 // Test: two members with different states find the first row that differs, of any kind.
 
 import { seededRandom, utf8 } from '@latchkey/base'
-import { encodeBatch, KvMachine, SimulatedRowHome, SPACE_NAMES } from '@latchkey/kv'
+import { encodeBatch, KvMachine, SimulatedRowStorage, SPACE_NAMES } from '@latchkey/kv'
 import { type Command, encodeCommand, OP } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { afterEach, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ const key = (i: number) => utf8(`key/${String(i).padStart(6, '0')}`)
 /** The same entries everywhere, but for what a member with a fault makes of them. */
 async function machineWith(last: readonly Command[]): Promise<KvMachine> {
   const machine = new KvMachine({
-    home: new SimulatedRowHome(),
+    storage: new SimulatedRowStorage(),
     clock: new ManualClock(),
     nextTurn: setImmediate,
   })

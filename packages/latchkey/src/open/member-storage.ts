@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import type { Clock, Logger } from '@latchkey/base'
-import { classicHome, memoryLevelHome, type RowHome } from '@latchkey/kv'
+import { classicLevelStorage, memoryLevelStorage, type RowStorage } from '@latchkey/kv'
 import type { DiskUse } from '@latchkey/protocol'
 import type { DirectoryNote } from '@latchkey/raft'
 import { MemoryDisk } from '@latchkey/raft/memory'
@@ -17,7 +17,7 @@ import { closeToOthers } from './private-directory.js'
  * The log and the state of a member. This object is made once, and is kept when the member is opened again.
  */
 export interface Storage {
-  readonly home: RowHome
+  readonly rows: RowStorage
   readonly fs: ReturnType<typeof nodeFileSystem>
   readonly dir: string
   /** Undefined in memory. */
@@ -34,7 +34,7 @@ export interface Storage {
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
     return {
-      home: memoryLevelHome(),
+      rows: memoryLevelStorage(),
       fs: new MemoryDisk(),
       dir: 'log',
       diskUse: undefined,
@@ -53,7 +53,7 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
   }
   const [state, log] = [join(dir, 'state'), join(dir, 'log')]
   return {
-    home: classicHome(state),
+    rows: classicLevelStorage(state),
     fs: nodeFileSystem(),
     dir: log,
     diskUse: () => diskUse(state, log),

@@ -15,7 +15,7 @@ import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { nextTurn, silentLogger, systemClock } from '@latchkey/base'
 import { writeBackup } from '@latchkey/client'
-import { classicHome, KvMachine } from '@latchkey/kv'
+import { classicLevelStorage, KvMachine } from '@latchkey/kv'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { applyWholeLog, type WholeLog } from '@latchkey/raft/node'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
@@ -85,7 +85,7 @@ async function copyMember(dir: string, copy: string): Promise<void> {
 
 async function backUp(path: string, copy: string, id: string, overwrite = false): Promise<WholeLog> {
   const clock = systemClock(uptime)
-  const machine = new KvMachine({ home: classicHome(join(copy, 'state')), clock, nextTurn })
+  const machine = new KvMachine({ storage: classicLevelStorage(join(copy, 'state')), clock, nextTurn })
   try {
     const fs = nodeFileSystem()
     const found = await applyWholeLog({

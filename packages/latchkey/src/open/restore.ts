@@ -5,7 +5,7 @@ import { access, readdir, rm } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@latchkey/base'
-import { classicHome, restoreRows } from '@latchkey/kv'
+import { classicLevelStorage, restoreRows } from '@latchkey/kv'
 import { LatchkeyError } from '@latchkey/protocol'
 import { NO_MEMBERS } from '@latchkey/raft'
 import { lockDirectory } from '@latchkey/raft/wal'
@@ -43,7 +43,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     try {
       await refuseUsed(dir)
       await closeToOthers(dir, logger)
-      await restoreRows(path, classicHome(join(dir, 'state')), membership)
+      await restoreRows(path, classicLevelStorage(join(dir, 'state')), membership)
       await claimDirectory(dir, { id, cluster })
       done = true
     } finally {

@@ -94,7 +94,7 @@ export class CurrentMember implements LocalMember {
 
   async open(): Promise<void> {
     const { settings, storage, transport, turns, world } = this.#ports
-    const { home, fs, dir, note, diskUse } = storage
+    const { rows, fs, dir, note, diskUse } = storage
     const { clock, nextTurn } = world
     const { logger } = settings()
     // Functions that send are queued in the same turn of the event loop. `run` is called after these
@@ -110,7 +110,7 @@ export class CurrentMember implements LocalMember {
       logger,
       newId,
       transport,
-      machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn, later, ...hooks }),
+      machine: (hooks) => new KvMachine({ storage: rows, clock, logger, nextTurn, later, ...hooks }),
       rebuild: () => this.#rebuildLater(later),
       whyNoMembers: () => whyNoMembers(settings()),
       note,
@@ -185,7 +185,7 @@ export class CurrentMember implements LocalMember {
     try {
       await this.#stop()
       if (this.#closing) return
-      await storage.home.discard()
+      await storage.rows.discard()
       await this.open()
     } catch (error) {
       this.#onFailed(

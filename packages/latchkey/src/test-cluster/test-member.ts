@@ -9,7 +9,7 @@
 
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
-import { SimulatedRowHome } from '@latchkey/kv'
+import { SimulatedRowStorage } from '@latchkey/kv'
 import { type As, LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { Host, type HostProcess, MemoryDisk, type MemoryNetwork, type Timeline } from '@latchkey/raft/memory'
 import type { Member } from '../member/member.js'
@@ -33,7 +33,7 @@ export class TestMember implements ServingMember {
   readonly #settings: Settings
   readonly #ports: TestMemberPorts
   readonly #disk: MemoryDisk
-  readonly #home = new SimulatedRowHome()
+  readonly #storage = new SimulatedRowStorage()
   #opened: OpenedMember | undefined
   #store: EmbeddedStore | undefined
   #gone = new Set<(silent: boolean) => void>()
@@ -112,7 +112,7 @@ export class TestMember implements ServingMember {
       nextTurn: process.defer,
       transport: (owner) => this.#ports.network.open(this.id, owner, process),
       takeStorage: async () => ({
-        home: this.#home,
+        rows: this.#storage,
         fs: this.#disk,
         dir: 'log',
         diskUse: undefined,
@@ -129,7 +129,7 @@ export class TestMember implements ServingMember {
     const store = this.#opened?.store
     this.#end(process)
     this.#disk.crash(this.#ports.random, 'all')
-    this.#home.crash('lost')
+    this.#storage.crash('lost')
     if (store !== undefined) endStore(store)
   }
 

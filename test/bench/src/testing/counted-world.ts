@@ -3,7 +3,7 @@
 
 import { seededRandom, silentLogger, Turns } from '@latchkey/base'
 import { ClientStore } from '@latchkey/client'
-import { KvMachine, SimulatedRowHome, type RowBuilder, type RowHome, type RowStore } from '@latchkey/kv'
+import { KvMachine, SimulatedRowStorage, type RowBuilder, type RowStorage, type RowStore } from '@latchkey/kv'
 import type { LinkReply } from '@latchkey/protocol'
 import { type DiskOp, ManualClock, MemoryDisk } from '@latchkey/raft/memory'
 import { Member } from '../../../../packages/latchkey/src/member/member.js'
@@ -75,7 +75,7 @@ export class CountedWorld implements WireWorld {
         transport: (owner) => new Wire(this, id, owner, turns.end),
         machine: (hooks) =>
           new KvMachine({
-            home: this.#home(),
+            storage: this.#storage(),
             clock: this.clock,
             logger: silentLogger,
             nextTurn: turns.work,
@@ -99,8 +99,8 @@ export class CountedWorld implements WireWorld {
   }
 
   /** Rows whose batches are counted and take their time. */
-  #home(): RowHome {
-    const home = new SimulatedRowHome()
+  #storage(): RowStorage {
+    const storage = new SimulatedRowStorage()
     const counted = (store: RowStore): RowStore => ({
       get: (key) => store.get(key),
       view: () => store.view(),
@@ -115,12 +115,12 @@ export class CountedWorld implements WireWorld {
     })
     return {
       open: async () => {
-        const store = await home.open()
+        const store = await storage.open()
         return store === undefined ? undefined : counted(store)
       },
-      build: (): Promise<RowBuilder> => home.build(),
-      sweep: () => home.sweep(),
-      discard: () => home.discard(),
+      build: (): Promise<RowBuilder> => storage.build(),
+      sweep: () => storage.sweep(),
+      discard: () => storage.discard(),
     }
   }
 

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ClientStore } from '@latchkey/client'
 import type { OneCluster } from '../../../../packages/client/dist/wrong-cluster-check.js'
-import type { BatchReader, KvMachine, SimulatedRowDisk as RowsDisk, SimulatedRowHome } from '@latchkey/kv'
+import type { BatchReader, KvMachine, SimulatedRowDisk as RowsDisk, SimulatedRowStorage } from '@latchkey/kv'
 import type { Watchdog } from '@latchkey/lock'
 import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
 import type { MemoryDisk } from '@latchkey/raft/memory'
@@ -33,7 +33,7 @@ export interface ProductModules {
   readonly ANONYMOUS: typeof ANONYMOUS
   readonly localRoute: typeof localRoute
   readonly KvMachine: typeof KvMachine
-  readonly SimulatedRowHome: typeof SimulatedRowHome
+  readonly SimulatedRowStorage: typeof SimulatedRowStorage
   readonly RowsDisk: typeof RowsDisk
   readonly EventLog: typeof EventLog
   readonly RowsWithEventLog: typeof RowsWithEventLog
@@ -127,7 +127,7 @@ async function modulesOf(folder: string): Promise<ProductModules> {
   const rows = await load('kv/dist/storage/simulated-row-store.js')
   return {
     ...product,
-    SimulatedRowHome: rows.SimulatedRowHome,
+    SimulatedRowStorage: rows.SimulatedRowStorage,
     RowsDisk: rows.SimulatedRowDisk,
   } as unknown as ProductModules
 }

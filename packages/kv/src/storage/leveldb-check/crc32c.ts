@@ -1,5 +1,5 @@
-// Rule: crc32c (Castagnoli), the checksum of LevelDB's files. This function only checks those files, because
-// Latchkey's own files have another checksum. Eight tables make it possible to sum eight bytes at a time.
+// Rule: computes crc32c (Castagnoli), which is the checksum of LevelDB's files. Eight tables allow to sum
+// eight bytes at a time.
 
 import { checksumTable } from '@latchkey/base'
 
@@ -12,7 +12,7 @@ const T5 = withZeros(5)
 const T6 = withZeros(6)
 const T7 = withZeros(7)
 
-/** The table with the checksum of each byte followed by `zeros` zero bytes. */
+/** Returns the table with the checksum of each byte followed by `zeros` zero bytes. */
 function withZeros(zeros: number): Int32Array {
   let table = T0
   for (let i = 0; i < zeros; i++) table = table.map((crc) => (crc >>> 8) ^ at8(T0, crc))
@@ -50,7 +50,7 @@ const word = (bytes: Uint8Array, at: number): number =>
   ((bytes[at + 2] as number) << 16) |
   ((bytes[at + 3] as number) << 24)
 
-/** LevelDB stores a checksum in this masked form beside the bytes that the checksum covers. */
+/** Returns the masked form of a checksum. LevelDB's files have checksums in this form. */
 export function masked(crc: number): number {
   return ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
 }

@@ -1,6 +1,6 @@
-// Door: reads from a LevelDB manifest which tables the store uses. An interrupted compaction may leave a half
-// written table, which is in no manifest. When LevelDB opens, it removes that table or writes another table
-// with the same number.
+// Door: reads the numbers of the tables in use from a LevelDB manifest. An interrupted compaction may leave a
+// half-written table, which no manifest names. When LevelDB opens, it removes that table or writes another
+// table with the same number.
 //
 //   file    blocks of 32 KiB with records one after the other; none begins in a block's last 6 bytes
 //   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind | bytes
@@ -16,8 +16,8 @@ const HEADER = 7
 const [WHOLE, FIRST, MIDDLE, LAST] = [1, 2, 3, 4]
 
 /**
- * Returns the numbers of the tables, or undefined if the manifest cannot be read. If the machine died while
- * it wrote the last record, that record is cut short. Such a record is ignored.
+ * Returns the numbers of the tables in use, or undefined if the manifest cannot be read. If the machine
+ * stopped while LevelDB wrote the last record, that record is incomplete, and this function ignores it.
  */
 export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   const edits = editsOf(manifest)
@@ -27,10 +27,7 @@ export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   return live
 }
 
-/**
- * Returns the offset of the first record with a wrong checksum, or undefined if all checksums are right. The
- * contents of the records may still be meaningless.
- */
+/** Returns the offset of the first record with a wrong checksum, or undefined if all checksums are right. */
 export function damageIn(manifest: Buffer): number | undefined {
   let damage: number | undefined
   editsOf(manifest, (at) => {

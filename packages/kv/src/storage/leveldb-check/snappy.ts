@@ -1,5 +1,5 @@
-// Door: decompresses a block that LevelDB has compressed with Snappy. This function reads only the indexes of
-// tables. The indexes are small, and their checksums were checked before.
+// Door: decompresses a block that LevelDB has compressed with Snappy. Only the indexes of tables are
+// decompressed here. They are small, and their checksums were checked before.
 //
 //   varint length of the whole | pieces, by the low two bits of their first byte:
 //     00  literal: u6 length - 1 | bytes; 60 to 63: the length is in the 1 to 4 bytes that follow
@@ -7,12 +7,12 @@
 //     10  copy of 1 to 64 bytes: u6 length - 1 | u16le distance
 //     11  the same | u32le distance
 //
-// Law: for any input, nothing is read before the start of the output, and nothing is written beyond its
+// Law: for any input, the function never reads before the start of the output, and never writes beyond its
 // stated length.
 
 import { Varints } from './varints.js'
 
-/** In bytes, the most that an index of a table may have. */
+/** In bytes, the largest index of a table that is decompressed. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Returns the decompressed block, or undefined if the block is not valid Snappy. */
@@ -39,8 +39,8 @@ const varintBytes = (value: number): number => (value < 128 ? 1 : 1 + varintByte
 interface Piece {
   readonly length: number
   /**
-   * The distance in bytes from the end of the output back to the bytes that are repeated. 0 means a literal,
-   * whose bytes are in the block up to `end`.
+   * The bytes to repeat begin this many bytes before the end of the output. 0 means a literal, whose bytes
+   * are in the block up to `end`.
    */
   readonly distance: number
   readonly end: number
@@ -66,8 +66,8 @@ function copy(block: Buffer, at: number, tag: number): Piece | undefined {
 }
 
 /**
- * Repeats bytes of the output. The distance may be shorter than the length. The copy then also repeats bytes
- * that it has just written.
+ * Repeats bytes of the output. If the distance is shorter than the length, the loop also repeats bytes that
+ * it has just written. Returns false for a distance beyond the start of the output.
  */
 function repeat(out: Buffer, made: number, { length, distance }: Piece): boolean {
   if (distance > made) return false

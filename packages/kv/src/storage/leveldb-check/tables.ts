@@ -1,6 +1,6 @@
-// Door: checks every block of LevelDB's table files. LevelDB checks nothing when it reads: a changed bit in a
-// key makes an existing row look absent, and no checksum of a row can show such a change. So every block of
-// every table is checked before a store is opened. For a million small rows (164 MB) the check takes 0.3 s on
+// Door: checks every block of LevelDB's table files. LevelDB checks nothing when it reads. A changed bit in a
+// key can hide an existing row, and no checksum of a row can show such a change. So this file checks every
+// block of every table before a store is opened. For a million small rows (164 MB) the check takes 0.3 s on
 // an idle machine.
 //
 //   file    block | ... | footer (48 bytes)
@@ -10,10 +10,11 @@
 //   index   entries | restarts | u32le count of restarts
 //   entry   varint shared | varint rest | varint value length | key rest | value: the handle of a data block
 //
-// The meta index has the same form and holds the handle of the filter: a wrong bit in the filter hides a row.
+// The meta index has the same form. It has the handle of the filter, because a wrong bit in the filter also
+// hides a row.
 //
-// A checksum covers the bytes of a block in the file, compressed (1) or not (0). So only the two indexes have
-// to be decompressed.
+// A checksum covers the bytes of a block in the file, compressed (1) or not (0). So only the index and the
+// meta index must be decompressed.
 
 import { crc32c, masked } from './crc32c.js'
 import { unsnappied } from './snappy.js'
@@ -29,7 +30,9 @@ export interface TableFile {
   read(at: number, length: number): Promise<Buffer>
 }
 
-/** Returns the damage of the table with its offset, or null if no block is damaged. */
+/**
+ * Returns a description of the first damage in the table, with its offset, or null if every block is good.
+ */
 export async function tableDamage(file: TableFile): Promise<string | null> {
   if (file.size < FOOTER) return `it ends at ${file.size}, before its footer`
   const footer = await file.read(file.size - FOOTER, FOOTER)
@@ -51,7 +54,7 @@ export async function tableDamage(file: TableFile): Promise<string | null> {
   return await firstDamage(file, handles)
 }
 
-/** Neighbouring blocks are read together, because a few large reads are faster than many small ones. */
+/** In bytes, how much is read from the file at once. A few large reads are faster than many small ones. */
 const READ_BYTES = 1024 * 1024
 
 async function firstDamage(file: TableFile, handles: readonly Handle[]): Promise<string | null> {

@@ -12,8 +12,8 @@ import type { LawChecker } from '../../laws/law-checker.js'
 import { observeLoop, recoveredState } from '../../laws/observe-loop.js'
 import type { ProductModules } from '../product-modules.js'
 import type { WholeOptions } from '../options.js'
-import { RowsWithEventLogHome } from './rows-with-event-log.js'
-import { SlowRowHome } from './slow-rows.js'
+import { RowsWithEventLogStorage } from './rows-with-event-log.js'
+import { SlowRowStorage } from './slow-rows.js'
 
 export interface ServerOptions {
   /** Undefined: a cluster of one. */
@@ -86,7 +86,7 @@ export class MemberServer {
   member: Member | undefined
   readonly #options: ServerOptions
   readonly #ports: ServerPorts
-  readonly #home: RowsWithEventLogHome
+  readonly #storage: RowsWithEventLogStorage
   readonly #joins: boolean
   #gone = new Set<(silent: boolean) => void>()
   readonly #whenOpened = new Set<() => void>()
@@ -118,8 +118,8 @@ export class MemberServer {
         this.host.timeline.later(this.#delay(op.kind, delays), () => life?.deliver(run))
       },
     })
-    const slow = new SlowRowHome(product, ports.host, random.fork('rows'), options.rowsMost)
-    this.#home = new RowsWithEventLogHome(product, slow, this.disk, options.eventLogBytes)
+    const slow = new SlowRowStorage(product, ports.host, random.fork('rows'), options.rowsMost)
+    this.#storage = new RowsWithEventLogStorage(product, slow, this.disk, options.eventLogBytes)
     // Small segments, so that a short log is cut too.
     Object.defineProperty(this.disk, 'sizes', {
       value: { segmentBytes: options.segmentBytes, growBytes: options.growBytes },
@@ -201,7 +201,7 @@ export class MemberServer {
     if (this.host.life === undefined) return
     const { random } = this.#ports
     this.#sick = true
-    if (random.chance(0.4)) return this.#home.failNext()
+    if (random.chance(0.4)) return this.#storage.failNext()
     const code = random.pick(['EIO', 'ENOSPC'] as const)
     this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
   }
@@ -282,7 +282,7 @@ export class MemberServer {
         rebuild: () => defer(() => void this.#rebuild()),
         machine: (hooks) => {
           const machine = new product.KvMachine({
-            home: this.#home,
+            storage: this.#storage,
             clock,
             logger,
             limits,
@@ -306,7 +306,7 @@ export class MemberServer {
     try {
       await member.close()
       if (life.dead) return
-      await this.#home.discard()
+      await this.#storage.discard()
       const anew = await this.#open(life)
       if (!life.dead) this.#serves(life, anew)
     } catch (error) {
@@ -326,7 +326,7 @@ export class MemberServer {
     this.#ports.memberNetwork.died(this.id, power)
     if (power) this.disk.crash(this.#ports.random)
     else this.disk.kill(this.#ports.random)
-    this.#home.crash()
+    this.#storage.crash()
   }
 
   /** Removed from the cluster, and switched off. */

@@ -1,12 +1,12 @@
 // Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all
-// (slow-home.ts), the events in production's event log on the disk of the log, with all its faults. What
-// production's home does with folders is done here with numbers: a store's event log is in the folder of its
+// (slow-rows.ts), the events in production's event log on the disk of the log, with all its faults. What
+// production's storage does with folders is done here with numbers: a store's event log is in the folder of its
 // number, and the number is a row of LevelDB's part.
 
-import type { RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
+import type { RowBuilder, RowChange, RowStorage, RowStore } from '@latchkey/kv'
 import type { MemoryDisk } from '@latchkey/raft/memory'
 import type { ProductModules } from '../product-modules.js'
-import type { SlowRowHome } from './slow-rows.js'
+import type { SlowRowStorage } from './slow-rows.js'
 
 type EventLog = Awaited<ReturnType<ProductModules['EventLog']['create']>>
 
@@ -16,15 +16,15 @@ const NUMBER_KEY = Uint8Array.of(0, 0x6e)
 
 const folderOf = (number: number): string => `rows-${number}`
 
-export class RowsWithEventLogHome implements RowHome {
+export class RowsWithEventLogStorage implements RowStorage {
   readonly #product: ProductModules
-  readonly #slow: SlowRowHome
+  readonly #slow: SlowRowStorage
   readonly #disk: MemoryDisk
   readonly #files: ReturnType<ProductModules['eventLogOnDisk']>
   /** The store that was opened or committed last; 0: none in this life of the process. */
   #live = 0
 
-  constructor(product: ProductModules, slow: SlowRowHome, disk: MemoryDisk, fileBytes: number) {
+  constructor(product: ProductModules, slow: SlowRowStorage, disk: MemoryDisk, fileBytes: number) {
     this.#product = product
     this.#slow = slow
     this.#disk = disk

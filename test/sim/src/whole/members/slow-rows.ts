@@ -2,12 +2,12 @@
 // leaves it whole or not at all, by chance; and so does a write that fails.
 
 import type { Random } from '@latchkey/base'
-import type { SimulatedRowHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
+import type { SimulatedRowStorage, RowBuilder, RowChange, RowStorage, RowStore } from '@latchkey/kv'
 import type { Host } from '@latchkey/raft/memory'
 import type { ProductModules } from '../product-modules.js'
 
-export class SlowRowHome implements RowHome {
-  readonly #inner: SimulatedRowHome
+export class SlowRowStorage implements RowStorage {
+  readonly #inner: SimulatedRowStorage
   readonly #host: Host
   readonly #random: Random
   /** Microseconds a batch takes at most. */
@@ -16,7 +16,7 @@ export class SlowRowHome implements RowHome {
   #fails = false
 
   constructor(product: ProductModules, host: Host, random: Random, most: number) {
-    this.#inner = new product.SimulatedRowHome(new product.RowsDisk())
+    this.#inner = new product.SimulatedRowStorage(new product.RowsDisk())
     this.#host = host
     this.#random = random
     this.#most = most

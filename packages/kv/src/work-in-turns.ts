@@ -1,0 +1,8 @@
+// Types: work that is done in several turns of the event loop, so that the member can send heartbeats between
+// the turns.
+
+/**
+ * A generator that does a part of the work in each step. Its caller may wait for another turn of the event loop
+ * after each step. The last step returns the result.
+ */
+export type WorkInTurns<T> = Generator<undefined, T, undefined>
