@@ -60,7 +60,7 @@ export const SECTIONS = [
       'MirrorCalls',
       'EventCalls',
     ],
-    [contract('cluster'), 'ClusterCalls', 'MemberCalls', 'Status', 'MemberStatus', 'StoreEvents'],
+    [contract('status-and-admin'), 'ClusterCalls', 'MemberCalls', 'Status', 'MemberStatus', 'StoreEvents'],
   ],
   [
     'Keys and values',

@@ -27,7 +27,7 @@ import {
   readFrames,
 } from '../../packages/kv/dist/storage/event-log-format.js'
 import { tablesOf } from '../../packages/kv/dist/storage/leveldb-check/manifest.js'
-import { sealBody } from '../../packages/kv/dist/storage/stored-row-checksum.js'
+import { withChecksum } from '../../packages/kv/dist/storage/stored-row-checksum.js'
 import { unsnappied } from '../../packages/kv/dist/storage/leveldb-check/snappy.js'
 import { isRowOf } from '../../packages/kv/dist/snapshot/row-format-check.js'
 import { StateStream } from '../../packages/kv/dist/snapshot/received-state-check.js'
@@ -74,10 +74,10 @@ const reasoned = (decode) => (bytes) => {
   return value
 }
 
-/** A body behind its seal, under that key. */
-const sealedRow = (name, at, bodies, decode) =>
+/** A body behind its checksum, under that key. */
+const storedRow = (name, at, bodies, decode) =>
   row(name, packed(bodies), (bytes) => decode({ key: at, value: bytes }), {
-    wrap: (body) => sealBody(at, body),
+    wrap: (body) => withChecksum(at, body),
     refused: as(LatchkeyError, Malformed),
   })
 
@@ -221,7 +221,7 @@ const record = Buffer.alloc(recordBytes(logTurn))
 putRecord(record, 0, TURN, logTurn, place)
 const eventHeader = encodeHeader({ number: 1, previous: { end: 0, checksum: 0 } })
 const eventRows = [
-  { key, value: sealBody(key, value) },
+  { key, value: withChecksum(key, value) },
   { key: value, value: undefined },
 ]
 const eventFile = Buffer.concat([eventHeader, ...encodeFrame(eventRows, headerChecksum(eventHeader)).parts])
@@ -265,10 +265,10 @@ const disk = [
   row('leveldb: manifest', [Buffer.alloc(80, 3)], tablesOf),
   row('leveldb: snappy', [Buffer.from('0a246162636465666768696a', 'hex')], unsnappied),
   row('rows: meta', [Buffer.from(encodeMeta(emptyMeta())).subarray(4)], (bytes) => decodeMeta(bytes), {
-    wrap: (body) => sealBody(META_KEY, body),
+    wrap: (body) => withChecksum(META_KEY, body),
     refused: as(LatchkeyError, Malformed),
   }),
-  sealedRow(
+  storedRow(
     'rows: hold',
     keyOf(SPACE.holds, key),
     [
@@ -277,19 +277,19 @@ const disk = [
     ],
     decodeHold,
   ),
-  sealedRow(
+  storedRow(
     'rows: waiter',
     keyOfNumber(SPACE.waiters, 3),
     [[key, 'me', 5, 99, 1_000, value, null]],
     decodeWaiter,
   ),
-  sealedRow('rows: counter', keyOf(SPACE.counters, Buffer.concat([Buffer.of(1), key])), [7], decodeCounter),
+  storedRow('rows: counter', keyOf(SPACE.counters, Buffer.concat([Buffer.of(1), key])), [7], decodeCounter),
 ]
 
-/** A row of a backup or a snapshot: of each space, its body behind a right seal. */
+/** A row of a backup or a snapshot: of each space, its body behind a right checksum. */
 const receivedRow = (space, at, bodies, use = () => {}) =>
   row(`received: ${space}`, bodies, (bytes) => isRowOf(space, { key: at, value: bytes }) && use(bytes), {
-    wrap: (body) => sealBody(at, body),
+    wrap: (body) => withChecksum(at, body),
     refused: as(LatchkeyError),
   })
 /** What is let in is read later without a look at its shape. */

@@ -68,7 +68,7 @@ test('A23: a ttl continues from the time of the backup; keys of a session are re
   expect(isThere('short')).toBe(true)
   await next.tick(200)
   expect(isThere('short')).toBe(false)
-  expect(next.machine.stateHash().spaces.lives).toMatch(/^0-/)
+  expect(next.machine.stateHash().spaces.expiry).toMatch(/^0-/)
 })
 
 test('what is kept, and what is not', async () => {
@@ -184,9 +184,11 @@ test('any number of bytes after the end is damage too', async () => {
   const longer = join(folders.make(), 'longer.backup')
   for (let more = 1; more <= 9; more++) {
     writeFileSync(longer, Buffer.concat([readFileSync(file), Buffer.alloc(more, more % 2)]))
-    await expect(restoreRows(longer, new SimulatedRowStorage(), ALONE), `${more} more`).rejects.toMatchObject({
-      code: 'ERR_CORRUPT',
-      message: expect.stringContaining('longer.backup'),
-    })
+    await expect(restoreRows(longer, new SimulatedRowStorage(), ALONE), `${more} more`).rejects.toMatchObject(
+      {
+        code: 'ERR_CORRUPT',
+        message: expect.stringContaining('longer.backup'),
+      },
+    )
   }
 })

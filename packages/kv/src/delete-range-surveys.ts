@@ -2,14 +2,14 @@
 // of the rows in the range, and the sum of their checksums. For a million keys this takes seconds, in which
 // the member applies nothing else, not even a renewal. So the leader makes the count and the sum, which this
 // file calls a survey, before it writes the command into the log. When the command is applied, the survey is
-// corrected for the rows that have changed meanwhile.
+// corrected for the rows that have changed since its beginning.
 //
 // Laws
 // - A survey only saves time: a command has the same result with and without a survey. A member without a
 //   survey reads the range when it applies the command.
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
-// - `take` returns nothing for a range whose events the history can keep. The look-up of such a small range
-//   is short, and it also builds the events.
+// - `take` returns nothing for a range whose events the history can keep. The look-up of a small range is
+//   short, and it also builds the events.
 // - The number of surveys and the number of changes of each survey are limited, and each survey is dropped
 //   after some time.
 
@@ -17,7 +17,7 @@ import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
 import { type Surveyed, type Turns, surveyRange } from './stored-key-lookups.js'
-import { sealOf } from './storage/stored-row-checksum.js'
+import { storedChecksum } from './storage/stored-row-checksum.js'
 import { type KeySpan, type Needed, type WholeRange, rangesOf } from './rules/needed-ranges.js'
 import type { EventCaps } from './state/command-event-rows.js'
 import { eventBytes } from './state/event-row.js'
@@ -133,12 +133,12 @@ export class RangeSurveys {
 function mend(state: State, found: Surveyed, key: string, before: Uint8Array | undefined): void {
   const now = state.data.get(key)
   if (before !== undefined) {
-    found.sum.remove(sealOf(before))
+    found.sum.remove(storedChecksum(before))
     found.count--
     found.bytes -= eventBytes(key, null, before)
   }
   if (now === undefined) return
-  found.sum.add(sealOf(now))
+  found.sum.add(storedChecksum(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
   // The list may then have the key twice. This does no harm, because a second removal of a row has no effect.

@@ -135,7 +135,7 @@ export class Flusher {
   #written(position: LogPosition): void {
     this.#writing = undefined
     if (this.#stopped !== undefined) return this.#idle()
-    this.#state.settle()
+    this.#state.written()
     this.#durable = position
     const waiting = this.#waiters
     this.#waiters = waiting.filter((waiter) => waiter.index > position.index)

@@ -203,7 +203,11 @@ class Pair {
       overlayBytes: 1e12,
       flushEventBytes: 50_000,
     }
-    this.torn = await World.open({ storage: this.storage, limits, later: (run) => void this.#later.push(run) })
+    this.torn = await World.open({
+      storage: this.storage,
+      limits,
+      later: (run) => void this.#later.push(run),
+    })
   }
 
   async apply(tag: number): Promise<void> {

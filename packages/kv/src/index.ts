@@ -1,6 +1,6 @@
 // Rule: exports the replicated key-value state machine, the format of its log entries, and the stores in
 // which a member can keep its rows.
-export { toldAs } from './commands/answers.js'
+export { sentForm } from './commands/answers.js'
 export {
   BatchReader,
   type CommandRecord,

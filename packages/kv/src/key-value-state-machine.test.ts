@@ -59,9 +59,9 @@ describe('A1, A10: replicas', () => {
   })
 })
 
-/** The latest time at which the first key of the index of lives is removed: 100 ms after it is due. */
+/** The latest time at which the first key of the index of expiring keys is removed: 100 ms after it is due. */
 function firstDue(disk: SimulatedRowDisk): number {
-  const places = [...disk.keys()].filter((key) => key[0] === SPACE.lives && key[1] === 0)
+  const places = [...disk.keys()].filter((key) => key[0] === SPACE.expiry && key[1] === 0)
   return Math.min(...places.map((key) => numberIn(key, 2))) + 100
 }
 
@@ -275,7 +275,10 @@ describe('writing', () => {
   test('D4, A5: a failed write stops the store; nothing is written again, and calls that wait are rejected', async () => {
     const disk = new SimulatedRowDisk()
     const failures: LatchkeyError[] = []
-    const w = await World.open({ storage: new SimulatedRowStorage(disk), failed: (error) => failures.push(error) })
+    const w = await World.open({
+      storage: new SimulatedRowStorage(disk),
+      failed: (error) => failures.push(error),
+    })
     let writes = 0
     disk.fault = (step) => {
       if (step === 'write' && ++writes === 1) throw new Error('EIO')

@@ -221,13 +221,13 @@ export class KvMachine implements KvStore {
     state.meta.position = { index, term, time }
     state.meta.membership = membershipAt(index)
     this.#lockEvents.close(index)
-    this.#endedWaits.tell(state.parties.takeEnded())
+    this.#endedWaits.pass(state.parties.takeEnded())
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
   /**
-   * Applies the entries from the index `from` on. The first of them has begun and waits for rows or for
-   * another turn of the event loop (MA3).
+   * Applies the entries of the list from the index `from` on. `begun` says what the first of these entries
+   * waits for, or has the promise of `onStateHash` that comes before this entry (MA3).
    */
   async #applyWaiting(
     entries: readonly Entry[],
@@ -363,8 +363,8 @@ export class KvMachine implements KvStore {
 
   expectPut(body: Uint8Array): void {
     // Reading rows early saves nothing while all rows are in memory. This code runs for every put, so it
-    // skips the call in that case.
-    if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
+    // makes no useless call.
+    if (this.#running?.state.data.isPrefetchUseful === true) this.#ahead.expectPut(body)
   }
 
   survey(body: Uint8Array): Promise<void> | undefined {

@@ -3,28 +3,28 @@
 // body (storage/stored-row-checksum.ts). Numbers in keys are big-endian, so that the order of bytes is the
 // order of numbers.
 //
-//   space      key after the space's byte         body
+//   space      key after the first byte           body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
-//   data       the user's key                     value | its life | revisions, version: state/key-value-row.ts
-//   sequences  the user's key                     f64 next start
-//   lives      0 | u48 due | the user's key       none: the key is removed after that cluster time
-//              1 | u48 session | the user's key   none: the key is removed with that session
-//              2 | u48 session                    none: the session may have keys: state/key-expiry-index.ts
-//   events     u48 first revision of 16 | u16 0   a head for each, and their events: state/event-row.ts
-//              u48 revision | u16 piece, from 1   a piece of a large revision
-//   sessions   u48 id                             life, deadline, done, identity of the client
-//   replies    u48 session | u48 number           u32 checksum of the request | answer, byte for byte
-//   holds      the lock's key                     the hold (packed): state/lock-rows.ts
-//   shared     u48 arrival                        a shared hold (packed), with its lock's key
-//   semaphores the semaphore's key                how many permits it has, and until when it is kept (packed)
-//   waiters    u48 arrival                        the waiter (packed), with its lock's key
-//   counters   0 (the store's) or 1 | fencing key f64 last token given
-//   latches    the latch's name                   what it has still to count (packed): state/latch-and-barrier-rows.ts
-//   barriers   the barrier's name                 its generation and its parties (packed)
-//   parties    u48 arrival                        one that waits at a latch or a barrier (packed), with its name
+//   data       the user's key                     value, ttl or session, revisions: state/key-value-row.ts
+//   sequences  the user's key                     f64 first number of the next block
+//   expiry     0 | u48 time | the user's key      empty: the key expires at this cluster time
+//              1 | u48 session | the user's key   empty: the key is removed when the session ends
+//              2 | u48 session                    empty: the session may have keys: state/key-expiry-index.ts
+//   events     u48 first revision of 16 | u16 0   the events of 16 revisions: state/event-row.ts
+//              u48 revision | u16 piece, from 1   a part of the events of a large revision
+//   sessions   u48 id                             a session: state/session-rows.ts
+//   replies    u48 session | u48 number           u32 checksum of the request | answer
+//   holds      the lock's key                     an exclusive hold (msgpack): state/lock-rows.ts
+//   shared     u48 arrival                        a shared hold (msgpack), with its lock's key
+//   semaphores the semaphore's key                its number of permits, and when the row ends (msgpack)
+//   waiters    u48 arrival                        a waiter (msgpack), with its lock's key
+//   counters   0, or 1 | fencing key              the last fencing token of the store, or of the fencing key
+//   latches    the latch's name                   its count (msgpack): state/latch-and-barrier-rows.ts
+//   barriers   the barrier's name                 its generation and number of parties (msgpack)
+//   parties    u48 arrival                        a call that waits at a latch or barrier (msgpack)
 //
 // Key spaces never overlap. So a put with the key of a lock, or a deleteRange over all keys, changes data
-// rows only (K17, K35: a key and a lock of the same name are separate).
+// rows only. A key and a lock of the same name are separate (K17, K35).
 //
 // Keys that begin with a zero byte belong to the code that writes the disk (storage/lost-batch-detection.ts,
 // storage/event-log-format.ts), and no snapshot has them. On a disk the events are in files beside LevelDB
@@ -38,7 +38,7 @@ export const SPACE = {
   meta: code('m'),
   data: code('d'),
   sequences: code('q'),
-  lives: code('l'),
+  expiry: code('l'),
   events: code('e'),
   sessions: code('s'),
   replies: code('r'),

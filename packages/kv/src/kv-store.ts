@@ -48,7 +48,8 @@ export interface KvOptions {
   readonly failed?: (error: LatchkeyError) => void
   /**
    * The store calls this function with the state hash after the first entry of each half minute of cluster
-   * time. Every member applies the same entry first, so the members can compare their hashes.
+   * time. The first entry of a half minute is the same entry on every member, so the members can compare
+   * their hashes.
    *
    * The store applies the next entry only after the returned promise has settled. During that time `digestAt`
    * can still return exactly the hashed state.
@@ -58,8 +59,9 @@ export interface KvOptions {
   /** Calls `run` in a later turn of the event loop, like setImmediate. */
   readonly nextTurn: (run: () => void) => void
   /**
-   * Calls `run` after this turn's messages were handed to the sockets. With `later`, the store reads
-   * announced rows early (`expect`, `expectPut`). Without `later`, the store ignores announcements.
+   * Calls `run` at the end of this turn of the event loop, after the turn's messages are sent. With `later`,
+   * the store reads announced rows early (`expect`, `expectPut`). Without `later`, the store ignores
+   * announcements.
    */
   readonly later?: (run: () => void) => void
 }

@@ -2,51 +2,51 @@
 // the clients.
 //
 // Law: one turn of the event loop passes on only a limited number of results. Without this law, a latch could
-// open for ten thousand clients, and the leader would send a frame to each of them in one turn, without a
-// heartbeat meanwhile.
+// open for ten thousand clients. The leader would send a frame to each client in one turn, without a
+// heartbeat.
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { PartyRow } from './rules/latch-and-barrier-transaction.js'
 
-const TOLD_A_TURN = 500
+const RESULTS_A_TURN = 500
 
 export class EndedWaits {
-  readonly #told: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined
+  readonly #ended: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined
   readonly #nextTurn: (run: () => void) => void
   #waiting: (readonly PartyRow[])[] = []
   #at = 0
-  #isTelling = false
+  #isPassing = false
 
-  /** Without the function `told`, nothing is passed on. */
+  /** Without the function `ended`, nothing is passed on. */
   constructor(
-    told: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined,
+    ended: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined,
     nextTurn: (run: () => void) => void,
   ) {
-    this.#told = told
+    this.#ended = ended
     this.#nextTurn = nextTurn
   }
 
   /**
-   * Passes on the ended waits, in the order of the calls, the first of them in this turn of the event loop.
+   * Passes on the ended waits in their order. The first results are passed on in this turn of the event loop.
    */
-  tell(rows: readonly PartyRow[]): void {
-    if (rows.length === 0 || this.#told === undefined) return
+  pass(rows: readonly PartyRow[]): void {
+    if (rows.length === 0 || this.#ended === undefined) return
     this.#waiting.push(rows)
-    if (!this.#isTelling) this.#tellSome()
+    if (!this.#isPassing) this.#passSome()
   }
 
-  #tellSome(): void {
-    for (let left = TOLD_A_TURN; left > 0; left--) {
+  #passSome(): void {
+    for (let left = RESULTS_A_TURN; left > 0; left--) {
       const row = this.#next()
       if (row === undefined) {
-        this.#isTelling = false
+        this.#isPassing = false
         return
       }
       const { of, name, id, session, state, generation, index } = row
-      this.#told?.(session, [of, name, id], [state, generation, index, 0])
+      this.#ended?.(session, [of, name, id], [state, generation, index, 0])
     }
-    this.#isTelling = true
-    this.#nextTurn(() => this.#tellSome())
+    this.#isPassing = true
+    this.#nextTurn(() => this.#passSome())
   }
 
   #next(): PartyRow | undefined {

@@ -1,6 +1,7 @@
 // Driver: prefetches rows from the disk, for reads and puts that still wait for the network or for the log.
-// The rows are read (state/prefetched-rows.ts) after this turn's messages were handed to the sockets. Errors
-// are ignored here, because the read or put meets the same error when it needs the row.
+// The rows are read (state/prefetched-rows.ts) at the end of a turn of the event loop, after the turn's
+// messages are sent. Errors are ignored here, because the read or put meets the same error when it needs the
+// row.
 
 import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
@@ -12,8 +13,8 @@ export class ReadAhead {
   #keys: Uint8Array[] = []
 
   /**
-   * `later` calls a function after this turn's messages were handed to the sockets. If `later` is undefined,
-   * nothing is prefetched.
+   * `later` calls a function at the end of this turn of the event loop. If `later` is undefined, nothing is
+   * prefetched.
    */
   constructor(later: ((run: () => void) => void) | undefined, state: () => State) {
     this.#later = later
@@ -34,14 +35,14 @@ export class ReadAhead {
   }
 
   #expectKey(key: Uint8Array): void {
-    if (this.#later !== undefined && this.#keys.push(key) === 1) this.#later(this.#look)
+    if (this.#later !== undefined && this.#keys.push(key) === 1) this.#later(this.#prefetch)
   }
 
-  readonly #look = (): void => {
+  readonly #prefetch = (): void => {
     const keys = this.#keys
     this.#keys = []
     try {
-      this.#state().data.lookAhead(keys)
+      this.#state().data.prefetch(keys)
     } catch {
       // The read or put that needs the row will meet the same error.
     }

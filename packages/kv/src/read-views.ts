@@ -17,7 +17,7 @@ import type { SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './storage/row-store.js'
 
-import { damagedRow, isSealed } from './storage/stored-row-checksum.js'
+import { damagedRow, isIntact } from './storage/stored-row-checksum.js'
 import { modifiedOf, valueOf } from './state/key-value-row.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store.js'
@@ -223,7 +223,7 @@ export function dataRange(start: Uint8Array | null, end: Uint8Array | null): Row
  */
 function show({ key, value }: Row, part: PagePart): PageResult[1][number] {
   if (part === 'keys') return [key.subarray(1), null]
-  if (!isSealed(key, value)) throw damagedRow(key)
+  if (!isIntact(key, value)) throw damagedRow(key)
   if (part === 'revisions') return [key.subarray(1), valueOf(value), modifiedOf(value)]
   return [part === 'both' ? key.subarray(1) : null, valueOf(value)]
 }

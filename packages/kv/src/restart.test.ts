@@ -9,7 +9,7 @@ import { META_KEY, SPACE } from './keyspaces.js'
 import { classicLevelStorage } from './storage/classic-level-storage.js'
 import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowBuilder, RowStorage, RowStore, RowView } from './storage/row-store.js'
-import { sealBody } from './storage/stored-row-checksum.js'
+import { withChecksum } from './storage/stored-row-checksum.js'
 import { Folders } from './testing/folders.js'
 import { applyAll, newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
@@ -112,7 +112,7 @@ test('K40: the rows of format 1', async () => {
 test('K40: a store with the format of a later version is refused, and the error says what to do', async () => {
   const storage: RowStorage = new SimulatedRowStorage()
   const builder = await storage.build()
-  await builder.write([{ key: META_KEY, value: sealBody(META_KEY, pack([2, 'whatever comes'])) }])
+  await builder.write([{ key: META_KEY, value: withChecksum(META_KEY, pack([2, 'whatever comes'])) }])
   await builder.commit()
   await expect(newMachine(storage).open()).rejects.toThrow('format 2, this version reads 1')
 })

@@ -1,5 +1,5 @@
 // Driver: builds a new state from a backup file (docs/locks.md, section 4). The file is read twice. The first
-// reading checks the whole file, and the second writes the rows.
+// reading checks the whole file, and the second reading writes the rows.
 //
 //   kept      data, lifetimes of keys, sequences, events, holds (to their deadline), fencing counters,
 //             the position in the log, the cluster time, latches with their counts,
@@ -33,7 +33,11 @@ export interface Restored extends AppliedState {
  *
  * The caller may restore several members of one cluster from the same file.
  */
-export async function restoreRows(path: string, storage: RowStorage, membership: Membership): Promise<Restored> {
+export async function restoreRows(
+  path: string,
+  storage: RowStorage,
+  membership: Membership,
+): Promise<Restored> {
   const { meta, lastToken } = await survey(path)
   const there = await storage.open()
   if (there !== undefined) {

@@ -5,7 +5,7 @@
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store.js'
 import { behind } from './storage/scan-rows.js'
-import { sealFor } from './storage/stored-row-checksum.js'
+import { rightChecksum } from './storage/stored-row-checksum.js'
 import { Sum } from './state/set-hash.js'
 
 export interface RowsDigest {
@@ -26,7 +26,7 @@ export class StateDigest {
 
   /**
    * Returns the digest of at most `rows` rows of a key space: the rows after the key `after`, up to and
-   * including the key `upTo`. Both are whole keys of rows.
+   * including the key `upTo`. `after` and `upTo` are whole keys of rows.
    */
   async digest(
     space: SpaceName,
@@ -42,7 +42,7 @@ export class StateDigest {
     let last: Uint8Array | undefined
     for (let left = rows; left > 0; ) {
       const page = await this.#view.page({ ...range, end: stop }, Math.min(left, PAGE_ROWS), PAGE_BYTES)
-      for (const { key, value } of page.rows) sum.add(sealFor(key, value))
+      for (const { key, value } of page.rows) sum.add(rightChecksum(key, value))
       first ??= page.rows[0]?.key
       last = page.rows.at(-1)?.key ?? last
       left -= page.rows.length

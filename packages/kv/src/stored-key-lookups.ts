@@ -1,6 +1,6 @@
 // Driver: reads the stored rows that a command over a range needs before it runs, and joins them with the
-// overlay. The overlay has the changes that are applied but not on the disk yet. Rows are read page by page,
-// and the event loop runs between two pages.
+// overlay. The overlay has the changes that are applied but not on the disk yet
+// (state/row-table-with-overlay.ts). Rows are read page by page, and the event loop runs between two pages.
 //
 // Laws
 // - While the command waits, no other entry is applied. So the command sees exactly the rows that were found.
@@ -12,15 +12,15 @@ import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { Row, RowView } from './storage/row-store.js'
 import { RowKeys } from './storage/compact-list-of-keys.js'
 import { pagesOf } from './storage/scan-rows.js'
-import { damagedRow, isSealed, sealOf } from './storage/stored-row-checksum.js'
+import { damagedRow, isIntact, storedChecksum } from './storage/stored-row-checksum.js'
 import { overFound } from './rules/command-budget.js'
 import type {
   Found,
-  FoundLives,
+  FoundExpiry,
   KeySpan,
   LiveKeys,
   Needed,
-  NeededLives,
+  NeededExpiry,
   WholeRange,
 } from './rules/needed-ranges.js'
 import { Changes, type EventCaps } from './state/command-event-rows.js'
@@ -47,10 +47,10 @@ export interface Turns {
 }
 
 export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
-  if ('lives' in needed) return { lives: await lookUpLives(state, needed.lives, turns) }
+  if ('expiry' in needed) return { expiry: await lookUpExpiry(state, needed.expiry, turns) }
   const view = state.store.view()
   // The overlay and the view must be taken in the same turn of the event loop. Otherwise a row could move
-  // from the overlay to the store in between, and both would miss the row.
+  // from the overlay to the store in between, and neither the overlay nor the view would have the row.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -107,7 +107,7 @@ async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean,
   const one = ({ key: rowKey, value }: Row): boolean => {
     const pending = overlay.isEmpty ? undefined : pendingRow(binary(rowKey.subarray(1)))
     if (pending === null) return true
-    if (pending === undefined && !keysOnly && !isSealed(rowKey, value)) throw damagedRow(rowKey)
+    if (pending === undefined && !keysOnly && !isIntact(rowKey, value)) throw damagedRow(rowKey)
     return each(rowKey, pending ?? value)
   }
   const pendingRow = (key: string): Uint8Array | null | undefined => {
@@ -142,19 +142,19 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Tur
 }
 
 /** Reads ranges of the index of expiring keys, in order, until `most` keys are found. */
-async function lookUpLives(
-  { store, lives }: State,
-  { sessions, spans, now, most }: NeededLives,
+async function lookUpExpiry(
+  { store, expiryIndex }: State,
+  { sessions, spans, now, most }: NeededExpiry,
   turns: Turns,
-): Promise<FoundLives> {
+): Promise<FoundExpiry> {
   const view = store.view()
   const looks = spans.map((span) => ({
     view,
-    space: SPACE.lives,
+    space: SPACE.expiry,
     span,
-    overlay: lives.rows.overlay(span.start, span.end),
+    overlay: expiryIndex.rows.overlay(span.start, span.end),
   }))
-  const places: string[] = []
+  const indexKeys: string[] = []
   const wholeSessions: number[] = []
   let isCut = false
   let next: number | null | undefined
@@ -164,13 +164,13 @@ async function lookUpLives(
       const session = sessions[i]
       if (session === undefined) next = null
       await eachLive(look, true, turns, (rowKey) => {
-        const place = binary(rowKey.subarray(1))
-        const { kind, number } = indexedAt(place).life
+        const indexKey = binary(rowKey.subarray(1))
+        const { kind, number } = indexedAt(indexKey).expiry
         const isWanted = kind === 'session' || number < now
-        isCut = isWanted && places.length >= most
+        isCut = isWanted && indexKeys.length >= most
         if (kind === 'due' && (isCut || !isWanted)) next = number
         if (isCut || !isWanted) return false
-        places.push(place)
+        indexKeys.push(indexKey)
         return true
       })
       if (session !== undefined && !isCut) wholeSessions.push(session)
@@ -178,7 +178,7 @@ async function lookUpLives(
   } finally {
     view.close()
   }
-  return { places, wholeSessions, isCut, next }
+  return { indexKeys, wholeSessions, isCut, next }
 }
 
 /**
@@ -190,7 +190,7 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
   const sum = new Sum()
   await eachLive(look, false, turns, (rowKey, row) => {
     keys.add(rowKey)
-    sum.add(sealOf(row))
+    sum.add(storedChecksum(row))
     if (changes.kept)
       changes.add({ key: binary(rowKey.subarray(1)), type: EVENT.delete, row: null, before: row })
     return true
@@ -199,9 +199,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * Finds the rows that a range has at the time of the call, while other entries are applied. `changed`
- * receives the former row of each key that changes meanwhile. Without `changed`, the function would see the
- * newer rows of the overlay.
+ * Finds the rows that a range has at the time of the call, while other entries are applied. During the
+ * look-up, `changed` receives the former row of each key that changes. Without `changed`, the function would
+ * see the newer rows of the overlay.
  */
 export async function surveyRange(
   state: State,
@@ -217,7 +217,7 @@ export async function surveyRange(
   try {
     await eachLive(look, false, turns, (rowKey, row) => {
       found.keys.add(rowKey)
-      found.sum.add(sealOf(row))
+      found.sum.add(storedChecksum(row))
       found.count++
       found.bytes += eventBytesOf(rowKey.length - 1, row)
       return true

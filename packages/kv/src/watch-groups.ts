@@ -18,18 +18,18 @@ export interface Cursor {
   /** The client that opened the watch. */
   readonly by: string
   /** True if the watch is up to date. All such watches are served together, and `next` has no meaning. */
-  follows: boolean
+  isUpToDate: boolean
   /** The next revision that the watch reads. */
   next: number
   /** The store has sent all matching events up to this revision to the client. */
-  told: number
+  sentUpTo: number
   credit: number
   over: boolean
 }
 
 export class Groups {
   readonly #index = new RangeIndex<Group>()
-  #concerned: Group[] = []
+  #withEvents: Group[] = []
   #event: EventResult | undefined
   #bytes = 0
 
@@ -41,7 +41,7 @@ export class Groups {
       group = { start, end, range, cursors: new Set(), found: [] }
       this.#index.add(group)
     }
-    const cursor = { group, sink, by, follows: false, next, told: next - 1, credit: 0, over: false }
+    const cursor = { group, sink, by, isUpToDate: false, next, sentUpTo: next - 1, credit: 0, over: false }
     group.cursors.add(cursor)
     return cursor
   }
@@ -66,16 +66,16 @@ export class Groups {
 
   readonly #found = (group: Group): void => {
     const event = this.#event as EventResult
-    if (group.found.length === 0) this.#concerned.push(group)
+    if (group.found.length === 0) this.#withEvents.push(group)
     group.found.push(event)
     this.#bytes += bytesOf(event)
   }
 
   /** Returns each group with the events that were added since the last call. */
   taken(): readonly (readonly [Group, readonly EventResult[]])[] {
-    const taken = this.#concerned.map((group) => [group, group.found] as const)
+    const taken = this.#withEvents.map((group) => [group, group.found] as const)
     for (const [group] of taken) group.found = []
-    this.#concerned = []
+    this.#withEvents = []
     return taken
   }
 }

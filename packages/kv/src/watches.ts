@@ -8,10 +8,10 @@
 // and watches of the same range share one list of events. A watch that is behind, because it has no credit or
 // began at an old revision, reads the history by itself until it has caught up.
 //
-// In one turn of the event loop the store reads a limited number of events for the watches that are behind,
-// and serves these watches in turn. Without this limit, a client could open a thousand watches from an old
-// revision. The member would read the history a thousand times before its next heartbeat, and the followers
-// would elect another leader.
+// In one turn of the event loop the store reads a limited number of events for the watches that are behind.
+// It serves these watches one after the other. Without this limit, a client could open a thousand watches
+// from an old revision. The member would read the history a thousand times before its next heartbeat, and the
+// followers would elect another leader.
 //
 // Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
 // error. `upTo` never goes back. A watch without credit sends nothing. If the sink of a watch throws, only
@@ -29,19 +29,19 @@ const REVISIONS_A_TURN = 512
  * The most revisions and events together that the store reads for all watches in one turn of the event loop.
  * These reads take about ten milliseconds. The store never splits a revision.
  */
-const LOOKS_A_TURN = 4_000
+const READS_A_TURN = 4_000
 /**
  * The most bytes of events that the store sends in one turn of the event loop to the watches that are behind.
  */
-const TOLD_A_TURN = 4 * 1024 * 1024
+const SENT_BYTES_A_TURN = 4 * 1024 * 1024
 /** The most bytes of events in one message. A larger single revision is sent as one message. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
  * After this many revisions without an event for a watch, the store sends its client a message that has only
- * a revision. The client can then resume the watch at that revision after a reconnect. (etcd calls such a
- * message a progress notification.)
+ * a revision. The client can then resume the watch at that revision after a reconnect. In etcd this message
+ * is called a progress notification.
  */
-const SILENT_REVISIONS = 1024
+const PROGRESS_REVISIONS = 1024
 
 /** The history of events that the watches read. Some revisions have no events. */
 export interface WatchHistory {
@@ -63,12 +63,12 @@ export class Watches {
   /** The watches that are up to date have read all revisions up to this one. */
   #seen = 0
   /** The revision at which the up-to-date watches last got a message without events. */
-  #silent = 0
+  #lastProgress = 0
   #history: WatchHistory
   #timer: Timer | undefined
   #pumping = false
   /** How many revisions and events the store has read in this turn of the event loop. */
-  #looks = 0
+  #reads = 0
   #bytes = 0
 
   constructor(clock: Clock, logger: Logger, limits: KvLimits, history: WatchHistory) {
@@ -104,7 +104,7 @@ export class Watches {
     return {
       more: (events) => {
         cursor.credit += events
-        if (!cursor.follows) this.#serveSoon()
+        if (!cursor.isUpToDate) this.#serveSoon()
       },
       close: () => this.#forget(cursor),
     }
@@ -137,7 +137,7 @@ export class Watches {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
     const more = this.#follow()
-    this.#looks = 0
+    this.#reads = 0
     this.#bytes = 0
     const isMoreBehind = this.#serveBehind()
     this.#pumping = false
@@ -163,7 +163,7 @@ export class Watches {
   }
 
   get #turnIsOver(): boolean {
-    return this.#looks >= LOOKS_A_TURN || this.#bytes >= TOLD_A_TURN
+    return this.#reads >= READS_A_TURN || this.#bytes >= SENT_BYTES_A_TURN
   }
 
   /**
@@ -190,66 +190,66 @@ export class Watches {
     const [revision, floor] = [this.#history.newest(), this.#history.floor()]
     if (this.#behind.size === this.#all.size) {
       this.#seen = revision
-      this.#silent = revision
+      this.#lastProgress = revision
     }
     if (this.#seen >= revision) return false
     try {
       if (this.#seen + 1 < floor) throw compacted(this.#seen + 1, floor)
-      this.#look(revision)
+      this.#readNew(revision)
     } catch {
       // The history cannot be read. From now on each watch reads the history by itself and gets the error.
       this.#groups.taken()
       for (const cursor of this.#all) this.#fallBehind(cursor, this.#seen + 1)
       return false
     }
-    for (const [group, found] of this.#groups.taken()) this.#tellGroup(group, found)
-    if (this.#seen - this.#silent >= SILENT_REVISIONS) this.#tellSilent()
+    for (const [group, found] of this.#groups.taken()) this.#sendToGroup(group, found)
+    if (this.#seen - this.#lastProgress >= PROGRESS_REVISIONS) this.#sendProgress()
     return this.#seen < revision
   }
 
-  #look(last: number): void {
+  #readNew(last: number): void {
     const stop = Math.min(last, this.#seen + REVISIONS_A_TURN)
     let seen = this.#seen
-    let looks = 0
-    for (let bytes = 0; seen < stop && bytes < MESSAGE_BYTES && looks < LOOKS_A_TURN; seen++) {
+    let reads = 0
+    for (let bytes = 0; seen < stop && bytes < MESSAGE_BYTES && reads < READS_A_TURN; seen++) {
       const events = this.#history.of(seen + 1)
       bytes += this.#groups.add(events)
-      looks += 1 + events.length
+      reads += 1 + events.length
     }
     this.#seen = seen
   }
 
-  #tellGroup({ cursors }: Group, found: readonly EventResult[]): void {
+  #sendToGroup({ cursors }: Group, found: readonly EventResult[]): void {
     for (const cursor of cursors) {
-      if (!cursor.follows) continue
+      if (!cursor.isUpToDate) continue
       const count = within(cursor.credit, found)
-      if (count === found.length) this.#told(cursor, found, this.#seen)
+      if (count === found.length) this.#send(cursor, found, this.#seen)
       else {
         const [next] = elementAt(found, count)
         this.#fallBehind(cursor, next)
-        if (count > 0) this.#told(cursor, found.slice(0, count), next - 1)
+        if (count > 0) this.#send(cursor, found.slice(0, count), next - 1)
       }
     }
   }
 
-  #tellSilent(): void {
-    this.#silent = this.#seen
+  #sendProgress(): void {
+    this.#lastProgress = this.#seen
     for (const cursor of this.#all) {
-      if (cursor.follows && cursor.credit > 0 && this.#seen - cursor.told >= SILENT_REVISIONS / 2)
-        this.#told(cursor, [], this.#seen)
+      if (cursor.isUpToDate && cursor.credit > 0 && this.#seen - cursor.sentUpTo >= PROGRESS_REVISIONS / 2)
+        this.#send(cursor, [], this.#seen)
     }
   }
 
   #fallBehind(cursor: Cursor, next: number): void {
-    if (!cursor.follows) return
-    cursor.follows = false
+    if (!cursor.isUpToDate) return
+    cursor.isUpToDate = false
     cursor.next = next
     this.#behind.add(cursor)
   }
 
-  #told(cursor: Cursor, events: readonly EventResult[], upTo: number): void {
+  #send(cursor: Cursor, events: readonly EventResult[], upTo: number): void {
     cursor.credit -= events.length
-    cursor.told = upTo
+    cursor.sentUpTo = upTo
     try {
       cursor.sink.events(events, upTo)
     } catch (error) {
@@ -262,14 +262,14 @@ export class Watches {
   /** Sends events to one watch that is behind. Returns true if the watch has credit and more to read. */
   #serve(cursor: Cursor): boolean {
     try {
-      return this.#tell(cursor)
+      return this.#sendNext(cursor)
     } catch (error) {
       this.#failed(cursor, error)
       return false
     }
   }
 
-  #tell(cursor: Cursor): boolean {
+  #sendNext(cursor: Cursor): boolean {
     const [revision, floor] = [this.#history.newest(), this.#history.floor()]
     if (cursor.over || cursor.next > revision) return this.#catchUp(cursor)
     if (cursor.next < floor) {
@@ -278,14 +278,14 @@ export class Watches {
     }
     const found = this.#gather(cursor, revision)
     const upTo = cursor.next - 1
-    if (found.length > 0 || upTo - cursor.told >= SILENT_REVISIONS) this.#told(cursor, found, upTo)
+    if (found.length > 0 || upTo - cursor.sentUpTo >= PROGRESS_REVISIONS) this.#send(cursor, found, upTo)
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
   /** Adds the watch to the up-to-date watches if it has reached their revision. */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
-      cursor.follows = true
+      cursor.isUpToDate = true
       this.#behind.delete(cursor)
     }
     return false
@@ -306,7 +306,7 @@ export class Watches {
       !this.#turnIsOver
     ) {
       const events = this.#history.of(cursor.next)
-      this.#looks += 1 + events.length
+      this.#reads += 1 + events.length
       for (const event of events) {
         if (!isIn(cursor.group.range, event[2])) continue
         found.push(event)
@@ -328,12 +328,12 @@ export class Watches {
   #end(cursor: Cursor, error: unknown): void {
     if (cursor.over) return
     this.#forget(cursor)
-    const told =
+    const reason =
       error instanceof LatchkeyError
         ? error
         : new LatchkeyError('ERR_ABORTED', 'The watch failed.', { cause: error })
     try {
-      cursor.sink.over(told)
+      cursor.sink.over(reason)
     } catch (cause) {
       this.#logger.warn("a watch's sink threw", { error: String(cause) })
     }

@@ -11,7 +11,7 @@ import { KIND, lockKeyOf } from './lock-keys.js'
 import type { GuardArg } from './operations.js'
 import { show } from './show-value.js'
 import type { As, Decoding, OnUndecodable } from './encodings.js'
-import type { CloseOptions } from './cluster-types.js'
+import type { CloseOptions } from './status-and-admin-types.js'
 import type { CallOptions, Guard, ReadOptions } from './key-value-types.js'
 import { encodeParsed } from './value-codec.js'
 

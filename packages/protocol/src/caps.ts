@@ -119,8 +119,8 @@ export const CAPS = {
    */
   parties: 20_000,
   /**
-   * The largest id of a session, and the largest number of a call, that fits into a record of the log and
-   * into the key of a row. A larger number is refused with ERR_PROTOCOL.
+   * The largest id of a session, and the largest number of a call. Records of the log, and the keys of rows,
+   * have 48 bits for these numbers. A larger number is refused with ERR_PROTOCOL.
    */
   recordNumber: 2 ** 48 - 1,
   /**

@@ -35,8 +35,8 @@ import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js
 import { isTraceparent } from './traceparent.js'
 
 /**
- * The first element of each message is its kind. ASK has the kinds of requests, and TELL those of replies.
- * Add new kinds only at the end.
+ * The first element of each message is its kind. ASK has the kinds of requests, and TELL has the kinds of
+ * replies. Add new kinds only at the end.
  */
 export const ASK = {
   hello: 0,

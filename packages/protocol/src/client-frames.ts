@@ -142,7 +142,7 @@ function replyPlaces(reply: LinkReply): unknown[] {
   }
 }
 
-// ---- The handshake: one frame in each direction. The frames stay as in version 1 for ever, so that any two
+// ---- The handshake: one frame in each direction. The two frames must stay as in version 1, so that any two
 // builds understand at least a refusal
 
 const HANDSHAKE = 1

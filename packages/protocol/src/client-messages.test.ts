@@ -1,4 +1,4 @@
-// Test: frames between clients and members.
+// Test: frames between clients and members are decoded as they were encoded, and hostile frames are refused.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -7,7 +7,7 @@ import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js
 
 /**
  * The versions of the clients' protocol that this build supports, from `least` to `most`. Client and member
- * send their ranges to each other, and use the highest version in both ranges.
+ * send their ranges to each other, and use the highest version that is in the range of each side.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
@@ -38,7 +38,7 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
-      /** The watched changes, by default those of keys. */
+      /** What the watch reports. By default: changes of keys. */
       readonly of?: WatchOf | undefined
     }
   /**
@@ -130,7 +130,7 @@ export interface AnswerReply {
    */
   readonly time: number
   /**
-   * The answer, as a list or in the encoded form that the state machine stores. A member may send both forms.
+   * The answer, as a list or in the encoded form that the state machine stores. A member may use either form.
    */
   readonly answer: Answer | Uint8Array
   /**

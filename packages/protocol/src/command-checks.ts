@@ -85,8 +85,8 @@ const integer =
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /**
- * Checks the start or the end of a range, which may be empty. It may also be one byte longer than a key,
- * because the first key after a key of full length is that key and a zero byte.
+ * Checks the start or the end of a range, which may be empty. It may be one byte longer than a key, because
+ * the first key after a given key is that key and a zero byte.
  */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 /** Checks the start or the end of a range of locks' keys. */

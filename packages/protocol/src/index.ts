@@ -15,7 +15,7 @@ export {
 export * from './encodings.js'
 export * from './key-value-types.js'
 export * from './lock-types.js'
-export * from './cluster-types.js'
+export * from './status-and-admin-types.js'
 export * from './list-and-watch-types.js'
 export * from './lock-keys.js'
 export * from './operations.js'

@@ -77,8 +77,8 @@ const lockBelow = (prefix: Uint8Array, key: Key): Key =>
   lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))
 
 /**
- * Adds the prefix to both limits of a range. A range without an end ends where the prefix ends, and not at
- * the end of the store (SV1).
+ * Adds the prefix to the start and the end of a range. A range without an end ends where the prefix ends, and
+ * not at the end of the store (SV1).
  */
 export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B {
   if (prefix.length === 0) return bounds

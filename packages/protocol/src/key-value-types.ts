@@ -198,7 +198,7 @@ export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
   initial: true
   /**
    * If the members no longer keep the next revision, the watch reports `{ type: 'reset' }` and then all
-   * present keys again. Without this option such a watch fails with ERR_COMPACTED.
+   * present keys again. Without this option the watch then fails with ERR_COMPACTED.
    */
   resync?: boolean | undefined
 }

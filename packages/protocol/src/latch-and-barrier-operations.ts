@@ -77,13 +77,14 @@ export type LatchInfoResult = readonly [name: Name, count: number, waiters: numb
 export type BarrierInfoResult = readonly [name: Name, generation: number, parties: number, waiters: number]
 
 /**
- * waiting   it waits
- * passed    the latch is open, or the barrier's generation was complete
- * broken    of a barrier: the session of another party of its generation ended
- * removed   of a latch: it was removed
- * absent    of a latch: it does not exist, so the call waits at nothing
- * mismatch  of a barrier: the other parties wait for another number of parties, so the call waits at nothing
- * unknown   the party does not exist: it never came, it has left, or its wait or its session is over
+ * The states of a party, which is one call that waits at a latch or a barrier:
+ *   waiting    The call waits.
+ *   passed     The latch is open, or the barrier's generation was complete.
+ *   broken     At a barrier: the session of another party of the generation has ended.
+ *   removed    At a latch: the latch was removed.
+ *   absent     At a latch: the latch does not exist, so the call does not wait.
+ *   mismatch   At a barrier: the other parties named another number of parties, so the call does not wait.
+ *   unknown    The party does not exist: it never came, it has left, or its time limit or its session is over.
  */
 export const PARTY_STATES = [
   'waiting',
@@ -97,8 +98,10 @@ export const PARTY_STATES = [
 export type PartyState = (typeof PARTY_STATES)[number]
 
 /**
- * generation and index are 0 if the party belongs to a latch. The index exists for a party that has
- * passed. count: the remaining count of a latch, or the number of parties that wait at a barrier now. For
- * 'mismatch': the number of parties that the other parties wait for.
+ * The state of a party.
+ * - generation: the number of the barrier's generation, or 0 for a latch.
+ * - index: the place in the order of arrival, if the party has passed a barrier. Otherwise 0.
+ * - count: the remaining count of a latch, or the number of parties that wait at a barrier now. For
+ *   'mismatch': the number of parties that the other parties have named.
  */
 export type PartyResult = readonly [state: PartyState, generation: number, index: number, count: number]

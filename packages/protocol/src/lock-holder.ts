@@ -19,7 +19,10 @@ export function toHolder([
   return { id, context: given, fencingToken, remainingMillis, sinceMillis }
 }
 
-/** Describes the holder in words. The text has a context that is a string, but not one that is bytes. */
+/**
+ * Describes the holder in words. The text includes the context if the context is a string, but not if it is
+ * bytes.
+ */
 export function describeHolder(holder: LockHolder): string {
   const { id, context, fencingToken, remainingMillis, sinceMillis } = holder
   const what =

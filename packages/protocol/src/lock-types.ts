@@ -65,7 +65,7 @@ export interface Acquirer {
   context?: Bytes | undefined
 }
 
-/** An exclusive hold excludes all others. Shared holds exclude only exclusive ones. */
+/** An exclusive hold excludes all other holds. Shared holds exclude only exclusive holds. */
 export type LockMode = 'exclusive' | 'shared'
 /** A hold in force, as `locks.query` lists it. */
 export interface LockInfo<A extends As = 'bytes'> {

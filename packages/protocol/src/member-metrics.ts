@@ -1,7 +1,7 @@
 // Rule: makes the metrics of one member from its status and its figures, for `store.metrics()` and for
 // /metrics.
 
-import type { Metric, Status } from './cluster-types.js'
+import type { Metric, Status } from './status-and-admin-types.js'
 
 /**
  * The figures of a member by name, such as the number of its sessions. A figure may have one number for each

@@ -5,8 +5,10 @@
 // compares each length with the bytes that are left, and the depth with a limit. It accepts only extensions
 // that `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that
 // define records, or that refer to themselves. Every reader would then compile a function that the attacker
-// chose, or read without end. Law (VA2): a value is either stored completely or refused. A value that
-// MessagePack cannot represent gives a TypeError that names the value.
+// chose, or read without end.
+//
+// Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent gives
+// a TypeError that names the value.
 
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './show-value.js'

@@ -76,9 +76,11 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
  */
 export type ShareArg = readonly [permits: number, of: number]
 /**
- * The flow of a request, which is the chain of nested lock requests of one caller. name: the caller's name
- * for the flow, or null. within: the ids of the holds that the caller has around the request, the innermost
- * hold first. The members use the flow to find deadlocks.
+ * The flow of a request. A flow is the chain of nested lock requests of one caller, and the members use it to
+ * find deadlocks.
+ *
+ * - name: the caller's name for the flow, or null.
+ * - within: the ids of the holds that the caller already has around the request, the innermost hold first.
  */
 export type FlowArg = readonly [name: string | null, within: readonly string[]]
 
@@ -126,8 +128,8 @@ export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 export type Command =
   /**
    * Opens a session. The id of the session is the index of its entry, so the entry has no other command.
-   * life: in ms. by: the identity that opens the session. The member that receives the request writes `by`
-   * and ignores the client's value. Answer: the id.
+   * `life` is in ms. `by` is the identity that opens the session. The member that receives the request writes
+   * `by` and ignores the client's value. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
   /**
@@ -237,9 +239,9 @@ export type Command =
    */
   | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
   /**
-   * Acquires all keys or none (docs/locks.md, 12). permits of a key: 0 means exclusive, 1 means shared. wait:
-   * null means one attempt, otherwise the caller waits for `wait` ms (0: without limit). Answer: a
-   * TryLockAllResult.
+   * Acquires all keys or none (docs/locks.md, 12). In the list, permits 0 means exclusive, and 1 means
+   * shared. wait null means one attempt. Otherwise the caller waits for `wait` ms (0: without limit). Answer:
+   * a TryLockAllResult.
    */
   | readonly [
       op: typeof OP.tryLockAll,

@@ -16,7 +16,7 @@ import {
   type PageResult,
 } from './results.js'
 import type { InitialPut } from './list-and-watch-types.js'
-import type { SessionInfo } from './cluster-types.js'
+import type { SessionInfo } from './status-and-admin-types.js'
 import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-types.js'
 import type { BarrierInfo, LatchInfo, LockHistory } from './lock-types.js'
 import { undecodable } from './undecodable-value-error.js'
@@ -52,7 +52,7 @@ function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
 
 /**
  * Decodes a value. `key` is the stored key. `revision` is the revision of the value, if the answer has it.
- * Error messages name both.
+ * Error messages name the key and the revision.
  */
 export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
   const { as } = how

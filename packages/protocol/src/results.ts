@@ -33,9 +33,12 @@ export type ObstacleResult =
 /** A flow that waits, and the key that it waits for. */
 export type FlowLink = readonly [flow: string, key: Uint8Array]
 /**
- * The result of tryLockAll. held: the caller holds all keys, and `owners` has one owner for each key.
- * refused: others hold a key, and `owners` has the owner of that key. broken: the caller had all keys and has
- * lost some of them. circle: the caller would wait for itself.
+ * The result of tryLockAll:
+ * - held: the caller holds all keys, and `owners` has one owner for each key.
+ * - queued: the caller waits for the keys.
+ * - refused: others hold a key, and `owners` has the owner of that key.
+ * - broken: the caller had all keys and has lost some of these keys.
+ * - circle: the caller would wait for itself.
  */
 export type TryLockAllResult = readonly [
   state: 'held' | 'queued' | 'refused' | 'broken' | 'circle',
@@ -113,7 +116,7 @@ export type EntryResult = readonly [
   remaining?: number,
 ]
 /**
- * A page of rows. A part of a row that the client did not ask for is null. view 0 means that the view is
+ * A page of rows. If the client did not ask for keys or for values, these parts are null. view 0: the view is
  * closed, because this page is the last one. revision: the revision of the view.
  */
 export type PageResult = readonly [
@@ -129,8 +132,8 @@ export type EntryReadResult = readonly [revision: number, entry: EntryResult]
  */
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
- * The results of commands (the second element of a successful Answer). A command that changed nothing has
- * the present revision as its result. The operations of locks name their results in operations.ts.
+ * The results of commands (the second element of a successful Answer). A command that changed nothing has the
+ * present revision as its result. The operations of locks name their results in operations.ts.
  *   openSession                    the id
  *   keepAlive, closeSession        true
  *   cancelCall, endSession         boolean
@@ -143,7 +146,7 @@ export type BackupResult = readonly [view: number, piece: Data | null, total: nu
  *   increment                      [value, revision]
  *   nextSequence                   [start, end]
  *   resetSequence                  true
- * The result of a `get` step is an EntryResult or null, that of an `increment` step the new value.
+ * The result of a `get` step is an EntryResult or null. The result of an `increment` step is the new value.
  */
 export type StepResult = true | number | EntryResult | null
 /**
@@ -153,8 +156,8 @@ export type StepResult = true | number | EntryResult | null
 export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
 export type EventType = (typeof EVENT)[keyof typeof EVENT]
 /**
- * The types of events of locks. The numbers differ from the types of events of keys, because both stand in
- * the same field.
+ * The types of events of locks. The numbers differ from the types of events of keys, because an EventResult
+ * has either type in the same field.
  */
 export const LOCK_EVENT = {
   acquired: 10,
@@ -172,8 +175,8 @@ export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
 export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
 
 /**
- * The recent changes of a lock, in order. since: the list has all changes of the last `since` ms. ago: how
- * many ms ago the change was. The token of a waiter is 0.
+ * The recent changes of a lock, in order. The list has all changes of the last `since` ms. `ago` is the age
+ * of a change in ms. The token of a waiter is 0.
  */
 export type LockHistoryResult = readonly [
   since: number,
@@ -188,9 +191,9 @@ export type LockHistoryResult = readonly [
 ]
 
 /**
- * An event of a key or of a lock. For a lock, `revision` is the index of the log entry, `key` is the key of
- * the lock, and `value` is the packed list [id, context, token, revision of the store]. The token of a waiter
- * is 0.
+ * An event of a key or of a lock. For a lock, `revision` is the index of the log entry, and `key` is the key
+ * of the lock. Its `value` is the packed list [id, context, token, revision of the store]. The token of a
+ * waiter is 0.
  */
 export type EventResult = readonly [
   revision: number,

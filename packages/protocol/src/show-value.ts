@@ -18,8 +18,8 @@ const nameOf = (value: object): string => {
 }
 
 /**
- * Converts a stored key for an error message: into a string if the bytes are valid text, else into a copy of
- * the bytes.
+ * Converts a stored key for an error message: into a string if the bytes are valid text, otherwise into a
+ * copy of the bytes.
  */
 export function shownKey(key: Uint8Array): string | Uint8Array {
   try {

@@ -2,7 +2,7 @@
 // a request.
 //
 // Law (OB3): this file accepts only a complete traceparent of version 00, which always has the same length.
-// Without this law, a stranger could send a megabyte of text as the id of a trace, and each log line of the
+// Without this law, a stranger could send a megabyte of text as the id of a trace. Each log line of the
 // request would repeat the text.
 
 export interface TraceIds {

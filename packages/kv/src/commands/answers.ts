@@ -73,7 +73,7 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
  * Returns the answer in the form that goes into a message to the client. The encoder of the message also
  * encodes a number, so a number stays a number here.
  */
-export const toldAs = (answer: GivenAnswer): Answer | Uint8Array =>
+export const sentForm = (answer: GivenAnswer): Answer | Uint8Array =>
   answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
 
 export const answerSize = (answer: GivenAnswer): number =>

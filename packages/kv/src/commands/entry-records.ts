@@ -53,7 +53,10 @@ export class RecordSource {
     return recordBytes(this.#record)
   }
 
-  /** Writes the record, and forgets it. So the caller calls `of` before each call. */
+  /**
+   * Writes the record. The object then drops its reference to the record, so the caller calls `of` before
+   * each call.
+   */
   copy(into: Buffer, at: number): void {
     writeRecord(into, at, this.#record)
     this.#record = NOTHING

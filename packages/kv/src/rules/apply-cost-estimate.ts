@@ -15,18 +15,21 @@ import { BYTES, ROW } from './apply-work-limit.js'
  */
 const MOST_LOOKED_UP = 64
 /**
- * The least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of their stored values,
- * which may be large, are not looked up.
+ * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of their
+ * stored values, which may be large, are not looked up.
  */
 const LEAST_OF_MANY = 5_000
-/** The estimate for a deleteRange, because the number of its rows is unknown before the range is read. */
+/**
+ * In units of work, the estimate for a deleteRange. The number of its rows is unknown before the range is
+ * read.
+ */
 const OF_A_RANGE = 5_000
 /**
- * The estimate for openSession and endSession. Each of these commands is alone in its entry, and every member
- * must write and sync the entry.
+ * In units of work, the estimate for openSession and endSession. Each of these commands is alone in its
+ * entry, and every member must write and sync the entry.
  */
 const OF_A_SESSION = 2_500
-/** The cost of reading a row and writing the row. */
+/** In units of work, the cost of reading a row and writing the row. */
 const OF_A_ROW = 2 * ROW
 
 /**
@@ -44,7 +47,7 @@ export function weightOf(command: Command, bytes: number, stored: (key: string) 
   let found = 0
   for (const key of keysOf(command)) found += stored(binary(key))
   // Each byte of a stored value counts six times. The state machine reads the value, copies it into the new
-  // value, and copies both into an event. Then it writes the new row and the event.
+  // value, and copies the old and the new value into an event. Then it writes the new row and the event.
   return named + (6 * found) / BYTES
 }
 

@@ -3,8 +3,8 @@
 // done. The next call of `proceed` then continues the entry.
 //
 // Laws
-// - A: before the commands of the entry, these steps happen in this order: sessions end, waits for locks end,
-//   holds expire, old rows are reclaimed, waits at latches and barriers end, keys expire.
+// - A: the commands of the entry come last. Before them, in this order, sessions end, waits for locks end,
+//   holds expire, old rows are reclaimed, waits at latches and barriers end, and keys expire.
 // - B: each command gets an answer of its own. A refused command changes nothing.
 // - C: the state machine executes a call of a session, which has a number, at most once. A repeated call gets
 //   its kept reply. A call with a number below `done`, or of an ended session, is refused (docs/locks.md,
@@ -48,7 +48,7 @@ import { type Found, NOTHING_FOUND, type Needed, rangesOf } from './needed-range
 import { put } from './key-values.js'
 import { Budget, OverBudget } from './command-budget.js'
 import { WriteSet } from './command-write-set.js'
-import { neededLives, removeKeys } from './key-expiry.js'
+import { neededExpiry, removeKeys } from './key-expiry.js'
 import { LongWork } from './apply-work-limit.js'
 import { expireParties } from './latch-and-barrier-waits.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
@@ -89,14 +89,14 @@ export class EntryRun {
     this.#letTimePass()
   }
 
-  /** Law A: applies the effects of the entry's cluster time. */
+  /** Law A: does everything that is due at the entry's cluster time. */
   #letTimePass(): void {
     const { state, locks } = this.#context
     expire(locks, endDueSessions(state, locks))
     locks.forgetSemaphores()
     expireParties(state.parties, this.#entry.time)
-    const lives = neededLives(state, this.#entry.time)
-    if (lives !== undefined) this.#expiry = { lives }
+    const needed = neededExpiry(state, this.#entry.time)
+    if (needed !== undefined) this.#expiry = { expiry: needed }
   }
 
   /**
@@ -124,14 +124,14 @@ export class EntryRun {
   }
 
   /** Removes the expired keys. Returns what the removal waits for, or undefined when the removal is done. */
-  #expireKeys({ lives }: Found): Waiting | undefined {
+  #expireKeys({ expiry: found }: Found): Waiting | undefined {
     const expiry = this.#expiry
     if (expiry === undefined) return undefined
     if (!(expiry instanceof LongWork)) {
-      if (lives === undefined) return expiry
+      if (found === undefined) return expiry
       const { state, caps, turn } = this.#context
       const writeSet = new WriteSet(state, caps, new Budget(NO_LIMITS, 0, turn))
-      this.#expiry = new LongWork(removeKeys(state, writeSet, lives))
+      this.#expiry = new LongWork(removeKeys(state, writeSet, found))
       return this.#expireKeys(NOTHING_FOUND)
     }
     if (expiry.steps.next().done !== true) return 'turn'
@@ -197,8 +197,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a call number. Such a command may be applied twice, so only commands that do
-   * no harm then may lack a number.
+   * Executes a command without a call number. A command without a number may be applied twice, so only
+   * commands that do no harm when applied twice have none.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()

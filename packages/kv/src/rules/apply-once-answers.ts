@@ -1,10 +1,10 @@
 // Rule: keeps the answer of a txn with `once`, which is applied only once. The txn names a key, whose value
 // is the kept answer.
 //
-// Law: the answer is written in the same entry and revision as the writes. A caller that repeats the txn with
-// the same key gets the kept answer, also in another session and at another member, and nothing is written
-// (C73). Without this law, a script could send an increment, and its member could crash before the answer.
-// The script would send the increment to another member, and the counter would grow by two.
+// Law: the answer is written in the same entry and revision as the writes. If a caller repeats the txn with
+// the same key, it gets the kept answer, and nothing is written (C73). The session and the member may differ.
+// Without this law, a script could send an increment, and its member could crash before the answer. The
+// script would send the increment to another member, and the counter would grow by two.
 //
 // Law: the kept answer is looked up before the guard is checked. Without this law, a guarded write could be
 // applied, its answer be lost, and the lock be released. The answer to the repeated call would then say that

@@ -2,18 +2,19 @@
 // calls) wait for each other, and all continue together. A barrier can be used again, and each use is one
 // generation (docs/latches.md).
 //
-//   parties that wait      the party that enters     then
-//   none                   for one party             it passes at once, in the next generation
-//   none                   for more parties          the next generation begins, and it waits
-//   some                   is one of them            its session and its wait are those of this call
-//   some                   for another number        'mismatch', with the number that the others wait for
-//   some, not all others   for the same number       it waits; ERR_BUSY if there is no room
-//   all others             for the same number       all pass in this entry, with the index of their arrival
-//   any                    its wait has ended        gets the end that its wait had (K70)
+//   parties that wait     the new call                  result
+//   none                  names 1 party                 The call passes at once, in the next generation.
+//   none                  names more parties            The next generation begins, and the call waits.
+//   some                  repeats a waiting call        The wait gets the session and the limit of this call.
+//   some                  names another number          'mismatch', with the number that the others named
+//   some, not enough yet  names the same number         The call waits, or ERR_BUSY (too many parties).
+//   all others            names the same number         All pass in this entry, in the order of arrival.
+//   any                   repeats a call whose wait     The call gets the result of that wait again (K70).
+//                         has ended
 //
-//   why a party stops waiting                        its generation
-//   its session has ended                            is broken: the others are told, and the next one begins
-//   its time limit is over, or its signal aborts     continues: the others wait, and the place is free again
+//   why a party stops waiting                            its generation
+//   Its session has ended.                               is broken: the others get 'broken'
+//   Its time limit has passed, or its signal aborts.     continues without this party
 //
 // Laws
 // - K72: every party that waits has an open session. When a session ends, the same entry removes its parties,
@@ -22,7 +23,7 @@
 // - K73: no party passes before its generation is complete. All parties of a generation pass in one entry,
 //   with the number of the generation and the indexes 0 to parties - 1. No generation has the number of an
 //   earlier one, not even of a broken one. Without this law, a worker of a broken generation and a worker of
-//   the next generation could get the same number, and one would do the work of the other.
+//   the next generation could get the same number. Both would do the same work.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'

@@ -34,7 +34,11 @@ export interface StepContext {
   readonly found: Found
 }
 
-export function* batch(writeSet: WriteSet, [, , steps]: Of<'batch'>, context: StepContext): WorkInTurns<unknown> {
+export function* batch(
+  writeSet: WriteSet,
+  [, , steps]: Of<'batch'>,
+  context: StepContext,
+): WorkInTurns<unknown> {
   const results = yield* runSteps(writeSet, steps, context)
   return results instanceof Refused ? results : [writeSet.commit(), results]
 }

@@ -1,9 +1,9 @@
 // Rule: limits the work of one command while the command is applied. (protocol's command-budget.ts checks
 // what the command's bytes show.)
 //
-// Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys, or append to a
-// value of 0.9 MB two thousand times. When such a command is committed, every member that applies it runs out
-// of memory or stops for a minute, and does so again at every start.
+// Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys. Or it could
+// append to a value of 0.9 MB two thousand times. Every member that applies this command would run out of
+// memory or stop for a minute, and would do so again at every start.
 //
 // Laws
 // - The counts depend only on the command: on the rows that it reads or changes, and on the bytes that it

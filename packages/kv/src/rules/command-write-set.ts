@@ -8,7 +8,7 @@
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
 import { Changes, type EventCaps } from '../state/command-event-rows.js'
-import { type Life, lifeOf, nextRow, valueLength, valueOf } from '../state/key-value-row.js'
+import { type Expiry, expiryOf, nextRow, valueLength, valueOf } from '../state/key-value-row.js'
 import { type Change, eventBytes } from '../state/event-row.js'
 import type { State } from '../state/store-state.js'
 import type { Budget } from './command-budget.js'
@@ -59,20 +59,21 @@ export class WriteSet {
   }
 
   /**
-   * Puts the value. `life` is the key's new ttl or session. Without `life`, no ttl or session ends the key.
+   * Puts the value. `expiry` is the new expiry of the key. Without `expiry`, the key exists until a call
+   * deletes it.
    */
-  put(key: Uint8Array, value: Uint8Array, life?: Life): void {
+  put(key: Uint8Array, value: Uint8Array, expiry?: Expiry): void {
     const name = binary(key)
     const slot = this.#look(name)
     const before = slot.now
-    slot.now = nextRow(name, this.#revision, value, before, undefined, life)
+    slot.now = nextRow(name, this.#revision, value, before, undefined, expiry)
     this.#change({ key: name, type: EVENT.put, row: slot.now, before: before ?? null })
   }
 
-  /** Changes the value of a key. The key keeps its ttl or session. */
+  /** Changes the value of a key. The key keeps its expiry. */
   change(key: Uint8Array, value: Uint8Array): void {
     const { now } = this.#slot(binary(key))
-    this.put(key, value, now && lifeOf(now))
+    this.put(key, value, now && expiryOf(now))
   }
 
   #change(change: Change): void {
@@ -96,12 +97,12 @@ export class WriteSet {
 
   /** Applies the changes. Returns the revision of the store after the command. */
   commit(): number {
-    const { meta, data, events, lives } = this.#state
+    const { meta, data, events, expiryIndex } = this.#state
     if (this.#changes.count === 0) return meta.revision
     for (const [key, { before, now }] of this.#slots) {
       if (now === before) continue
       data.set(key, now ?? null, before)
-      lives.changed(key, before, now)
+      expiryIndex.changed(key, before, now)
     }
     meta.revision = this.#revision
     events.append(this.#changes)

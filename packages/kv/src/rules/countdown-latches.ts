@@ -2,20 +2,20 @@
 // latch opens, and all calls that wait there pass (docs/latches.md). A party in this table is one waiting
 // call.
 //
-//   call        the latch    its count          then
-//   create      is absent                       it is created with its count; the answer is true
-//   create      exists       any                nothing; false
-//   countDown   is absent                       nothing; null
-//   countDown   exists       more than `by`     the count goes down by `by`; the answer is the new count
-//   countDown   exists       1 to `by`          the count is 0: all parties that wait pass in this entry; 0
-//   countDown   exists       0                  nothing, because an open latch stays open; 0
-//   wait        is absent                       nothing; 'absent'
-//   wait        exists       0                  nothing; 'passed'
-//   wait        exists       more than 0        a new party waits; ERR_BUSY if there is no room
-//   wait        exists       more than 0        a party that waits gets the session and wait of this call
-//   wait        any          any                a party whose wait has ended gets that end again (K70)
-//   remove      is absent                       nothing; false
-//   remove      exists       any                it is removed, and all parties that wait are told; true
+//   command    the latch  its count        effect, and answer
+//   create     is absent                   The latch is created with its count: true.
+//   create     exists     any              nothing: false
+//   countDown  is absent                   nothing: null
+//   countDown  exists     more than `by`   The count goes down by `by`: the new count.
+//   countDown  exists     1 to `by`        The count is 0, and all waiting parties pass in this entry: 0.
+//   countDown  exists     0                nothing, because an open latch stays open: 0
+//   wait       is absent                   nothing: 'absent'
+//   wait       exists     0                nothing: 'passed'
+//   wait       exists     more than 0      A new party waits, or ERR_BUSY if there are too many parties.
+//   wait       exists     more than 0      A repeated call sets the session and the time limit of its party.
+//   wait       any        any              A repeated call whose wait has ended gets that result again (K70).
+//   remove     is absent                   nothing: false
+//   remove     exists     any              The latch is removed, and all waiting parties get 'removed': true.
 //
 // Laws: K70 and K71 (latch-and-barrier-waits.ts). An open latch never closes. If a latch is removed and
 // created again under the same name, it is another latch.

@@ -30,8 +30,8 @@ import {
   rowsNamed,
 } from '@latchkey/protocol'
 import { fencedBy, MALFORMED, refusedWith } from '../commands/answers.js'
-import type { Life } from '../state/key-value-row.js'
-import { lifeUntil } from '../state/key-expiry-index-rows.js'
+import type { Expiry } from '../state/key-value-row.js'
+import { expiryAfter } from '../state/key-expiry-index-rows.js'
 import type { Session } from '../state/session-rows.js'
 import type { State } from '../state/store-state.js'
 import type { EventCaps } from '../state/command-event-rows.js'
@@ -102,10 +102,10 @@ export function execute(context: ApplyContext, session: Session, command: Comman
   }
 }
 
-/** Returns the time or the session that ends a key which is put at cluster time `now`. */
-function lifeFrom(life: LifeArg, session: Session, now: number): Life | undefined {
+/** Returns the expiry of a key that is put at cluster time `now`. */
+function expiryFor(life: LifeArg, session: Session, now: number): Expiry | undefined {
   if (life === undefined) return undefined
-  return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : lifeUntil(now, life)
+  return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : expiryAfter(now, life)
 }
 
 type LockCommand = Extract<
@@ -173,8 +173,8 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
  * (docs/locks.md, section 4).
  */
 function guarded(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {
-  // A repeated call gets its kept answer before the guard is checked. The hold of the first call may have
-  // ended since then.
+  // A repeated call gets its kept answer before the guard is checked. The hold may have ended after the first
+  // call.
   const kept = command[0] === OP.txn ? keptFor(context.state, command[5]) : undefined
   if (kept !== undefined) return kept
   const guard = command[1]
@@ -192,10 +192,10 @@ function keptFor({ data }: State, once: OnceArg | undefined): unknown {
 function write(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {
   const { state, locks, caps, turn } = context
   const writeSet = () => new WriteSet(state, caps, new Budget(caps.budget, rowsNamed(command), turn))
-  const begin = (life: LifeArg) => lifeFrom(life, session, locks.now)
+  const begin = (life: LifeArg) => expiryFor(life, session, locks.now)
   switch (command[0]) {
     case OP.put:
-      if (command[4] !== undefined) return kv.putWithLife(writeSet(), command, begin)
+      if (command[4] !== undefined) return kv.putWithExpiry(writeSet(), command, begin)
       return kv.put(state, binary(command[2]), command[3])
     case OP.touch:
       return kv.touch(state, command, begin)

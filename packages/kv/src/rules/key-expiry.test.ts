@@ -155,10 +155,10 @@ describe('ttl', () => {
     await w.run(put('a'), put('b'), put('c', 900))
     await w.tick(500)
     expect(['a', 'b', 'c'].map(isThere)).toEqual([true, true, true])
-    expect(w.machine.stateHash().spaces.lives?.startsWith('1-')).toBe(true)
+    expect(w.machine.stateHash().spaces.expiry?.startsWith('1-')).toBe(true)
     await w.tick(900)
     expect(['a', 'b', 'c'].map(isThere)).toEqual([true, true, false])
-    expect(w.machine.stateHash().spaces.lives?.startsWith('0-')).toBe(true)
+    expect(w.machine.stateHash().spaces.expiry?.startsWith('0-')).toBe(true)
   })
 
   test('versions go on when a key gets another life', async () => {
@@ -186,7 +186,7 @@ describe('a life that ends with a session', () => {
     expect(told(3).at(-1)).toEqual([3, 3, 'a', null, ''])
     await w.tick(31_000)
     expect(isThere('mine')).toBe(false)
-    expect(w.machine.stateHash().spaces.lives).toMatch(/^0-/)
+    expect(w.machine.stateHash().spaces.expiry).toMatch(/^0-/)
   })
 
   test('A20: a later put by any session, and a touch, separate the key from the session', async () => {
@@ -265,6 +265,6 @@ describe('bounds', () => {
     await other.apply(w.log, () => MEMBERS)
     expect(w.machine.stateHash()).toEqual(other.stateHash())
     expect([isThere('later'), isThere('mine')]).toEqual([false, false])
-    expect(w.machine.stateHash().spaces.lives).toMatch(/^0-/)
+    expect(w.machine.stateHash().spaces.expiry).toMatch(/^0-/)
   })
 })

@@ -4,21 +4,21 @@
 // - A key is removed at an entry whose cluster time is after the end of the key's ttl, or after the end of
 //   its session. A key is never removed earlier. A read never removes or hides a key.
 // - The state and the entry's cluster time alone decide which entries remove which keys. An entry removes
-//   keys if it is the first in its tenth of a second, if the entry before could not remove all due keys, or
-//   if a session with keys has ended.
+//   keys in three cases: it is the first in its tenth of a second, the entry before could not remove all due
+//   keys, or a session with keys has ended.
 // - The rows and bytes that one entry removes are limited. Without this limit, a million keys with the same
 //   ttl could stop every member for a minute, and the cluster would have no leader.
 // - All keys that one entry removes have one revision. An entry that removes no key takes no revision.
-// - The index (key-expiry-index.ts) only finds keys. A key is removed only if its row has the same ttl or
-//   session as the index.
+// - The index (key-expiry-index.ts) only finds keys. A key is removed only if its row has the same expiry as
+//   the index.
 
 import { EVENT } from '@latchkey/protocol'
-import { type Life, lifeOf, valueLength } from '../state/key-value-row.js'
+import { type Expiry, expiryOf, valueLength } from '../state/key-value-row.js'
 import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-rows.js'
 import type { State } from '../state/store-state.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import type { WriteSet } from './command-write-set.js'
-import type { FoundLives, NeededLives } from './needed-ranges.js'
+import type { FoundExpiry, NeededExpiry } from './needed-ranges.js'
 
 /**
  * EXPIRED_AN_ENTRY: the most keys that one entry removes. BYTES_AN_ENTRY: after this many bytes of keys and
@@ -31,53 +31,53 @@ const BYTES_AN_ENTRY = 512 * 1024
  * Returns the part of the index to read for the removal, or undefined if the entry removes no key. `now` is
  * the cluster time of the entry.
  */
-export function neededLives({ meta, lives }: State, now: number): NeededLives | undefined {
+export function neededExpiry({ meta, expiryIndex }: State, now: number): NeededExpiry | undefined {
   const isFirst = periodOf(now) > periodOf(meta.position.time)
-  if (!isFirst && !meta.expiring && !lives.hasOver()) return undefined
-  const earliest = lives.earliest()
+  if (!isFirst && !meta.expiring && !expiryIndex.hasOver()) return undefined
+  const earliest = expiryIndex.earliest()
   if (earliest === undefined || earliest >= now) {
     meta.expiring = false
     return undefined
   }
-  const sessions = lives.sessionsOver()
-  const spans = [...sessions.map((session) => lives.spanOfSession(session)), lives.spanOfDue()]
+  const sessions = expiryIndex.sessionsOver()
+  const spans = [...sessions.map((session) => expiryIndex.spanOfSession(session)), expiryIndex.spanOfDue()]
   return { sessions, spans, now, most: EXPIRED_AN_ENTRY }
 }
 
-export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives): WorkInTurns<undefined> {
+export function* removeKeys(state: State, writeSet: WriteSet, found: FoundExpiry): WorkInTurns<undefined> {
   let bytes = 0
   let removed = 0
-  for (const place of found.places) {
+  for (const indexKey of found.indexKeys) {
     if (bytes >= BYTES_AN_ENTRY) break
     removed++
-    const indexed = indexedAt(place)
+    const indexed = indexedAt(indexKey)
     bytes += indexed.key.length + removeKey(state, writeSet, indexed)
     if (writeSet.turnIsOver) yield
   }
   writeSet.commit()
-  const next = found.places[removed]
-  const rest = next === undefined ? undefined : indexedAt(next).life
+  const next = found.indexKeys[removed]
+  const rest = next === undefined ? undefined : indexedAt(next).expiry
   for (const session of found.wholeSessions) {
     // In the list, the keys of sessions come first, in the order of the sessions. So all keys of the earlier
     // sessions are removed now.
     if (rest?.kind === 'session' && rest.number <= session) break
-    state.lives.forget(session)
+    state.expiryIndex.forget(session)
   }
   state.meta.expiring = rest !== undefined || found.isCut
-  if (rest?.kind === 'due') state.lives.nextIs(rest.number)
-  else if (rest === undefined && found.next !== undefined) state.lives.nextIs(found.next ?? undefined)
+  if (rest?.kind === 'due') state.expiryIndex.nextIs(rest.number)
+  else if (rest === undefined && found.next !== undefined) state.expiryIndex.nextIs(found.next ?? undefined)
   return undefined
 }
 
 /** Removes one key, if its row agrees with the index. Returns the number of bytes of its value. */
-function removeKey({ lives }: State, writeSet: WriteSet, { place, life, key }: Indexed): number {
+function removeKey({ expiryIndex }: State, writeSet: WriteSet, { indexKey, expiry, key }: Indexed): number {
   const row = writeSet.row(key)
-  if (row === undefined || !isSame(lifeOf(row), life)) {
-    lives.removePlace(place)
+  if (row === undefined || !isSame(expiryOf(row), expiry)) {
+    expiryIndex.removeIndexRow(indexKey)
     return 0
   }
-  writeSet.delete(key, life.kind === 'due' ? EVENT.expired : EVENT.session)
+  writeSet.delete(key, expiry.kind === 'due' ? EVENT.expired : EVENT.session)
   return valueLength(row)
 }
 
-const isSame = (a: Life | undefined, b: Life): boolean => a?.kind === b.kind && a.number === b.number
+const isSame = (a: Expiry | undefined, b: Expiry): boolean => a?.kind === b.kind && a.number === b.number

@@ -4,7 +4,7 @@
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, EVENT, type LifeArg, type OP } from '@latchkey/protocol'
 import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
-import { type Life, hasLife, nextRow, valueOf, withLife } from '../state/key-value-row.js'
+import { type Expiry, hasExpiry, nextRow, valueOf, withExpiry } from '../state/key-value-row.js'
 import { lowerBound } from '../storage/sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'
@@ -18,7 +18,7 @@ type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[N
  * write set.
  */
 export function put(
-  { meta, data, events, lives }: State,
+  { meta, data, events, expiryIndex }: State,
   key: string,
   value: Uint8Array,
   valueSum?: number,
@@ -27,32 +27,29 @@ export function put(
   const revision = meta.revision + 1
   const row = nextRow(key, revision, value, before, valueSum)
   data.set(key, row, before)
-  if (before !== undefined && hasLife(before)) lives.changed(key, before, row)
+  if (before !== undefined && hasExpiry(before)) expiryIndex.changed(key, before, row)
   meta.revision = revision
   events.appendOne({ key, type: EVENT.put, row, before: before ?? null })
   return revision
 }
 
-/**
- * Converts the ttl of a put, which begins at this entry, into the time of the key's end, or into the session
- * of an ephemeral key.
- */
-export type Begin = (life: LifeArg) => Life | undefined
+/** Converts the ttl of a put, or LIFE_OF_SESSION, into the expiry of the key. A ttl begins at this entry. */
+export type Begin = (life: LifeArg) => Expiry | undefined
 
-export function putWithLife(writeSet: WriteSet, [, , key, value, life]: Of<'put'>, begin: Begin): number {
+export function putWithExpiry(writeSet: WriteSet, [, , key, value, life]: Of<'put'>, begin: Begin): number {
   writeSet.put(key, value, begin(life))
   return writeSet.commit()
 }
 
 /** Gives the key a new ttl. The value does not change, so a touch takes no revision and makes no event. */
-export function touch({ data, lives }: State, [, , key, ttl]: Of<'touch'>, begin: Begin): boolean {
+export function touch({ data, expiryIndex }: State, [, , key, ttl]: Of<'touch'>, begin: Begin): boolean {
   const name = binary(key)
   const before = data.get(name)
-  const life = begin(ttl)
-  if (before === undefined || life === undefined) return false
-  const row = withLife(name, before, life)
+  const expiry = begin(ttl)
+  if (before === undefined || expiry === undefined) return false
+  const row = withExpiry(name, before, expiry)
   data.set(name, row, before)
-  lives.changed(name, before, row)
+  expiryIndex.changed(name, before, row)
   return true
 }
 
@@ -92,7 +89,10 @@ export function getAndPut(writeSet: WriteSet, [, , key, value]: Of<'getAndPut'>)
  * Compares each key's value with the state before the command. If all values are as expected, writes all
  * updates. If a key occurs several times, only its last update is written.
  */
-export function* compareAndPutAll(writeSet: WriteSet, [, , list]: Of<'compareAndPutAll'>): WorkInTurns<boolean> {
+export function* compareAndPutAll(
+  writeSet: WriteSet,
+  [, , list]: Of<'compareAndPutAll'>,
+): WorkInTurns<boolean> {
   for (const [key, expect] of list) {
     if (!hasValue(writeSet.row(binary(key)), expect)) return false
     if (writeSet.turnIsOver) yield

@@ -39,7 +39,9 @@ class Calls {
   wait = (id: string, wait = 0, session = 1, name = L) =>
     waitLatch(this.tx, this.now, session, [OP.waitLatch, name, id, wait])
   enter = (id: string, parties: number, wait = 0, session = 1, name = L) =>
-    finish(enterBarrier(this.tx, new WorkOfTurn(), this.now, session, [OP.enterBarrier, name, id, parties, wait]))
+    finish(
+      enterBarrier(this.tx, new WorkOfTurn(), this.now, session, [OP.enterBarrier, name, id, parties, wait]),
+    )
   leave = (of: 0 | 1, id: string, name = L) => leaveParties(this.tx, [[of, name, id]])[0]
   look = (of: 0 | 1, id: string, name = L) => partyOf(this.tx, of, name, id)
 }

@@ -1,17 +1,16 @@
 // Rule: decides how the waits at latches and barriers end (docs/latches.md). A party is a call that waits
 // there. The table shows what happens to a party:
 //
-//   the party         what happens                          then the party
-//   waits             its latch opens                       has passed, and its client is told
-//   waits             its latch is removed                  is told 'removed'
-//   waits             its barrier is complete               has passed, with its generation and index
-//   waits             a session of its generation ends      is told 'broken'
-//   waits             its own session ends                  is removed; the other parties of its barrier
-//                                                           are told 'broken'
-//   waits             its time limit is over, or it leaves  is removed; the other parties go on waiting
-//   any               its client has a new session          belongs to the new session
-//   has ended         it leaves, or its session ends        is forgotten
-//   has ended         anything else                         keeps its end, so that its client can ask again
+//   the party     event                                result
+//   waits         its latch opens                      'passed'
+//   waits         its latch is removed                 'removed'
+//   waits         its barrier is complete              'passed', with its generation and index
+//   waits         a session of its generation ends     'broken'
+//   waits         its own session ends                 The party is removed. Others at its barrier: 'broken'.
+//   waits         its time limit passes, or it leaves  The party is removed. The others continue to wait.
+//   any           its client opens a new session       The party moves to the new session.
+//   has a result  it leaves, or its session ends       The party is removed.
+//   has a result  anything else                        The result stays, so that its client can ask again.
 //
 // Laws
 // - K70: the end of a wait is decided once. The party keeps its result until its client has confirmed it, or

@@ -24,25 +24,25 @@ export interface NeededSteps {
 }
 
 /**
- * The part of the index of expiring keys (key-expiry-index.ts) that an entry needs: all keys of some ended
- * sessions, then the keys whose ttl has ended before `now`. `most` is the most keys to read.
+ * The part of the index of expiring keys (key-expiry-index.ts) that an entry needs. First come all keys of
+ * some ended sessions, then the keys whose ttl has ended before `now`. `most` is the most keys to read.
  */
-export interface NeededLives {
+export interface NeededExpiry {
   readonly sessions: readonly number[]
   readonly spans: readonly KeySpan[]
   readonly now: number
   readonly most: number
 }
 
-export interface FoundLives {
-  readonly places: readonly string[]
+export interface FoundExpiry {
+  readonly indexKeys: readonly string[]
   /** The ended sessions whose keys were all found. */
   readonly wholeSessions: readonly number[]
   /** True if the look-up reached its limit, so that more keys must be removed later. */
   readonly isCut: boolean
   /**
-   * The end of the ttl of the first key that was not read. null means that no such key exists. undefined
-   * means that the look-up did not search for keys with a ttl.
+   * The end of the ttl of the first key that was not read. null: no such key exists. undefined: the look-up
+   * did not search for keys with a ttl.
    */
   readonly next: number | null | undefined
 }
@@ -54,7 +54,7 @@ export interface FoundLives {
 export type Needed =
   | { readonly whole: KeySpan }
   | { readonly branches: readonly NeededSteps[] }
-  | { readonly lives: NeededLives }
+  | { readonly expiry: NeededExpiry }
 
 /** All rows of a range, so that the command need not read them again. */
 export interface WholeRange extends RangeRows {
@@ -63,20 +63,17 @@ export interface WholeRange extends RangeRows {
   readonly changes: Changes | undefined
 }
 
-/**
- * The existing keys of some ranges, in order. Or an error, if the look-up ended early because there are too
- * many keys.
- */
+/** The existing keys of some ranges, in order, or the error of a look-up that has found too many keys. */
 export type LiveKeys = readonly string[] | OverBudget
 
 /**
- * The rows that a look-up has found. They stay the same until the command runs, because nothing else is
- * applied while its entry waits.
+ * What a look-up has found for a command. The rows stay the same until the command runs, because the member
+ * applies nothing else while the command waits.
  */
 export interface Found {
   readonly whole?: WholeRange
   readonly live?: ReadonlyMap<readonly Step[], LiveKeys>
-  readonly lives?: FoundLives
+  readonly expiry?: FoundExpiry
 }
 export const NOTHING_FOUND: Found = {}
 

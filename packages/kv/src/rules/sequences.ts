@@ -4,13 +4,13 @@
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
-import { SEAL, sealBody } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES, withChecksum } from '../storage/stored-row-checksum.js'
 import type { RowTable } from '../state/row-table-with-overlay.js'
 
 /** Returns the start of the next block, which is 0 if the sequence was never used, or was reset. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
-  return row === undefined ? 0 : asBuffer(row).readDoubleLE(SEAL)
+  return row === undefined ? 0 : asBuffer(row).readDoubleLE(CHECKSUM_BYTES)
 }
 
 /** Takes and returns the next block. `end` is the first number of the block after it. */
@@ -25,7 +25,7 @@ export function nextBlock(
   const name = binary(key)
   const body = Buffer.allocUnsafe(8)
   body.writeDoubleLE(end)
-  sequences.set(name, sealBody(keyOfBinary(SPACE.sequences, name), body), sequences.get(name))
+  sequences.set(name, withChecksum(keyOfBinary(SPACE.sequences, name), body), sequences.get(name))
   return [start, end]
 }
 

@@ -3,7 +3,7 @@
 // Laws
 // - 1: one identity may open only a part of all sessions, so that one client cannot use them all up.
 // - 2: if there is no room for a new session, the state machine ends an idle session. An idle session has no
-//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key, and its client has sent no
+//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key. Its client has sent no
 //   command for a long time. The client of an open store is never silent for so long. Of several idle
 //   sessions, the one with the oldest renewal ends, so that every member ends the same session. If its client
 //   returns, the client opens another session.
@@ -45,8 +45,8 @@ export function openSession(
 }
 
 /**
- * Returns the idle session that must end before the identity `by` can open a session, undefined if there is
- * room, or the refusal if no session can end.
+ * Returns the idle session that must end before the identity `by` can open a session. Returns undefined if
+ * there is room, or the refusal if no session can end.
  */
 function whoGivesWay(
   state: State,
@@ -74,7 +74,7 @@ const renewedAt = ({ due, life }: Session): number => due - life
  * identity.
  */
 function longestIdle(
-  { sessions, holds, waiters, lives, parties }: State,
+  { sessions, holds, waiters, expiryIndex, parties }: State,
   now: number,
   { sessionIdleMillis }: SessionLimits,
   by?: string,
@@ -87,7 +87,7 @@ function longestIdle(
     if (found !== undefined && !isBefore(session, found)) continue
     const isUsed =
       holds.countOf(session.id) + waiters.countOf(session.id) > 0 ||
-      lives.isHolder(session.id) ||
+      expiryIndex.isHolder(session.id) ||
       parties.countOf(session.id) > 0
     if (!isUsed) found = session
   }
@@ -130,9 +130,9 @@ export function closeSession(state: State, locks: LockTransaction, session: Sess
   return true
 }
 
-function end({ sessions, lives, parties }: State, session: Session): void {
+function end({ sessions, expiryIndex, parties }: State, session: Session): void {
   sessions.end(session)
-  lives.sessionOver(session.id)
+  expiryIndex.sessionOver(session.id)
   endParties(parties, session.id)
 }
 
@@ -144,9 +144,8 @@ export function endSessionOf(state: State, locks: LockTransaction, id: number): 
 
 /**
  * Ends the sessions whose deadline has passed, in the order of their deadlines, then of their ids (CT3). All
- * these sessions end before any waiter leaves. Otherwise a waiter of the first session would leave, and a
- * waiter of the second session, which ends too, would get the lock. Returns the keys of the queues that lost
- * their first waiter.
+ * these sessions end before any waiter leaves. Otherwise, when a waiter of one ended session leaves, a waiter
+ * of another ended session could get the lock. Returns the keys of the queues that lost their first waiter.
  */
 export function endDueSessions(state: State, locks: LockTransaction): Uint8Array[] {
   const over = state.sessions.takeDue(locks.now)

@@ -1,13 +1,13 @@
 // Driver: owns a view of the rows and sends it as a stream of bytes, for a snapshot or a backup.
 //
-// Law: two readers of the same view give the same bytes, even if more entries are applied meanwhile.
+// Law: two readers of the same view give the same bytes, even if the state machine applies more entries.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
 import type { Row, RowView } from '../storage/row-store.js'
 import { pagesOf } from '../storage/scan-rows.js'
-import { damagedRow, isSealed } from '../storage/stored-row-checksum.js'
+import { damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'
 
@@ -67,13 +67,13 @@ async function* frames(view: RowView, meta: Uint8Array): AsyncGenerator<Buffer> 
   let count = 0
   for await (const page of pagesOf(view, { start: undefined, end: undefined })) {
     const rows = page.filter(({ key }) => !META.equals(key))
-    rows.forEach(assertSealed)
+    rows.forEach(assertIntact)
     count += rows.length
     if (rows.length > 0) yield writer.rows(rows)
   }
   yield writer.end(count)
 }
 
-function assertSealed({ key, value }: Row): void {
-  if (!isSealed(key, value)) throw damagedRow(key)
+function assertIntact({ key, value }: Row): void {
+  if (!isIntact(key, value)) throw damagedRow(key)
 }

@@ -1,21 +1,21 @@
 // Door: checks that a state from another member, or from a backup, is complete and consistent. Every row has
-// a checksum, the end of the stream has the number of rows, and the meta row has sums of checksums for four
-// kinds of rows. So the check finds a row that has changed, is missing, or came twice.
+// a checksum. The end of the stream has the number of rows. The meta row has a sum of checksums for each of
+// four kinds of rows. So the check finds a row that has changed, is missing, or came twice.
 
 import type { Row } from '../storage/row-store.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
-import { isSealed, sealOf } from '../storage/stored-row-checksum.js'
+import { isIntact, storedChecksum } from '../storage/stored-row-checksum.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { type Meta, decodeMeta } from '../state/meta-row.js'
 import { Sum } from '../state/set-hash.js'
 import { isRowOf } from './row-format-check.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream-format.js'
 
-const SUMMED = ['data', 'sequences', 'events', 'lives'] as const satisfies readonly SpaceName[]
+const SUMMED = ['data', 'sequences', 'events', 'expiry'] as const satisfies readonly SpaceName[]
 
 export class StateStream {
   readonly #frames = new FrameReader()
-  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum(), lives: new Sum() }
+  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum(), expiry: new Sum() }
   #meta: Meta | undefined
   #metaRow: Uint8Array | undefined
   #count = 0
@@ -59,20 +59,20 @@ export class StateStream {
   #row(row: Row, floor: number): Row {
     const space = spaceOf(row.key)
     if (space === undefined || space === 'meta') throw damagedStream('a row of no known space')
-    if (!isSealed(row.key, row.value) || !isRowOf(space, row)) throw damagedStream(`a row of ${space}`)
+    if (!isIntact(row.key, row.value) || !isRowOf(space, row)) throw damagedStream(`a row of ${space}`)
     if (this.#lastKey.compare(row.key) >= 0) throw damagedStream(`a row of ${space} out of order`)
     this.#lastKey = Buffer.from(row.key)
     this.#count++
-    if (space === 'data' || space === 'sequences' || space === 'lives')
-      this.#sums[space].add(sealOf(row.value))
+    if (space === 'data' || space === 'sequences' || space === 'expiry')
+      this.#sums[space].add(storedChecksum(row.value))
     if (space === 'events') this.#events(row, floor)
     return row
   }
 
   #events({ key, value }: Row, floor: number): void {
     if (key[7] !== 0 || key[8] !== 0) return void this.#piecesDue--
-    const { marks, pieces } = groupSums(numberIn(key, 1), value, floor)
-    for (const mark of marks) this.#sums.events.add(mark)
+    const { hashes, pieces } = groupSums(numberIn(key, 1), value, floor)
+    for (const hash of hashes) this.#sums.events.add(hash)
     this.#piecesDue += pieces
   }
 

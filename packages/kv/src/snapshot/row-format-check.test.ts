@@ -4,7 +4,7 @@ import { binary } from '@latchkey/base'
 import { CAPS, KIND, lockKeyOf, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { SPACE, counterKey, eventKey, keyOf, keyOfNumber, replyKey } from '../keyspaces.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import { nextRow } from '../state/key-value-row.js'
 import { emptyMeta, encodeMeta } from '../state/meta-row.js'
 import { StateStream } from './received-state-check.js'
@@ -34,7 +34,7 @@ const semaphore = lockKeyOf(KIND.semaphore, key)
 
 const NO_BODY = Buffer.alloc(0)
 function place(kind: number, rest: Uint8Array): Uint8Array {
-  return keyOf(SPACE.lives, Buffer.concat([Buffer.of(kind, 0, 0, 0, 0, 0, 9), rest]))
+  return keyOf(SPACE.expiry, Buffer.concat([Buffer.of(kind, 0, 0, 0, 0, 0, 9), rest]))
 }
 
 const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Array, Uint8Array][]]> = {
@@ -46,14 +46,14 @@ const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Arr
     [keyOf(SPACE.data, Buffer.alloc(0)), Buffer.alloc(18)],
     [keyOf(SPACE.data, TOO_LONG), Buffer.alloc(18)],
   ],
-  lives: [
+  expiry: [
     [place(0, key), NO_BODY],
     [place(0, key), Buffer.alloc(1)],
     [place(1, Buffer.alloc(0)), NO_BODY],
     [place(2, key), NO_BODY],
     [place(3, key), NO_BODY],
     [place(0, TOO_LONG), NO_BODY],
-    [spaceOnly(SPACE.lives), NO_BODY],
+    [spaceOnly(SPACE.expiry), NO_BODY],
   ],
   sequences: [
     [keyOf(SPACE.sequences, key), doubles(7)],
@@ -145,7 +145,7 @@ function spaceOnly(space: number): Uint8Array {
 const take = ([at, body]: [Uint8Array, Uint8Array]) => {
   const writer = new FrameWriter()
   const meta = writer.meta(encodeMeta(emptyMeta()))
-  const rows = writer.rows([{ key: at, value: sealBody(at, body) }])
+  const rows = writer.rows([{ key: at, value: withChecksum(at, body) }])
   return new StateStream().push(Buffer.concat([PREAMBLE, meta, rows]))
 }
 
@@ -194,7 +194,7 @@ describe('S17: the smallest and the largest rows that the machine writes are acc
 
 test.each([
   ['data', keyOf(SPACE.data, LONGEST), nextRow(binary(LONGEST), 1, Buffer.from('v'), undefined).subarray(4)],
-  ['lives', place(0, LONGEST), NO_BODY],
+  ['expiry', place(0, LONGEST), NO_BODY],
   ['holds', keyOf(SPACE.holds, LONGEST), pack(hold)],
   ['barriers', keyOf(SPACE.barriers, LONGEST), pack([1, 3, 9])],
   ['counters', counterKey(LONGEST), pack(7)],

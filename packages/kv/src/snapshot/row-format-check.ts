@@ -9,9 +9,9 @@ import { asBuffer } from '@latchkey/base'
 import { CAPS, wrongLockKey } from '@latchkey/protocol'
 import { type SpaceName, numberIn } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
-import { SEAL } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES } from '../storage/stored-row-checksum.js'
 import { isDataBody } from '../state/key-value-row.js'
-import { isPlace } from '../state/key-expiry-index-rows.js'
+import { isIndexKey } from '../state/key-expiry-index-rows.js'
 import { isGroup } from '../state/events-of-sixteen-revisions.js'
 import { GROUP, areEvents } from '../state/event-row.js'
 import { decodeCounter, decodeHold, decodeSharedHold, decodeSize, decodeWaiter } from '../state/lock-rows.js'
@@ -65,7 +65,7 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
   data: all(hasKey, (_, body) => isDataBody(body, CAPS.valueBytes)),
   sequences: all(hasKey, (_, body) => body.length === 8 && isCount(body.readDoubleLE(0))),
   events: all(hasNumbers(8), isEventRow),
-  lives: ({ key }, body) => body.length === 0 && isPlace(key.subarray(1), CAPS.keyBytes),
+  expiry: ({ key }, body) => body.length === 0 && isIndexKey(key.subarray(1), CAPS.keyBytes),
   sessions: all(hasNumbers(6), isSession),
   replies: all(hasNumbers(12), (_, body) => body.length >= REPLY_HEAD && (body[0] as number) <= 1),
   holds: all(hasLockKey, decodes(decodeHold)),
@@ -83,5 +83,5 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
  * throws ERR_CORRUPT instead.
  */
 export function isRowOf(space: Exclude<SpaceName, 'meta'>, row: Row): boolean {
-  return SHAPES[space](row, asBuffer(row.value).subarray(SEAL))
+  return SHAPES[space](row, asBuffer(row.value).subarray(CHECKSUM_BYTES))
 }

@@ -4,22 +4,22 @@ import { pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { META_KEY, SPACE, eventKey, keyOf } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
-import { seal, sealBody, sealOf } from '../storage/stored-row-checksum.js'
+import { setChecksum, withChecksum, storedChecksum } from '../storage/stored-row-checksum.js'
 import { nextRow } from '../state/key-value-row.js'
 import { EventGroup, LEAST } from '../state/events-of-sixteen-revisions.js'
-import { type Change, encodePiece, eventBytes, firstMark, marked, writeEvents } from '../state/event-row.js'
+import { type Change, encodePiece, eventBytes, firstHash, hashWith, writeEvents } from '../state/event-row.js'
 import { type Meta, emptyMeta, encodeMeta } from '../state/meta-row.js'
 import { StateStream } from './received-state-check.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'
 
-const sealed = (key: Uint8Array, body: Uint8Array): Row => ({ key, value: sealBody(key, body) })
+const rowWith = (key: Uint8Array, body: Uint8Array): Row => ({ key, value: withChecksum(key, body) })
 const data = (name: string, body = 'value'): Row => ({
   key: keyOf(SPACE.data, Buffer.from(name)),
   value: nextRow(name, 1, Buffer.from(body), undefined),
 })
 
 /** Revision 1 is small; revision 2 is large and has a row of its own. */
-function events(): { rows: Row[]; marks: number[] } {
+function events(): { rows: Row[]; hashes: number[] } {
   const small: Change & { row: Uint8Array } = {
     key: 'a',
     type: 0,
@@ -32,28 +32,28 @@ function events(): { rows: Row[]; marks: number[] } {
     row: nextRow('a', 2, Buffer.alloc(9_000), small.row),
     before: small.row,
   }
-  const marks = [marked(firstMark(1), small), marked(firstMark(2), large)] as const
+  const hashes = [hashWith(firstHash(1), small), hashWith(firstHash(2), large)] as const
   const group = EventGroup.begin(0, Buffer.alloc(LEAST))
-  const at = group.add(1, 1, eventBytes('a', small.row, null), marks[0], 0)
+  const at = group.add(1, 1, eventBytes('a', small.row, null), hashes[0], 0)
   writeEvents(group.bytes, at, [small])
-  group.add(2, 1, eventBytes('a', large.row, small.row), marks[1], 1)
+  group.add(2, 1, eventBytes('a', large.row, small.row), hashes[1], 1)
   const piece = Buffer.concat(encodePiece([large]))
-  seal(eventKey(2, 1), piece)
+  setChecksum(eventKey(2, 1), piece)
   return {
     rows: [
       { key: eventKey(0, 0), value: group.value() },
       { key: eventKey(2, 1), value: piece },
     ],
-    marks: [...marks],
+    hashes: [...hashes],
   }
 }
 
 function good(): { meta: Meta; rows: Row[] } {
   const meta = emptyMeta()
   const rows = [data('a'), data('b')]
-  for (const { value } of rows) meta.sums.data.add(sealOf(value))
-  const { rows: eventRows, marks } = events()
-  for (const mark of marks) meta.sums.events.add(mark)
+  for (const { value } of rows) meta.sums.data.add(storedChecksum(value))
+  const { rows: eventRows, hashes } = events()
+  for (const hash of hashes) meta.sums.events.add(hash)
   return { meta, rows: [...rows, ...eventRows] }
 }
 
@@ -83,12 +83,12 @@ describe('S14: one fault in the stream, while every checksum is right', () => {
     ['an additional row', (rows, meta) => streamOf(meta, [rows[0], data('aa'), ...rows.slice(1)] as Row[])],
     [
       'a row of an unknown space',
-      (rows, meta) => streamOf(meta, [sealed(Buffer.from('Z'), Buffer.from('x')), ...rows]),
+      (rows, meta) => streamOf(meta, [rowWith(Buffer.from('Z'), Buffer.from('x')), ...rows]),
     ],
-    ['a meta row among the rows', (rows, meta) => streamOf(meta, [...rows, sealed(META_KEY, pack([1]))])],
+    ['a meta row among the rows', (rows, meta) => streamOf(meta, [...rows, rowWith(META_KEY, pack([1]))])],
     [
       'a row with a key that is reserved for the driver',
-      (rows, meta) => streamOf(meta, [sealed(Uint8Array.of(0, 1), Buffer.from('x')), ...rows]),
+      (rows, meta) => streamOf(meta, [rowWith(Uint8Array.of(0, 1), Buffer.from('x')), ...rows]),
     ],
   ]
   test.each(wrongs)('%s', (_, make) => {
@@ -96,9 +96,9 @@ describe('S14: one fault in the stream, while every checksum is right', () => {
     expect(() => take(make(rows, meta))).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
   })
 
-  test('a row with a wrong seal, in a space that no sum covers', () => {
+  test('a row with a wrong checksum, in a space that no sum covers', () => {
     const { meta, rows } = good()
-    const counter = { key: keyOf(SPACE.waiters, Buffer.alloc(6)), value: Buffer.from('not sealed') }
+    const counter = { key: keyOf(SPACE.waiters, Buffer.alloc(6)), value: Buffer.from('no checksum') }
     expect(() => take(streamOf(meta, [...rows, counter]))).toThrow('a row of waiters')
   })
 

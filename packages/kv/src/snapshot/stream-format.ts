@@ -4,8 +4,8 @@
 //   "LKSTATE" | u8 format          then frames
 //   frame     u32le length of body | u32le crc32 of this body, continuing the checksum before it | body
 //   body      u8 kind | contents
-//   contents  of kind 0, first: the sealed meta row; of kind 1: rows; of kind 2, last: u48le count of rows
-//   row       u16le key length | u32le value length | key | value (sealed)
+//   contents  of kind 0, first: the meta row; of kind 1: rows; of kind 2, last: u48le count of rows
+//   row       u16le key length | u32le value length | key | value with its checksum
 //
 // The checksum of the last frame covers the whole stream in its order. Rows are in key order, each once,
 // without the meta row.

@@ -3,8 +3,8 @@
 // as soon as it is full. The file keeps no more changes than the history of events can have.
 
 import { eventKey } from '../keyspaces.js'
-import { sealParts } from '../storage/stored-row-checksum.js'
-import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstMark, marked } from './event-row.js'
+import { setChecksumOfParts } from '../storage/stored-row-checksum.js'
+import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstHash, hashWith } from './event-row.js'
 
 export interface EventCaps {
   readonly events: number
@@ -18,7 +18,7 @@ export class Changes {
   readonly pieces: Uint8Array[][] = []
   count = 0
   bytes = 0
-  mark: number
+  hash: number
   readonly #revision: number
   readonly #caps: EventCaps
   #listBytes = 0
@@ -27,7 +27,7 @@ export class Changes {
   constructor(revision: number, caps: EventCaps) {
     this.#revision = revision
     this.#caps = caps
-    this.mark = firstMark(revision)
+    this.hash = firstHash(revision)
   }
 
   add(change: Change): void {
@@ -35,7 +35,7 @@ export class Changes {
     this.count++
     this.bytes += bytes
     if (!this.kept) return this.#drop()
-    this.mark = marked(this.mark, change)
+    this.hash = hashWith(this.hash, change)
     // A piece (a row of events) is closed before it exceeds its limit. An event is never split over two
     // pieces.
     if (this.list.length > 0 && this.#listBytes + bytes > PIECE_BYTES) this.closePiece()
@@ -47,7 +47,7 @@ export class Changes {
   closePiece(): void {
     if (this.list.length === 0) return
     const row = encodePiece(this.list)
-    sealParts(eventKey(this.#revision, this.pieces.length + 1), row)
+    setChecksumOfParts(eventKey(this.#revision, this.pieces.length + 1), row)
     this.pieces.push(row)
     this.list = []
     this.#listBytes = 0

@@ -7,8 +7,8 @@ import { type Due, DueHeap } from './deadline-heap.js'
 
 class Item implements Due {
   due: number
-  place = -1
-  placed = 0
+  heapIndex = -1
+  sortedBy = 0
   constructor(due: number) {
     this.due = due
   }

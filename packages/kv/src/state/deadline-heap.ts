@@ -6,11 +6,11 @@ export interface Due {
   /** The present deadline of the item. */
   readonly due: number
   /**
-   * For the heap only. `place` is the index of the item in the heap, or -1 if the heap does not have the
-   * item. `placed` is the deadline by which the heap has sorted the item.
+   * For the heap only. `heapIndex` is the index of the item in the heap, or -1 if the heap does not have the
+   * item. `sortedBy` is the deadline by which the heap sorts the item.
    */
-  place: number
-  placed: number
+  heapIndex: number
+  sortedBy: number
 }
 
 /**
@@ -26,38 +26,38 @@ export class DueHeap<T extends Due> {
 
   /** Adds the item, or moves it if its deadline has become earlier. */
   update(item: T): void {
-    if (item.place === -1) {
-      item.place = this.#items.length
-      item.placed = item.due
+    if (item.heapIndex === -1) {
+      item.heapIndex = this.#items.length
+      item.sortedBy = item.due
       this.#items.push(item)
       this.#up(item)
-    } else if (item.due < item.placed) {
-      item.placed = item.due
+    } else if (item.due < item.sortedBy) {
+      item.sortedBy = item.due
       this.#up(item)
     }
   }
 
   remove(item: T): void {
-    const { place } = item
-    if (place === -1) return
+    const { heapIndex } = item
+    if (heapIndex === -1) return
     const last = this.#items.pop() as T
-    item.place = -1
+    item.heapIndex = -1
     if (last === item) return
-    this.#items[place] = last
-    last.place = place
+    this.#items[heapIndex] = last
+    last.heapIndex = heapIndex
     this.#up(last)
     this.#down(last)
   }
 
   /** The earliest deadline, or undefined if the heap is empty. */
   earliest(): number | undefined {
-    return this.#settledTop()?.due
+    return this.#sortedTop()?.due
   }
 
   /** Removes all items with a deadline before `now`, and returns them in any order. */
   takeDue(now: number): T[] {
     const due: T[] = []
-    for (let top = this.#settledTop(); top !== undefined && top.due < now; top = this.#settledTop()) {
+    for (let top = this.#sortedTop(); top !== undefined && top.due < now; top = this.#sortedTop()) {
       this.remove(top)
       due.push(top)
     }
@@ -68,45 +68,45 @@ export class DueHeap<T extends Due> {
    * Returns the item with the earliest present deadline. First moves down the items at the top whose deadline
    * has become later.
    */
-  #settledTop(): T | undefined {
+  #sortedTop(): T | undefined {
     for (;;) {
       const top = this.#items[0]
-      if (top === undefined || top.placed === top.due) return top
-      top.placed = top.due
+      if (top === undefined || top.sortedBy === top.due) return top
+      top.sortedBy = top.due
       this.#down(top)
     }
   }
 
   #up(item: T): void {
     const items = this.#items
-    let at = item.place
+    let at = item.heapIndex
     while (at > 0) {
       const parentAt = (at - 1) >> 1
       const parent = items[parentAt] as T
-      if (parent.placed <= item.placed) break
+      if (parent.sortedBy <= item.sortedBy) break
       items[at] = parent
-      parent.place = at
+      parent.heapIndex = at
       at = parentAt
     }
     items[at] = item
-    item.place = at
+    item.heapIndex = at
   }
 
   #down(item: T): void {
     const items = this.#items
-    let at = item.place
+    let at = item.heapIndex
     for (;;) {
       let childAt = 2 * at + 1
       if (childAt >= items.length) break
       const right = items[childAt + 1]
-      if (right !== undefined && right.placed < (items[childAt] as T).placed) childAt++
+      if (right !== undefined && right.sortedBy < (items[childAt] as T).sortedBy) childAt++
       const child = items[childAt] as T
-      if (item.placed <= child.placed) break
+      if (item.sortedBy <= child.sortedBy) break
       items[at] = child
-      child.place = at
+      child.heapIndex = at
       at = childAt
     }
     items[at] = item
-    item.place = at
+    item.heapIndex = at
   }
 }

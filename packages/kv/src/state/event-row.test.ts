@@ -4,7 +4,7 @@
 import { type Random, binary, seededRandom } from '@latchkey/base'
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { isSealed } from '../storage/stored-row-checksum.js'
+import { isIntact } from '../storage/stored-row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { nextRow, valueOf } from './key-value-row.js'
 import { EventGroup, LEAST, groupSums } from './events-of-sixteen-revisions.js'
@@ -22,7 +22,7 @@ function changesOf(revision: number, list: readonly Change[]): Changes {
   for (const change of list) changes.add(change)
   return changes
 }
-const markOf = (revision: number, list: readonly Change[]): number => changesOf(revision, list).mark
+const hashOf = (revision: number, list: readonly Change[]): number => changesOf(revision, list).hash
 
 function drawChange(random: Random, revision: number): Change {
   const key = binary(Buffer.concat([bytes(random, random.chance(0.1) ? 300 : 20), Buffer.from('k')]))
@@ -60,16 +60,16 @@ test('a group has every revision that was added, also after it was stored half f
     for (let revision = first + random.between(0, 4); revision < first + GROUP; revision++) {
       const changes = Array.from({ length: random.between(1, 4) }, () => drawChange(random, revision))
       all.set(revision, changes)
-      const at = group.add(revision, changes.length, sizeOf(changes), markOf(revision, changes), 0)
+      const at = group.add(revision, changes.length, sizeOf(changes), hashOf(revision, changes), 0)
       writeEvents(group.bytes, at, changes)
       if (!random.chance(0.2)) continue
       const stored = group.value()
-      expect(isSealed(key, stored)).toBe(true)
+      expect(isIntact(key, stored)).toBe(true)
       if (random.chance(0.5)) group = EventGroup.from(first, stored)
     }
     group.close()
     const value = group.value()
-    expect(isSealed(key, value)).toBe(true)
+    expect(isIntact(key, value)).toBe(true)
     for (const [revision, changes] of all) {
       const found: EventResult[] = []
       decodeEvents(revision, group.events(revision), found)
@@ -79,7 +79,7 @@ test('a group has every revision that was added, also after it was stored half f
     const floor = first + random.between(0, GROUP)
     const kept = [...all].filter(([revision]) => revision >= floor)
     expect(groupSums(first, value, floor)).toEqual({
-      marks: kept.map(([revision, changes]) => markOf(revision, changes)),
+      hashes: kept.map(([revision, changes]) => hashOf(revision, changes)),
       pieces: 0,
     })
   }
@@ -127,24 +127,24 @@ test('the large values of an event are not copied', () => {
   expect(found.map(asTold)).toEqual([told(9, { key: 'k', type: EVENT.put, row, before })])
 })
 
-test('a mark depends on the revision, on each row before and after its change, and on their order', () => {
+test('a hash depends on the revision, on each row before and after its change, and on their order', () => {
   const row = (text: string) => nextRow('k', 7, Buffer.from(text), undefined)
   const one: Change = { key: 'k', type: EVENT.put, row: row('a'), before: row('b') }
   const two: Change = { key: 'k', type: EVENT.put, row: row('c'), before: null }
-  const marks = [
-    markOf(7, [one]),
-    markOf(8, [one]),
-    markOf(7, [{ ...one, row: row('x') }]),
-    markOf(7, [{ ...one, before: row('x') }]),
-    markOf(7, [{ ...one, type: EVENT.delete, row: null }]),
-    markOf(7, [{ ...one, type: EVENT.expired, row: null }]),
-    markOf(7, [{ ...one, type: EVENT.session, row: null }]),
-    markOf(7, [{ ...one, before: null }]),
-    markOf(7, [{ key: 'k', type: EVENT.put, row: one.before, before: one.row }]),
-    markOf(7, [one, two]),
-    markOf(7, [two, one]),
+  const hashes = [
+    hashOf(7, [one]),
+    hashOf(8, [one]),
+    hashOf(7, [{ ...one, row: row('x') }]),
+    hashOf(7, [{ ...one, before: row('x') }]),
+    hashOf(7, [{ ...one, type: EVENT.delete, row: null }]),
+    hashOf(7, [{ ...one, type: EVENT.expired, row: null }]),
+    hashOf(7, [{ ...one, type: EVENT.session, row: null }]),
+    hashOf(7, [{ ...one, before: null }]),
+    hashOf(7, [{ key: 'k', type: EVENT.put, row: one.before, before: one.row }]),
+    hashOf(7, [one, two]),
+    hashOf(7, [two, one]),
   ]
-  expect(new Set(marks).size).toBe(marks.length)
+  expect(new Set(hashes).size).toBe(hashes.length)
 })
 
 test('the counts of a revision are those that were noted, or not known', () => {
@@ -152,7 +152,7 @@ test('the counts of a revision are those that were noted, or not known', () => {
   const of = (revision: number) =>
     revisionCounts.count(revision) === 0
       ? undefined
-      : [revisionCounts.size(revision), revisionCounts.mark(revision)]
+      : [revisionCounts.size(revision), revisionCounts.hash(revision)]
   const far = 2 ** 40 + 5
   for (let i = 0; i < 5_000; i++) {
     revisionCounts.note(far + i, 1 + (i % 300), i, i * 7, i % 10 === 0 ? 1 : 0)

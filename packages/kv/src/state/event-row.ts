@@ -2,21 +2,21 @@
 // numbers share a row. A large revision has rows of its own, called pieces.
 //
 //   group row   key     u48 first revision | u16 0
-//               value   seal | 16 heads, of revisions first .. first + 15 | their events, in order
-//   head        u32le events (0: none is kept) | u32le bytes counted | u32le mark | u16le pieces
+//               value   checksum | 16 heads, of revisions first .. first + 15 | their events, in order
+//   head        u32le events (0: none is kept) | u32le bytes counted | u32le hash | u16le pieces
 //               pieces 0: the events are in this row, in as many bytes as are counted otherwise the events
 //               are in that many rows with the key u48 revision | u16 piece from 1 on
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
-// The mark of a revision is a hash of its changes, and the state hash is made of all marks. The mark is
-// computed from the checksums of the rows before and after each change. These checksums cover key, revision
-// and value, so the hash needs no second checksum over the bytes of an event.
+// The hash in a head is a hash of the changes of one revision, and the state hash is made of all these
+// hashes. The hash is computed from the checksums of the rows before and after each change. These checksums
+// cover key, revision and value, so the hash needs no second checksum over the bytes of an event.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
 import { writeU16, writeU32 } from '../little-endian.js'
-import { SEAL, sealOf } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES, storedChecksum } from '../storage/stored-row-checksum.js'
 import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
 
 export const GROUP = 16
@@ -53,18 +53,15 @@ export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
 
 const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLength(row))
 
-export const firstMark = (revision: number): number => revision >>> 0
+export const firstHash = (revision: number): number => revision >>> 0
 
-/**
- * Adds one change to the mark of a revision, which is the hash of its changes. The order of the changes
- * matters.
- */
-export const marked = (mark: number, { type, row, before }: Omit<Change, 'key'>): number =>
-  stirred(stirred(mark, row === null ? type : sealOf(row)), before === null ? 2 : sealOf(before))
+/** Adds one change to the hash of a revision's changes. The order of the changes matters. */
+export const hashWith = (hash: number, { type, row, before }: Omit<Change, 'key'>): number =>
+  mixed(mixed(hash, row === null ? type : storedChecksum(row)), before === null ? 2 : storedChecksum(before))
 
-function stirred(mark: number, word: number): number {
-  const mixed = Math.imul(mark ^ word, 0x9e3779b1)
-  return (mixed ^ (mixed >>> 15)) >>> 0
+function mixed(hash: number, word: number): number {
+  const product = Math.imul(hash ^ word, 0x9e3779b1)
+  return (product ^ (product >>> 15)) >>> 0
 }
 
 /**
@@ -72,12 +69,12 @@ function stirred(mark: number, word: number): number {
  * function does not copy large values.
  */
 export function encodePiece(changes: readonly Change[]): Uint8Array[] {
-  let bytes = SEAL
+  let bytes = CHECKSUM_BYTES
   for (const { key, row, before } of changes)
     bytes += eventBytes(key, row, before) - bytesApart(row) - bytesApart(before)
   const into = Buffer.allocUnsafe(bytes + SCRATCH)
   const apart: Apart[] = []
-  writeEvents(into, SEAL, changes, apart)
+  writeEvents(into, CHECKSUM_BYTES, changes, apart)
   return withApart(into, 0, bytes, apart)
 }
 
@@ -96,8 +93,8 @@ export function writeEvents(into: Buffer, start: number, changes: readonly Chang
 }
 
 /**
- * In bytes. A buffer for events needs this much free space after its last event, because a row is copied
- * together with the bytes after its value.
+ * In bytes, the free space that a buffer must have after its last event. writeEvent copies a whole row, with
+ * the bytes after its value, and overwrites these bytes afterwards.
  */
 export const SCRATCH: number = ROW_TAIL
 
@@ -121,7 +118,7 @@ function writeValue(into: Buffer, at: number, row: Uint8Array | null, apart?: Ap
     apart.push({ at: at + 4, data: valueOf(row) })
     return at + 4
   }
-  if (row !== null) into.set(row, at + 4 - SEAL)
+  if (row !== null) into.set(row, at + 4 - CHECKSUM_BYTES)
   writeU32(into, at, length)
   return row === null ? at + 4 : at + 4 + length
 }

@@ -5,19 +5,19 @@
 // complete. An open row is stored as a copy, because more events will be written to the open row.
 
 import { asBuffer } from '@latchkey/base'
-import { SEAL, seal } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES, setChecksum } from '../storage/stored-row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { writeU16, writeU32 } from '../little-endian.js'
 import { GROUP, SCRATCH, areEvents } from './event-row.js'
 
 const HEAD = 14
-const TABLE = SEAL + GROUP * HEAD
+const TABLE = CHECKSUM_BYTES + GROUP * HEAD
 /** The bytes of a row without events. */
 export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
-  /** The value of the row. The bytes after `end` are free. */
+  /** The bytes of the stored row. The bytes after `end` are not used yet. */
   bytes: Buffer
   end: number
   /** True if the row is in the store, or in the batch that is being written. */
@@ -42,7 +42,9 @@ export class EventGroup {
     return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
-  /** Continues a row that was read from the store. The caller has checked its checksum. */
+  /**
+   * Returns a group for a row that was read from the store. The caller has checked the checksum of the row.
+   */
   static from(first: number, row: Uint8Array): EventGroup {
     return new EventGroup(first, asBuffer(row), row.length, true)
   }
@@ -56,7 +58,7 @@ export class EventGroup {
   size(revision: number): number {
     return this.bytes.readUInt32LE(this.#head(revision) + 4)
   }
-  mark(revision: number): number {
+  hash(revision: number): number {
     return this.bytes.readUInt32LE(this.#head(revision) + 8)
   }
   /**
@@ -68,7 +70,7 @@ export class EventGroup {
   }
 
   #head(revision: number): number {
-    return SEAL + (revision - this.first) * HEAD
+    return CHECKSUM_BYTES + (revision - this.first) * HEAD
   }
 
   /** Returns the events of a revision, as a view. The revision must have no rows of its own. */
@@ -83,7 +85,7 @@ export class EventGroup {
   /**
    * Adds a revision. If `pieces` is 0, the caller writes the events of the revision at the returned offset.
    */
-  add(revision: number, count: number, size: number, mark: number, pieces: number): number {
+  add(revision: number, count: number, size: number, hash: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
     const room = this.end + inline + SCRATCH
     if (room > this.bytes.length) this.#grow(room)
@@ -91,7 +93,7 @@ export class EventGroup {
     const at = this.#head(revision)
     writeU32(bytes, at, count)
     writeU32(bytes, at + 4, size)
-    writeU32(bytes, at + 8, mark)
+    writeU32(bytes, at + 8, hash)
     writeU16(bytes, at + 12, pieces)
     this.end += inline
     return this.end - inline
@@ -115,14 +117,14 @@ export class EventGroup {
   /** Computes the checksum of the complete row. Called when the last of the sixteen revisions is added. */
   close(): void {
     this.#whole = this.bytes.subarray(0, this.end)
-    seal(eventKey(this.first, 0), this.#whole)
+    setChecksum(eventKey(this.first, 0), this.#whole)
   }
 
   /** Returns the bytes to store, with their checksum. */
   value(): Uint8Array {
     if (this.#whole !== undefined) return this.#whole
     const value = Buffer.from(this.bytes.subarray(0, this.end))
-    seal(eventKey(this.first, 0), value)
+    setChecksum(eventKey(this.first, 0), value)
     return value
   }
 }
@@ -142,21 +144,21 @@ export function isGroup(first: number, row: Uint8Array): boolean {
 }
 
 /**
- * Returns the marks (hashes of their changes, event-row.ts) of the group's revisions from `floor` on.
- * `pieces` is the number of rows that its large revisions have.
+ * For each revision of the group from `floor` on, returns the hash of its changes (event-row.ts). `pieces` is
+ * the number of rows that the large revisions among them have.
  */
 export function groupSums(
   first: number,
   row: Uint8Array,
   floor: number,
-): { marks: number[]; pieces: number } {
+): { hashes: number[]; pieces: number } {
   const group = EventGroup.from(first, row)
-  const marks: number[] = []
+  const hashes: number[] = []
   let pieces = 0
   for (let revision = Math.max(first, floor); revision < first + GROUP; revision++) {
     if (!group.has(revision)) continue
-    marks.push(group.mark(revision))
+    hashes.push(group.hash(revision))
     pieces += group.pieces(revision)
   }
-  return { marks, pieces }
+  return { hashes, pieces }
 }

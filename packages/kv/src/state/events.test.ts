@@ -33,7 +33,7 @@ function scene(caps = CAPS) {
       else rows.set(binary(change.key), Buffer.from(value))
     }
     under = undefined
-    events.settle()
+    events.written()
   }
   return {
     meta,

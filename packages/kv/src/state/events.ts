@@ -9,7 +9,7 @@ import { assert } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { SEAL, damagedRow, isSealed } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES, damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 import { Changes, type EventCaps } from './command-event-rows.js'
 import { EventGroup, LEAST } from './events-of-sixteen-revisions.js'
 import {
@@ -19,8 +19,8 @@ import {
   SCRATCH,
   decodeEvents,
   eventBytes,
-  firstMark,
-  marked,
+  firstHash,
+  hashWith,
   writeEvent,
   writeEvents,
 } from './event-row.js'
@@ -63,7 +63,7 @@ export class Events {
    */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
-  /** The groups whose rows are being written. The rows are in the store only after `settle`. */
+  /** The groups whose rows are being written. The rows are in the store only after `written`. */
   #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
@@ -87,14 +87,14 @@ export class Events {
   append(changes: Changes | undefined): void {
     const { revision } = this.#meta
     if (changes === undefined || !changes.kept) return this.#dropAll()
-    const { bytes, count, mark } = changes
+    const { bytes, count, hash } = changes
     if (bytes > INLINE_BYTES) changes.closePiece()
     const { list, pieces } = changes
     pieces.forEach((piece, i) => this.#large.add(eventKey(revision, i + 1), piece))
     const group = this.#groupFor(revision)
-    const at = group.add(revision, count, bytes, mark, pieces.length)
+    const at = group.add(revision, count, bytes, hash, pieces.length)
     writeEvents(group.bytes, at, list)
-    this.#added(group, revision, count, bytes, mark, pieces.length)
+    this.#added(group, revision, count, bytes, hash, pieces.length)
   }
 
   /** Adds the event of a command with a single change, without a list. Most commands have a single change. */
@@ -107,11 +107,11 @@ export class Events {
       changes.add(change)
       return this.append(changes)
     }
-    const mark = marked(firstMark(revision), change)
+    const hash = hashWith(firstHash(revision), change)
     const group = this.#groupFor(revision)
-    const at = group.add(revision, 1, bytes, mark, 0)
+    const at = group.add(revision, 1, bytes, hash, 0)
     writeEvent(group.bytes, at, change)
-    this.#added(group, revision, 1, bytes, mark, 0)
+    this.#added(group, revision, 1, bytes, hash, 0)
   }
 
   #added(
@@ -119,26 +119,26 @@ export class Events {
     revision: number,
     count: number,
     bytes: number,
-    mark: number,
+    hash: number,
     pieces: number,
   ): void {
     const { events } = this.#meta
-    this.#mark(group)
+    this.#markDirty(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
       // The row of the complete group gets its checksum now. Otherwise all rows would get their checksums in
       // the turn of the event loop that collects the batch, and that turn would be long.
       group.close()
     }
-    this.#revisionCounts.note(revision, count, bytes, mark, pieces)
+    this.#revisionCounts.note(revision, count, bytes, hash, pieces)
     this.#pendingBytes += pieces === 0 ? bytes : 0
-    this.#sum.add(mark)
+    this.#sum.add(hash)
     events.count += count
     events.bytes += bytes
     while (events.count > this.#caps.events || events.bytes > this.#caps.eventBytes) this.#dropOldest()
   }
 
-  #mark(group: EventGroup): void {
+  #markDirty(group: EventGroup): void {
     if (group.dirty) return
     group.dirty = true
     this.#dirty.add(group)
@@ -156,26 +156,26 @@ export class Events {
     assert(floor <= revision, 'no event is left to drop')
     const count = this.#revisionCounts.count(floor)
     if (count === 0) this.#dropByRow(floor)
-    else this.#subtract(count, this.#revisionCounts.size(floor), this.#revisionCounts.mark(floor))
+    else this.#subtract(count, this.#revisionCounts.size(floor), this.#revisionCounts.hash(floor))
     this.#raiseFloor()
   }
 
   #dropByRow(floor: number): void {
     const group = this.#groupWith(floor)
     for (let piece = 1; piece <= group.pieces(floor); piece++) this.#large.remove(eventKey(floor, piece))
-    this.#subtract(group.count(floor), group.size(floor), group.mark(floor))
+    this.#subtract(group.count(floor), group.size(floor), group.hash(floor))
   }
 
-  #subtract(count: number, bytes: number, mark: number): void {
+  #subtract(count: number, bytes: number, hash: number): void {
     const { events } = this.#meta
-    this.#sum.remove(mark)
+    this.#sum.remove(hash)
     events.count -= count
     events.bytes -= bytes
   }
 
   /**
-   * Drops the oldest revision. The row of a group is removed when all its revisions are below the floor.
-   * Until then the row keeps events that no watch reads any more.
+   * Drops the oldest kept revision. The row of a group, which has sixteen revisions, is removed when all of
+   * them are dropped. Until then the row keeps events that no watch reads.
    */
   #raiseFloor(): void {
     const { events } = this.#meta
@@ -185,8 +185,8 @@ export class Events {
   }
 
   /**
-   * Removes the row of a group. If the group is not in memory, its row may be in the store from before the
-   * last start, so the row is removed in any case.
+   * Removes the row of a group. If the group is not in memory, its row may be in the store since an earlier
+   * start of the member, so the batch removes the row.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)
@@ -213,7 +213,7 @@ export class Events {
     if (known !== undefined) return known
     const key = eventKey(first, 0)
     const row = this.#store.get(key)
-    if (row !== undefined && !isSealed(key, row)) throw damagedRow(key)
+    if (row !== undefined && !isIntact(key, row)) throw damagedRow(key)
     return this.#resident(row === undefined ? this.#begin(first) : EventGroup.from(first, row))
   }
 
@@ -264,7 +264,7 @@ export class Events {
     const key = eventKey(revision, piece)
     const row = this.#large.get(key)
     if (row === undefined) throw damagedRow(key, 'it is missing')
-    return row.subarray(SEAL)
+    return row.subarray(CHECKSUM_BYTES)
   }
 
   collect(batch: RowChange[]): void {
@@ -282,8 +282,8 @@ export class Events {
     this.#pendingBytes = 0
   }
 
-  settle(): void {
-    this.#large.settle()
+  written(): void {
+    this.#large.written()
     this.#inFlight = new Set()
     if (this.#groups.size > RESIDENT + this.#busy) this.#forgetSome(firstOf(this.#meta.revision))
   }

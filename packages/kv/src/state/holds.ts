@@ -10,7 +10,7 @@ import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/loc
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/scan-rows.js'
-import { sealOf } from '../storage/stored-row-checksum.js'
+import { storedChecksum } from '../storage/stored-row-checksum.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import { decodeHold, decodeSharedHold, encodeHold, keptHold } from './lock-rows.js'
 import type { LockCounts } from './lock-counts.js'
@@ -20,14 +20,14 @@ class Hold implements Due {
   readonly key: string
   row: HoldRow
   due: number
-  place = -1
-  placed = 0
+  heapIndex = -1
+  sortedBy = 0
   stored = false
   dirty = false
   /** True if the hold has expired and `takeDue` has returned the hold. */
   over = false
   /** The checksum of the hold's row, or undefined if it was not computed since the last change. */
-  seal: number | undefined
+  checksum: number | undefined
 
   constructor(key: string, row: HoldRow) {
     this.key = key
@@ -38,7 +38,7 @@ class Hold implements Due {
 
 function rowOf(hold: Hold): Row {
   const row = encodeHold(hold.row)
-  hold.seal = sealOf(row.value)
+  hold.checksum = storedChecksum(row.value)
   return row
 }
 
@@ -109,7 +109,7 @@ export class Holds {
     const { token, session } = hold.row
     hold.row = keptHold(row, hold.row)
     if (row.permits > 0 && row.token !== token) this.#sharedOf(row.key)?.rotated(hold, token)
-    this.#placed(hold)
+    this.#schedule(hold)
     if (wasOver) this.#begins(hold)
     else if (session !== row.session) {
       this.#count(row.session, 1)
@@ -125,7 +125,7 @@ export class Holds {
 
   #add(hold: Hold): HoldRow {
     this.#register(hold)
-    this.#placed(hold)
+    this.#schedule(hold)
     this.#begins(hold)
     this.#touch(hold)
     return hold.row
@@ -164,7 +164,7 @@ export class Holds {
     return this.#inForce.get(session) ?? 0
   }
 
-  #placed(hold: Hold): void {
+  #schedule(hold: Hold): void {
     if (hold.over) this.#over.remove(hold)
     hold.over = false
     hold.due = overAt(hold.row)
@@ -186,7 +186,7 @@ export class Holds {
   }
 
   #touch(hold: Hold): void {
-    hold.seal = undefined
+    hold.checksum = undefined
     if (hold.dirty) return
     hold.dirty = true
     this.#dirty.set(hold, true)
@@ -296,10 +296,10 @@ export class Holds {
    * Returns the checksums of all rows, of the exclusive or of the shared holds. For a row that has not
    * changed since its last batch, the checksum is already known.
    */
-  *seals(space: 'holds' | 'shared'): Iterable<number> {
+  *checksums(space: 'holds' | 'shared'): Iterable<number> {
     for (const hold of this.#all()) {
       const isExclusive = hold.row.permits === 0
-      if (isExclusive === (space === 'holds')) yield hold.seal ?? sealOf(rowOf(hold).value)
+      if (isExclusive === (space === 'holds')) yield hold.checksum ?? storedChecksum(rowOf(hold).value)
     }
   }
 
@@ -320,7 +320,7 @@ export class Holds {
     const hold = new Hold(binary(row.key), row)
     hold.stored = true
     this.#register(hold)
-    this.#placed(hold)
+    this.#schedule(hold)
     this.#begins(hold)
   }
 }

@@ -13,10 +13,10 @@ import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
 import type { KeySpan } from '../rules/needed-ranges.js'
 import { pagesOf } from '../storage/scan-rows.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import type { RowStore } from '../storage/row-store.js'
-import { type Life, hasLife, lifeOf } from './key-value-row.js'
-import { KIND, PERIOD, indexedAt, periodOf, placeOf } from './key-expiry-index-rows.js'
+import { type Expiry, hasExpiry, expiryOf } from './key-value-row.js'
+import { KIND, PERIOD, indexedAt, periodOf, indexKeyOf } from './key-expiry-index-rows.js'
 import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
 import type { Sum } from './set-hash.js'
@@ -34,7 +34,7 @@ export class KeyExpiryIndex {
   readonly #over = new Set<number>()
 
   constructor(store: RowStore, sum: Sum) {
-    this.rows = new RowTable(SPACE.lives, store, sum)
+    this.rows = new RowTable(SPACE.expiry, store, sum)
   }
 
   /**
@@ -66,31 +66,31 @@ export class KeyExpiryIndex {
 
   /** Called when the row of a key changes. `before` and `now` are undefined if the key does not exist. */
   changed(key: string, before: Uint8Array | undefined, now: Uint8Array | undefined): void {
-    if (before !== undefined && hasLife(before)) this.#remove(key, lifeOf(before) as Life)
-    if (now !== undefined && hasLife(now)) this.#add(key, lifeOf(now) as Life)
+    if (before !== undefined && hasExpiry(before)) this.#remove(key, expiryOf(before) as Expiry)
+    if (now !== undefined && hasExpiry(now)) this.#add(key, expiryOf(now) as Expiry)
   }
 
-  #add(key: string, { kind, number }: Life): void {
-    this.#set(placeOf(KIND[kind], number, key))
+  #add(key: string, { kind, number }: Expiry): void {
+    this.#set(indexKeyOf(KIND[kind], number, key))
     if (kind === 'due') this.#earliest = Math.min(this.#earliest ?? number, number)
     else if (!this.#holders.has(number)) {
       this.#holders.add(number)
-      this.#set(placeOf(KIND.holder, number))
+      this.#set(indexKeyOf(KIND.holder, number))
     }
   }
 
-  #set(place: string): void {
-    const value = sealBody(keyOfBinary(SPACE.lives, place), NOTHING)
-    this.rows.set(place, value, this.rows.get(place))
+  #set(indexKey: string): void {
+    const value = withChecksum(keyOfBinary(SPACE.expiry, indexKey), NOTHING)
+    this.rows.set(indexKey, value, this.rows.get(indexKey))
   }
 
-  #remove(key: string, { kind, number }: Life): void {
-    this.removePlace(placeOf(KIND[kind], number, key))
+  #remove(key: string, { kind, number }: Expiry): void {
+    this.removeIndexRow(indexKeyOf(KIND[kind], number, key))
   }
 
-  removePlace(place: string): void {
-    const row = this.rows.get(place)
-    if (row !== undefined) this.rows.set(place, null, row)
+  removeIndexRow(indexKey: string): void {
+    const row = this.rows.get(indexKey)
+    if (row !== undefined) this.rows.set(indexKey, null, row)
   }
 
   sessionOver(session: number): void {
@@ -106,11 +106,11 @@ export class KeyExpiryIndex {
   forget(session: number): void {
     this.#over.delete(session)
     this.#holders.delete(session)
-    this.removePlace(placeOf(KIND.holder, session))
+    this.removeIndexRow(indexKeyOf(KIND.holder, session))
   }
 
   spanOfSession(session: number): KeySpan {
-    return { start: placeOf(KIND.session, session), end: placeOf(KIND.session, session + 1) }
+    return { start: indexKeyOf(KIND.session, session), end: indexKeyOf(KIND.session, session + 1) }
   }
 
   /**
@@ -118,7 +118,7 @@ export class KeyExpiryIndex {
    * began at 0, LevelDB would step over many removed rows, which is slow.
    */
   spanOfDue(): KeySpan {
-    return { start: placeOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: placeOf(KIND.session, 0) }
+    return { start: indexKeyOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: indexKeyOf(KIND.session, 0) }
   }
 
   /** Sets the earliest end of a ttl, when all earlier keys are removed. */
@@ -131,8 +131,8 @@ export class KeyExpiryIndex {
     try {
       const first = await view.page(rangeOf(this.spanOfDue()), 1, 1)
       const row = first.rows[0]
-      this.#earliest = row && indexedAt(binary(row.key.subarray(1))).life.number
-      const holders = { start: placeOf(KIND.holder, 0), end: placeOf(KIND.holder + 1, 0) }
+      this.#earliest = row && indexedAt(binary(row.key.subarray(1))).expiry.number
+      const holders = { start: indexKeyOf(KIND.holder, 0), end: indexKeyOf(KIND.holder + 1, 0) }
       for await (const page of pagesOf(view, rangeOf(holders), true)) {
         for (const { key } of page) {
           const session = numberIn(key, 2)
@@ -149,6 +149,6 @@ export class KeyExpiryIndex {
 const NOTHING = new Uint8Array(0)
 
 const rangeOf = ({ start, end }: KeySpan) => ({
-  start: keyOfBinary(SPACE.lives, start),
-  end: keyOfBinary(SPACE.lives, end),
+  start: keyOfBinary(SPACE.expiry, start),
+  end: keyOfBinary(SPACE.expiry, end),
 })

@@ -1,13 +1,13 @@
 // Driver: keeps the rows of large events that are in no batch yet, or are in the batch that is being written.
-// The event of a value of 1 MiB that replaces another value of 1 MiB has 2 MiB. So such a row is a list of
-// parts, which are views of the rows of the keys, and no large value is copied.
+// The event of a value of 1 MiB that replaces another value of 1 MiB has 2 MiB. So the row of a large event
+// is a list of parts, which are views of the rows of the keys, and no large value is copied.
 //
 // Law: a row is added once, and is removed without being read. Without this law, a member with a full history
-// would read two old values of 1 MiB from its disk for each put of such a value, while all other calls wait.
+// would read two old values of 1 MiB from its disk for each put of 1 MiB. All other calls would wait.
 
 import { binary, fromBinary } from '@latchkey/base'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { damagedRow, isSealed } from '../storage/stored-row-checksum.js'
+import { damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 
 /** In bytes, about how much memory a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 100
@@ -53,7 +53,7 @@ export class LargeEvents {
     if (parts === null) return undefined
     if (parts !== undefined) return Buffer.concat(parts)
     const row = this.#store.get(key)
-    if (row !== undefined && !isSealed(key, row)) throw damagedRow(key)
+    if (row !== undefined && !isIntact(key, row)) throw damagedRow(key)
     return row
   }
 
@@ -69,7 +69,7 @@ export class LargeEvents {
   }
 
   /** Called when the batch is on the disk. The rows are then read from the store. */
-  settle(): void {
+  written(): void {
     this.#inFlight = new Map()
   }
 }

@@ -6,7 +6,7 @@ import { CAPS, check, pack } from '@latchkey/protocol'
 import { SPACE, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { BarrierRow, PartyRow } from '../rules/latch-and-barrier-transaction.js'
 import type { Row } from '../storage/row-store.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import { unpackRow } from './packed-row.js'
 
 const { count, finite, places, whole, checkTicket } = check
@@ -29,14 +29,14 @@ const PARTY_SHAPE = places(
   count('an index'),
 )
 
-const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
+const rowWith = (key: Uint8Array, body: unknown): Row => ({ key, value: withChecksum(key, pack(body)) })
 
 export interface LatchRow {
   readonly name: Uint8Array
   readonly count: number
 }
 
-export const encodeLatch = ({ name, count }: LatchRow): Row => sealed(keyOf(SPACE.latches, name), count)
+export const encodeLatch = ({ name, count }: LatchRow): Row => rowWith(keyOf(SPACE.latches, name), count)
 
 export const decodeLatch = ({ key, value }: Row): LatchRow => ({
   name: key.subarray(1),
@@ -44,7 +44,7 @@ export const decodeLatch = ({ key, value }: Row): LatchRow => ({
 })
 
 export const encodeBarrier = ({ name, over, parties, used }: BarrierRow): Row =>
-  sealed(keyOf(SPACE.barriers, name), [over, parties, used])
+  rowWith(keyOf(SPACE.barriers, name), [over, parties, used])
 
 export function decodeBarrier({ key, value }: Row): BarrierRow {
   const [over, parties, used] = unpackRow(key, value, BARRIER_SHAPE) as readonly [number, number, number]
@@ -54,7 +54,7 @@ export function decodeBarrier({ key, value }: Row): BarrierRow {
 export function encodeParty(row: PartyRow): Row {
   const { of, name, id, arrival, session, deadline, state, generation, index } = row
   const packed = [[of, name, id], session, deadline, STATES.indexOf(state), generation, index]
-  return sealed(keyOfNumber(SPACE.parties, arrival), packed)
+  return rowWith(keyOfNumber(SPACE.parties, arrival), packed)
 }
 
 type PackedParty = readonly [
@@ -74,4 +74,4 @@ export function decodeParty({ key, value }: Row): PartyRow {
 }
 
 /** Returns a text that names one latch or one barrier, for a map. */
-export const meetingOf = (of: PartyRow['of'], name: Uint8Array): string => `${of}${binary(name)}`
+export const waitPointOf = (of: PartyRow['of'], name: Uint8Array): string => `${of}${binary(name)}`

@@ -19,14 +19,14 @@ import {
   encodeLatch,
   encodeParty,
   type LatchRow,
-  meetingOf,
+  waitPointOf,
 } from './latch-and-barrier-rows.js'
 
 class Party implements Due {
   row: PartyRow
   due = 0
-  place = -1
-  placed = 0
+  heapIndex = -1
+  sortedBy = 0
   stored = false
 
   constructor(row: PartyRow) {
@@ -35,10 +35,10 @@ class Party implements Due {
 }
 
 /**
- * The parties (calls) at one latch or barrier. `byId` also has the parties whose wait has ended. Both lists
- * are in the order of arrival.
+ * The parties (calls) at one latch or barrier. `byId` also has the parties whose wait has ended. `byId` and
+ * `waiting` are in the order of arrival.
  */
-class Meeting {
+class WaitPoint {
   readonly name: Uint8Array
   readonly byId = new Map<string, Party>()
   readonly waiting = new Set<Party>()
@@ -73,7 +73,7 @@ export class Parties implements PartyTransaction {
     encode: encodeBarrier,
     decode: decodeBarrier,
   })
-  readonly #meetings = new Map<string, Meeting>()
+  readonly #waitPoints = new Map<string, WaitPoint>()
   readonly #ofSession = new Map<number, Set<Party>>()
   readonly #heap = new DueHeap<Party>()
   readonly #dirty = new Set<Party>()
@@ -150,7 +150,7 @@ export class Parties implements PartyTransaction {
       const latches = [...this.#latches.inOrder()].filter(isBelow).sort(byName)
       return latches.map(({ name, count }) => [copyBytes(name), count, this.waitingCount(of, name)])
     }
-    const waitedAt = [...this.#meetings.values()].filter(({ waiting }) => waiting.size > 0)
+    const waitedAt = [...this.#waitPoints.values()].filter(({ waiting }) => waiting.size > 0)
     const names = waitedAt.filter(isBelow).sort(byName)
     const rows = names.flatMap(({ name }) => this.#barriers.get(name) ?? [])
     return rows.map(({ name, over, parties }) => {
@@ -161,28 +161,28 @@ export class Parties implements PartyTransaction {
   // ---- Parties
 
   party(of: PartyOf, name: Uint8Array, id: string): PartyRow | undefined {
-    return this.#meeting(of, name)?.byId.get(id)?.row
+    return this.#waitPoint(of, name)?.byId.get(id)?.row
   }
 
-  #meeting(of: PartyOf, name: Uint8Array): Meeting | undefined {
-    return this.#meetings.size === 0 ? undefined : this.#meetings.get(meetingOf(of, name))
+  #waitPoint(of: PartyOf, name: Uint8Array): WaitPoint | undefined {
+    return this.#waitPoints.size === 0 ? undefined : this.#waitPoints.get(waitPointOf(of, name))
   }
 
   waitingCount(of: PartyOf, name: Uint8Array): number {
-    return this.#meeting(of, name)?.waiting.size ?? 0
+    return this.#waitPoint(of, name)?.waiting.size ?? 0
   }
 
   waiting(of: PartyOf, name: Uint8Array): PartyRow[] {
-    return [...(this.#meeting(of, name)?.waiting ?? [])].map(({ row }) => row)
+    return [...(this.#waitPoint(of, name)?.waiting ?? [])].map(({ row }) => row)
   }
 
   hasRoom(of: PartyOf, name: Uint8Array): boolean {
-    const here = this.#meeting(of, name)?.byId.size ?? 0
+    const here = this.#waitPoint(of, name)?.byId.size ?? 0
     return this.#size < CAPS.parties && here < CAPS.partiesOfOne
   }
 
   putParty(row: PartyRow): void {
-    const party = this.#meeting(row.of, row.name)?.byId.get(row.id)
+    const party = this.#waitPoint(row.of, row.name)?.byId.get(row.id)
     if (party === undefined) return void this.#dirty.add(this.#add(row))
     assert(party.row.arrival === row.arrival, 'a party keeps its arrival')
     this.#unlist(party)
@@ -192,11 +192,11 @@ export class Parties implements PartyTransaction {
   }
 
   #add(row: PartyRow): Party {
-    const key = meetingOf(row.of, row.name)
-    const meeting = this.#meetings.get(key) ?? new Meeting(row.name)
-    this.#meetings.set(key, meeting)
-    const party = new Party({ ...row, name: meeting.name })
-    meeting.byId.set(row.id, party)
+    const key = waitPointOf(row.of, row.name)
+    const waitPoint = this.#waitPoints.get(key) ?? new WaitPoint(row.name)
+    this.#waitPoints.set(key, waitPoint)
+    const party = new Party({ ...row, name: waitPoint.name })
+    waitPoint.byId.set(row.id, party)
     this.#size++
     this.#list(party)
     return party
@@ -210,7 +210,7 @@ export class Parties implements PartyTransaction {
     const { of, name, session, deadline, state } = party.row
     const list = this.#ofSession.get(session) ?? new Set()
     this.#ofSession.set(session, list.add(party))
-    const waiting = (this.#meeting(of, name) as Meeting).waiting
+    const waiting = (this.#waitPoint(of, name) as WaitPoint).waiting
     const before = waiting.size
     if (state === 'waiting') waiting.add(party)
     else waiting.delete(party)
@@ -227,13 +227,13 @@ export class Parties implements PartyTransaction {
   }
 
   deleteParty(row: PartyRow): void {
-    const meeting = this.#meeting(row.of, row.name)
-    const party = meeting?.byId.get(row.id)
-    if (meeting === undefined || party === undefined) return
+    const waitPoint = this.#waitPoint(row.of, row.name)
+    const party = waitPoint?.byId.get(row.id)
+    if (waitPoint === undefined || party === undefined) return
     this.#unlist(party)
-    meeting.byId.delete(row.id)
-    if (meeting.waiting.delete(party)) this.#waiting[row.of]--
-    if (meeting.byId.size === 0) this.#meetings.delete(meetingOf(row.of, row.name))
+    waitPoint.byId.delete(row.id)
+    if (waitPoint.waiting.delete(party)) this.#waiting[row.of]--
+    if (waitPoint.byId.size === 0) this.#waitPoints.delete(waitPointOf(row.of, row.name))
     this.#size--
     this.#dirty.delete(party)
     if (party.stored) this.#removed.push(party.row.arrival)
@@ -298,7 +298,7 @@ export class Parties implements PartyTransaction {
   }
 
   *#partyRows(): Iterable<Row> {
-    for (const { byId } of this.#meetings.values())
+    for (const { byId } of this.#waitPoints.values())
       for (const { row } of byId.values()) yield encodeParty(row)
   }
 

@@ -9,7 +9,7 @@
 
 import { KIND, kindOfLockKey } from '@latchkey/protocol'
 
-/** A hold or a waiter, as far as it is counted. */
+/** The fields of a hold or a waiter that decide how it is counted. */
 interface Counted {
   readonly key: Uint8Array
   readonly permits: number
@@ -24,7 +24,7 @@ export type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
 
 /** Returns the index of the row's kind in COUNTED_KINDS. */
-export function placeOf({ key, permits }: Counted): number {
+export function kindIndexOf({ key, permits }: Counted): number {
   const kind = kindOfLockKey(key)
   return kind === KIND.lock && permits > 0 ? SHARED_LOCK : kind
 }
@@ -44,7 +44,7 @@ export interface LockFigures {
    */
   readonly granted: CountsByKind
   readonly expired: CountsByKind
-  /** How many holds forceRelease and steal have ended since then. */
+  /** How many holds forceRelease and steal have ended since the member opened this state. */
   readonly taken: CountsByKind
   /** How many permits of all semaphores are in use. */
   readonly permits: number
@@ -59,9 +59,9 @@ export class LockCounts {
   #permits = 0
 
   held(row: Counted, by: 1 | -1): void {
-    const place = placeOf(row)
-    this.#held[place] = (this.#held[place] as number) + by
-    if (place === KIND.semaphore) this.#permits += by * row.permits
+    const index = kindIndexOf(row)
+    this.#held[index] = (this.#held[index] as number) + by
+    if (index === KIND.semaphore) this.#permits += by * row.permits
   }
 
   waiting(row: Counted, by: 1 | -1): void {
@@ -93,6 +93,6 @@ export class LockCounts {
 }
 
 function add(list: number[], row: Counted, by: 1 | -1): void {
-  const place = placeOf(row)
-  list[place] = (list[place] as number) + by
+  const index = kindIndexOf(row)
+  list[index] = (list[index] as number) + by
 }

@@ -1,7 +1,7 @@
 // Driver: owns the recent events of locks, for the clients that watch locks and for the history of one lock.
 // The events are in memory only, and a snapshot does not contain them. Every member applies the same entries
-// and makes the same events. So after a reconnect, a watch can continue at any member that has run since
-// then.
+// and makes the same events. So after a reconnect, a watch can continue at any member that was running at the
+// time of the events.
 //
 // Laws (watches of locks, K60)
 // - 1: the position of an event is the index of its log entry. All members agree on the index, and every
@@ -78,12 +78,12 @@ export class LockEvents {
   /** Records an event of the entry that is being applied, which is the entry after `newest`. */
   record(what: LockHappening, row: Row, revision: number, time: number): void {
     if (this.#recorded - this.#dropped === MOST_EVENTS) this.#dropOldest()
-    const place = this.#recorded++ % MOST_EVENTS
-    this.#kinds[place] = LOCK_EVENT[what]
-    this.#indexes[place] = this.#newest + 1
-    this.#revisions[place] = revision
-    this.#times[place] = time
-    this.#rows[place] = row
+    const slot = this.#recorded++ % MOST_EVENTS
+    this.#kinds[slot] = LOCK_EVENT[what]
+    this.#indexes[slot] = this.#newest + 1
+    this.#revisions[slot] = revision
+    this.#times[slot] = time
+    this.#rows[slot] = row
     this.#bytes += bytesOf(row)
     while (this.#bytes > MOST_BYTES) this.#dropOldest()
   }
@@ -93,11 +93,11 @@ export class LockEvents {
    * that entry (law 2).
    */
   #dropOldest(): void {
-    const place = this.#dropped++ % MOST_EVENTS
-    this.#floor = (this.#indexes[place] as number) + 1
-    this.#since = this.#times[place] as number
-    this.#bytes -= bytesOf(this.#rows[place] as Row)
-    this.#rows[place] = undefined
+    const slot = this.#dropped++ % MOST_EVENTS
+    this.#floor = (this.#indexes[slot] as number) + 1
+    this.#since = this.#times[slot] as number
+    this.#bytes -= bytesOf(this.#rows[slot] as Row)
+    this.#rows[slot] = undefined
   }
 
   /** Called when the store has applied the whole entry. */
@@ -112,11 +112,11 @@ export class LockEvents {
     assert(index >= this.#floor && index <= this.#newest, `entry ${index} is not kept`)
     const found: EventResult[] = []
     for (let at = this.#firstOf(index); at < this.#recorded; at++) {
-      const place = at % MOST_EVENTS
-      if (this.#indexes[place] !== index) break
-      const kind = this.#kinds[place] as LockKind
+      const slot = at % MOST_EVENTS
+      if (this.#indexes[slot] !== index) break
+      const kind = this.#kinds[slot] as LockKind
       if (renewals || kind !== LOCK_EVENT.renewed)
-        found.push(toResult(index, kind, this.#rows[place] as Row, this.#revisions[place] as number))
+        found.push(toResult(index, kind, this.#rows[slot] as Row, this.#revisions[slot] as number))
     }
     return found
   }
@@ -125,11 +125,11 @@ export class LockEvents {
   historyOf(key: Uint8Array, now: number): LockHistoryResult {
     const rows: LockHistoryResult[1][number][] = []
     for (let at = this.#dropped; at < this.#recorded; at++) {
-      const place = at % MOST_EVENTS
-      const kind = this.#kinds[place] as LockKind
-      const row = this.#rows[place] as Row
+      const slot = at % MOST_EVENTS
+      const kind = this.#kinds[slot] as LockKind
+      const row = this.#rows[slot] as Row
       if (kind === LOCK_EVENT.renewed || !equalBytes(row.key, key)) continue
-      const [revision, time] = [this.#revisions[place] as number, this.#times[place] as number]
+      const [revision, time] = [this.#revisions[slot] as number, this.#times[slot] as number]
       rows.push([kind, row.id, row.context, tokenOf(row), revision, ago(now, time)])
     }
     return [ago(now, this.#since), rows]

@@ -7,7 +7,7 @@ import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { binary, copyBytes } from '@latchkey/base'
 import { SPACE, counterKey, keyOf, keyOfBinary, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import {
   COUNTER_SHAPE,
   HOLD_FIELDS,
@@ -19,7 +19,7 @@ import {
   WAITER_SHAPE,
 } from './packed-row.js'
 
-const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
+const rowWith = (key: Uint8Array, body: unknown): Row => ({ key, value: withChecksum(key, pack(body)) })
 
 const namesOf = <Table extends object>(table: Table) => Object.keys(table) as (keyof Table & string)[]
 const HOLD_NAMES = namesOf(HOLD_FIELDS)
@@ -34,8 +34,8 @@ function withBody<Row>(row: Partial<Row>, names: readonly (keyof Row)[], body: r
 
 export function encodeHold(row: HoldRow): Row {
   const body = listed(row, HOLD_NAMES)
-  if (row.permits === 0) return sealed(keyOf(SPACE.holds, row.key), body)
-  return sealed(keyOfNumber(SPACE.shared, row.arrival), [row.key, row.permits, body])
+  if (row.permits === 0) return rowWith(keyOf(SPACE.holds, row.key), body)
+  return rowWith(keyOfNumber(SPACE.shared, row.arrival), [row.key, row.permits, body])
 }
 
 export function decodeHold({ key, value }: Row): HoldRow {
@@ -51,7 +51,7 @@ export function decodeSharedHold(row: Row): HoldRow {
 
 /** Encodes the number of permits of a semaphore. `key` has one character for each byte. */
 export const encodeSize = (key: string, of: number, due: number): Row =>
-  sealed(keyOfBinary(SPACE.semaphores, key), [of, due])
+  rowWith(keyOfBinary(SPACE.semaphores, key), [of, due])
 
 export function decodeSize({ key, value }: Row): { key: string; of: number; due: number } {
   const [of, due] = unpackRow(key, value, SIZE_SHAPE) as [number, number]
@@ -59,7 +59,7 @@ export function decodeSize({ key, value }: Row): { key: string; of: number; due:
 }
 
 export const encodeWaiter = (row: WaiterRow): Row =>
-  sealed(keyOfNumber(SPACE.waiters, row.arrival), listed(row, WAITER_NAMES))
+  rowWith(keyOfNumber(SPACE.waiters, row.arrival), listed(row, WAITER_NAMES))
 
 export function decodeWaiter({ key, value }: Row): WaiterRow {
   const body = unpackRow(key, value, WAITER_SHAPE) as unknown[]
@@ -67,7 +67,7 @@ export function decodeWaiter({ key, value }: Row): WaiterRow {
 }
 
 export function encodeCounter(fencingKey: Uint8Array | null, last: number): Row {
-  return sealed(counterKey(fencingKey), last)
+  return rowWith(counterKey(fencingKey), last)
 }
 
 export function decodeCounter({ key, value }: Row): { fencingKey: Uint8Array | null; last: number } {

@@ -4,7 +4,7 @@
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
 import { META_KEY } from '../keyspaces.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import { META_SHAPE, unpackRow } from './packed-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 
@@ -27,7 +27,8 @@ export interface Meta {
    */
   tokenBase: number
   /**
-   * The kept events of keys: those of the revisions from `floor` to `revision`, their number and their bytes.
+   * The kept events of keys. `floor` is the oldest revision whose events are kept. `count` is the number of
+   * events, and `bytes` are their bytes.
    */
   events: { floor: number; count: number; bytes: number }
   /**
@@ -36,7 +37,7 @@ export interface Meta {
    */
   expiring: boolean
   /** The state hashes of the kinds of rows that are not in memory: sums of the checksums of their rows. */
-  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly lives: Sum }
+  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly expiry: Sum }
 }
 
 export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
@@ -49,7 +50,7 @@ export function emptyMeta(): Meta {
     arrival: 1,
     tokenBase: 0,
     events: { floor: 1, count: 0, bytes: 0 },
-    sums: { data: new Sum(), sequences: new Sum(), events: new Sum(), lives: new Sum() },
+    sums: { data: new Sum(), sequences: new Sum(), events: new Sum(), expiry: new Sum() },
     expiring: false,
   }
 }
@@ -79,7 +80,7 @@ export function encodeMeta(meta: Meta): Uint8Array {
   const { voters, outgoing, learners, learnersNext, cluster } = membership
   const peers = Object.entries(membership.peers).map(([id, { url, incarnation }]) => [id, url, incarnation])
   peers.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1))
-  return sealBody(
+  return withChecksum(
     META_KEY,
     pack([
       FORMAT,
@@ -91,7 +92,7 @@ export function encodeMeta(meta: Meta): Uint8Array {
       meta.arrival,
       meta.tokenBase,
       [events.floor, events.count, events.bytes],
-      [sums.data.parts, sums.sequences.parts, sums.events.parts, sums.lives.parts],
+      [sums.data.parts, sums.sequences.parts, sums.events.parts, sums.expiry.parts],
       meta.expiring,
     ]),
   )
@@ -128,7 +129,7 @@ export function decodeMeta(value: Uint8Array): Meta {
       data: Sum.from(sums[0]),
       sequences: Sum.from(sums[1]),
       events: Sum.from(sums[2]),
-      lives: Sum.from(sums[3]),
+      expiry: Sum.from(sums[3]),
     },
     expiring,
   }

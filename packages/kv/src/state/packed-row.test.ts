@@ -4,7 +4,7 @@
 import { pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { META_KEY, SPACE, keyOf, keyOfNumber } from '../keyspaces.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import { decodeCounter, decodeHold, decodeWaiter } from './lock-rows.js'
 import { decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
 
@@ -26,14 +26,14 @@ const READERS = {
 
 test.each(Object.entries(READERS))('a %s', (_, [at, decode]) => {
   for (const body of [null, [], 'text', [1, 2], { toString: 1 }, [key, key, key], -1, 1.5])
-    expect(code(() => decode({ key: at, value: sealBody(at, pack(body)) }))).toBe('ERR_CORRUPT')
-  expect(code(() => decode({ key: at, value: sealBody(at, Buffer.of(0xc1)) }))).toBe('ERR_CORRUPT')
+    expect(code(() => decode({ key: at, value: withChecksum(at, pack(body)) }))).toBe('ERR_CORRUPT')
+  expect(code(() => decode({ key: at, value: withChecksum(at, Buffer.of(0xc1)) }))).toBe('ERR_CORRUPT')
 })
 
 test('the meta row, and one of another format, whose error names the format', () => {
-  const read = (body: unknown) => code(() => decodeMeta(sealBody(META_KEY, pack(body))))
+  const read = (body: unknown) => code(() => decodeMeta(withChecksum(META_KEY, pack(body))))
   for (const body of [null, 7, [1], [1, [0, 0, 0], [], 0, 0, 0, [], []], { a: 1 }])
     expect(read(body)).toBe('ERR_CORRUPT')
-  expect(() => decodeMeta(sealBody(META_KEY, pack([99, 'x'])))).toThrow('These rows have format 99')
+  expect(() => decodeMeta(withChecksum(META_KEY, pack([99, 'x'])))).toThrow('These rows have format 99')
   expect(decodeMeta(encodeMeta(emptyMeta()))).toEqual(emptyMeta())
 })

@@ -4,14 +4,14 @@
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
-import { damagedRow, unseal } from '../storage/stored-row-checksum.js'
+import { damagedRow, intactBody } from '../storage/stored-row-checksum.js'
 
 /**
  * Decodes the body and checks its format with `shape`. Throws ERR_CORRUPT if the checksum or the format is
  * wrong. Byte values are views.
  */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
-  const body = unpackBody(key, unseal(key, value))
+  const body = unpackBody(key, intactBody(key, value))
   const reason = shape(body)
   if (reason !== null) throw damagedRow(key, new Malformed(reason))
   return body

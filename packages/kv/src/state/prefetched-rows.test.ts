@@ -3,13 +3,13 @@
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'
 import type { RowStore } from '../storage/row-store.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { PrefetchedRows } from './prefetched-rows.js'
 import { Sum } from './set-hash.js'
 
 const bytes = (text: string) => Buffer.from(text)
-const rowOf = (key: string, body: Uint8Array) => sealBody(keyOfBinary(SPACE.data, key), body)
+const rowOf = (key: string, body: Uint8Array) => withChecksum(keyOfBinary(SPACE.data, key), body)
 
 function table(count: number, body = bytes('value')) {
   const store = { asked: 0 }
@@ -26,7 +26,7 @@ test('a prefetched row is not read from the store again, nor is a row that does 
   const { store, table: rows } = table(10)
   rows.get('k0')
   expect(store.asked).toBe(1)
-  rows.lookAhead([bytes('k1'), bytes('k2'), bytes('k2'), bytes('none')])
+  rows.prefetch([bytes('k1'), bytes('k2'), bytes('k2'), bytes('none')])
   expect(store.asked).toBe(4)
   expect(rows.get('k1')).toEqual(rowOf('k1', bytes('value')))
   expect(rows.get('k2')).toEqual(rowOf('k2', bytes('value')))
@@ -36,7 +36,7 @@ test('a prefetched row is not read from the store again, nor is a row that does 
 
 test('nothing is read ahead while no read has to go to the store', () => {
   const { store, table: rows } = table(10)
-  rows.lookAhead([bytes('k1')])
+  rows.prefetch([bytes('k1')])
   expect(store.asked).toBe(0)
   rows.get('k1')
   rows.get('k1')
@@ -44,10 +44,10 @@ test('nothing is read ahead while no read has to go to the store', () => {
   // The row was read twice, so from here on it is in the row cache, and one more read-ahead finds nothing to
   // do.
   for (let i = 0; i < 10; i++) {
-    rows.lookAhead([bytes('k1')])
+    rows.prefetch([bytes('k1')])
     rows.get('k1')
   }
-  rows.lookAhead([bytes('k2')])
+  rows.prefetch([bytes('k2')])
   expect(store.asked).toBe(2)
 })
 
@@ -55,7 +55,7 @@ test('no more is read ahead than there is room for', () => {
   const { store, table: rows } = table(100, Buffer.alloc(10_000))
   rows.get('k0')
   const all = Array.from({ length: 100 }, (_, i) => bytes(`k${i}`))
-  rows.lookAhead(all)
+  rows.prefetch(all)
   expect(store.asked).toBeLessThan(20)
   const asked = store.asked
   for (let i = 1; i < 10; i++) expect(rows.get(`k${i}`)).toEqual(rowOf(`k${i}`, Buffer.alloc(10_000)))

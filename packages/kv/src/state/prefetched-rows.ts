@@ -1,7 +1,7 @@
 // Driver: owns rows that were read from the store before they are needed. A linearizable read waits until the
 // leader has confirmed its leadership, and a put waits until the log is synced. The store searches LevelDB
-// during these waits. Otherwise the member would answer many reads at once, and search LevelDB for all of
-// them in a single turn of the event loop.
+// during these waits. Otherwise the member would answer many reads at once, and would search LevelDB for all
+// these reads in a single turn of the event loop.
 //
 // Laws
 // - A prefetched row is equal to the row in the store. A caller that changes the store calls `clear`.
@@ -29,17 +29,17 @@ export class PrefetchedRows {
   }
 
   /** True if a read has not found its row in memory since the last prefetch. */
-  get worth(): boolean {
+  get isUseful(): boolean {
     return this.#missed
   }
 
   /** Begins a prefetch. Returns false if the prefetch would save nothing. */
   begin(): boolean {
-    const worth = this.#missed
+    const isUseful = this.#missed
     this.#missed = false
-    this.#room = worth ? BYTES : 0
-    if (!worth) this.clear()
-    return worth
+    this.#room = isUseful ? BYTES : 0
+    if (!isUseful) this.clear()
+    return isUseful
   }
 
   /** True if this prefetch may read more rows. */

@@ -1,5 +1,5 @@
-// Driver: keeps in memory how many events each recent revision has, with their bytes and their mark (a hash,
-// event-row.ts). So the history can drop its oldest revision without reading a row.
+// Driver: keeps in memory how many events each recent revision has, with their bytes and the hash of its
+// changes (event-row.ts). So the history can drop its oldest revision without reading a row.
 //
 // Law: the counts of a revision equal those in its row, or are 0 if they are not known.
 
@@ -12,31 +12,31 @@ export class RevisionCounts {
   #from = 0
   #next = 0
   #sizes = new Uint32Array(LEAST)
-  #marks = new Uint32Array(LEAST)
+  #hashes = new Uint32Array(LEAST)
   /** The number of events of each revision, or 0 if the row of the revision must be read. */
   #counts = new Uint8Array(LEAST)
 
   /** Adds the next revision. `pieces` is the number of rows that only this revision uses. */
-  note(revision: number, count: number, size: number, mark: number, pieces: number): void {
+  note(revision: number, count: number, size: number, hash: number, pieces: number): void {
     if (revision !== this.#next) this.#from = revision
     this.#next = revision + 1
     if (this.#next - this.#from > this.#sizes.length) this.#grow()
-    const place = revision & (this.#sizes.length - 1)
-    this.#sizes[place] = size
-    this.#marks[place] = mark
-    this.#counts[place] = pieces === 0 && count <= MOST_COUNT ? count : 0
+    const slot = revision & (this.#sizes.length - 1)
+    this.#sizes[slot] = size
+    this.#hashes[slot] = hash
+    this.#counts[slot] = pieces === 0 && count <= MOST_COUNT ? count : 0
   }
 
   #grow(): void {
-    const old = { sizes: this.#sizes, marks: this.#marks, counts: this.#counts }
+    const old = { sizes: this.#sizes, hashes: this.#hashes, counts: this.#counts }
     const length = 2 * old.sizes.length
     this.#sizes = new Uint32Array(length)
-    this.#marks = new Uint32Array(length)
+    this.#hashes = new Uint32Array(length)
     this.#counts = new Uint8Array(length)
     for (let revision = this.#from; revision < this.#next; revision++) {
       const [from, to] = [revision & (old.sizes.length - 1), revision & (length - 1)]
       this.#sizes[to] = old.sizes[from] as number
-      this.#marks[to] = old.marks[from] as number
+      this.#hashes[to] = old.hashes[from] as number
       this.#counts[to] = old.counts[from] as number
     }
   }
@@ -45,16 +45,16 @@ export class RevisionCounts {
   count(revision: number): number {
     return revision < this.#from || revision >= this.#next
       ? 0
-      : (this.#counts[this.#place(revision)] as number)
+      : (this.#counts[this.#slot(revision)] as number)
   }
   size(revision: number): number {
-    return this.#sizes[this.#place(revision)] as number
+    return this.#sizes[this.#slot(revision)] as number
   }
-  mark(revision: number): number {
-    return this.#marks[this.#place(revision)] as number
+  hash(revision: number): number {
+    return this.#hashes[this.#slot(revision)] as number
   }
 
-  #place(revision: number): number {
+  #slot(revision: number): number {
     return revision & (this.#sizes.length - 1)
   }
 

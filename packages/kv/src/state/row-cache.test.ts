@@ -5,7 +5,7 @@ import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { sealBody } from '../storage/stored-row-checksum.js'
+import { withChecksum } from '../storage/stored-row-checksum.js'
 import { RowCache } from './row-cache.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
@@ -75,7 +75,7 @@ function mapStore() {
   return { store, write, port: { get } as unknown as RowStore }
 }
 
-const rowOf = (key: string, text: string) => sealBody(keyOfBinary(SPACE.data, key), bytes(text))
+const rowOf = (key: string, text: string) => withChecksum(keyOfBinary(SPACE.data, key), bytes(text))
 
 test('A12: over random writes, batches and cleared ranges, every read returns the last write', () => {
   for (let seed = 1; seed <= 20; seed++) {
@@ -85,7 +85,7 @@ test('A12: over random writes, batches and cleared ranges, every read returns th
     const model = new Map<string, string>()
     let flying = false
     const land = () => {
-      if (flying) table.settle()
+      if (flying) table.written()
       flying = false
     }
     for (let step = 0; step < 4_000; step++) {
@@ -106,12 +106,12 @@ test('A12: over random writes, batches and cleared ranges, every read returns th
       } else if (chance < 76) {
         land()
         const batch: RowChange[] = []
-        table.seal(batch)
+        table.collect(batch)
         write(batch)
         flying = true
       } else if (chance < 82) land()
       const asked = `k${String(random.between(0, 900)).padStart(4, '0')}`
-      if (chance % 2 === 0) table.lookAhead([bytes(key), bytes(asked)])
+      if (chance % 2 === 0) table.prefetch([bytes(key), bytes(asked)])
       const body = table.get(asked)?.subarray(4)
       expect(shown(body), `seed ${seed}, step ${step}, ${asked}`).toBe(model.get(asked))
     }
@@ -127,9 +127,9 @@ test('a row that was written, or read twice, is not read from the store again', 
   expect(store.asked).toBe(2)
   table.set('new', rowOf('new', 'n'), undefined)
   const batch: RowChange[] = []
-  table.seal(batch)
+  table.collect(batch)
   write(batch)
-  table.settle()
+  table.written()
   expect(shown(table.get('new')?.subarray(4))).toBe('n')
   expect(store.asked).toBe(2)
 })

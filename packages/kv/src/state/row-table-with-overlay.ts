@@ -4,7 +4,7 @@
 //
 //   read   active layer -> layer in flight -> cached or prefetched rows -> row store
 //          (the first that knows the key answers)
-//   write  active layer only; `seal` moves the layer into the next batch, `settle` drops it after the sync
+//   write  active layer only; `collect` moves the layer into the next batch, `written` drops it after the sync
 //
 // Laws: a read sees every earlier write, also of the same entry (A12). Only net effects reach the store: a
 // row that was added and removed between two batches is not written at all. A read uses a row of the store
@@ -17,7 +17,7 @@
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
-import { damagedRow, isSealed, sealOf } from '../storage/stored-row-checksum.js'
+import { damagedRow, isIntact, storedChecksum } from '../storage/stored-row-checksum.js'
 import type { RowKeys } from '../storage/compact-list-of-keys.js'
 import { SortedKeys } from '../storage/sorted-keys.js'
 import { RowCache } from './row-cache.js'
@@ -38,8 +38,8 @@ interface LayerRow {
   /** The row with its checksum. null means that the row is removed. */
   row: Uint8Array | null
   /**
-   * True if neither the store nor the layer in flight has this row. If such a row is removed, the batch needs
-   * no removal.
+   * True if neither the store nor the batch that is being written has this row. If this row is removed, the
+   * next batch needs no removal.
    */
   readonly fresh: boolean
 }
@@ -80,8 +80,8 @@ export interface Overlay {
 }
 
 /**
- * Gets a call before each change of a key in its range. A deleteRange that is being prepared observes its
- * range in this way.
+ * Gets a call before each change of a key in its range. A survey of a deleteRange (delete-range-surveys.ts)
+ * is such an observer.
  */
 export interface RangeObserver {
   readonly start: string
@@ -99,7 +99,7 @@ export class RowTable {
   readonly #store: RowStore
   readonly #sum: Sum
   readonly #recent = new RowCache()
-  readonly #ahead = new PrefetchedRows()
+  readonly #prefetched = new PrefetchedRows()
   #active = newLayer()
   #inFlight: Layer | undefined
   #bytes = 0
@@ -133,21 +133,21 @@ export class RowTable {
     const pending = rowIn(this.#active, key)
     if (pending !== undefined) return pending
     const flying = this.#inFlight === undefined ? undefined : rowIn(this.#inFlight, key)
-    return flying === undefined ? (this.#recent.get(key) ?? this.#ahead.get(key)) : flying
+    return flying === undefined ? (this.#recent.get(key) ?? this.#prefetched.get(key)) : flying
   }
 
   /** True if the time for reading rows early is well spent, because the last rows were needed. */
-  get looksAhead(): boolean {
-    return this.#ahead.worth
+  get isPrefetchUseful(): boolean {
+    return this.#prefetched.isUseful
   }
 
   /** Reads the rows of keys that will soon be needed, except the rows that are in memory already. */
-  lookAhead(keys: readonly Uint8Array[]): void {
-    if (!this.#ahead.begin()) return
+  prefetch(keys: readonly Uint8Array[]): void {
+    if (!this.#prefetched.begin()) return
     for (const bytes of keys) {
-      if (!this.#ahead.hasRoom) return
+      if (!this.#prefetched.hasRoom) return
       const key = binary(bytes)
-      if (this.#known(key) === undefined) this.#ahead.put(key, this.#stored(key))
+      if (this.#known(key) === undefined) this.#prefetched.put(key, this.#stored(key))
     }
   }
 
@@ -159,25 +159,25 @@ export class RowTable {
     const known = this.#known(key)
     if (known !== undefined) return known?.length ?? 0
     const row = this.#stored(key)
-    this.#ahead.put(key, row)
+    this.#prefetched.put(key, row)
     return row?.length ?? 0
   }
 
   #stored(key: string): Uint8Array | undefined {
-    this.#ahead.missed()
+    this.#prefetched.missed()
     const rowKey = keyOfBinary(this.#space, key)
     const value = this.#store.get(rowKey)
     if (value === undefined) return undefined
-    if (!isSealed(rowKey, value)) throw damagedRow(rowKey)
+    if (!isIntact(rowKey, value)) throw damagedRow(rowKey)
     this.#recent.read(key, value)
     return value
   }
 
   /** Sets the row, or removes it if `value` is null. `previous` must be the present row. */
   set(key: string, value: Uint8Array | null, previous: Uint8Array | undefined): void {
-    if (this.#observers.length > 0) this.#tell(key, previous)
-    if (previous !== undefined) this.#sum.remove(sealOf(previous))
-    if (value !== null) this.#sum.add(sealOf(value))
+    if (this.#observers.length > 0) this.#notify(key, previous)
+    if (previous !== undefined) this.#sum.remove(storedChecksum(previous))
+    if (value !== null) this.#sum.add(storedChecksum(value))
     const { rows, keys } = this.#active
     const known = rows.get(key)
     if (known === undefined) {
@@ -201,7 +201,7 @@ export class RowTable {
     if (at >= 0) this.#observers.splice(at, 1)
   }
 
-  #tell(key: string, previous: Uint8Array | undefined): void {
+  #notify(key: string, previous: Uint8Array | undefined): void {
     for (const observer of this.#observers)
       if (key >= observer.start && key < observer.end) observer.change(key, previous)
   }
@@ -255,8 +255,11 @@ export class RowTable {
     return flying.length === 0 ? active : [...new Set([...active, ...flying])].sort()
   }
 
-  /** Appends the changes of the active layer to a batch. The active layer becomes the layer in flight. */
-  seal(batch: RowChange[]): void {
+  /**
+   * Appends the changes of the active layer to a batch. The active layer becomes the layer that is being
+   * written.
+   */
+  collect(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
     // Range tombstones come first in the batch. Otherwise the batch would first put a new row and then remove
     // it, because an older tombstone has its range.
@@ -270,12 +273,12 @@ export class RowTable {
     this.#bytes = 0
   }
 
-  /** Drops the layer in flight. Called when its batch is on the disk. */
-  settle(): void {
+  /** Drops the layer that was written. Called when its batch is on the disk. */
+  written(): void {
     if (this.#inFlight === undefined) return
     const { rows, rangeTombstones } = this.#inFlight
     this.#inFlight = undefined
-    this.#ahead.clear()
+    this.#prefetched.clear()
     if (rangeTombstones.length > 0) this.#recent.clear()
     for (const [key, { row }] of rows) {
       if (row === null) this.#recent.forget(key)

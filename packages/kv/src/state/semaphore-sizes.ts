@@ -16,8 +16,8 @@ class Size implements Due {
   of: number
   /** The cluster time after which an unused semaphore is removed. */
   due: number
-  place = -1
-  placed = 0
+  heapIndex = -1
+  sortedBy = 0
   stored = false
 
   constructor(key: string, of: number, due: number) {

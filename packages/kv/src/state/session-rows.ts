@@ -6,7 +6,7 @@
 import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../storage/row-store.js'
-import { SEAL, seal } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES, setChecksum } from '../storage/stored-row-checksum.js'
 import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
 import type { Due } from './deadline-heap.js'
 
@@ -49,8 +49,8 @@ export class Session implements Due {
   /** The identity that opened the session. The member of that client has authenticated the identity. */
   readonly by: string
   due = 0
-  place = -1
-  placed = 0
+  heapIndex = -1
+  sortedBy = 0
   /** The client has finished all calls with numbers below this one. */
   done = 1
   readonly replies = new RecyclingMap<number, Reply>()
@@ -68,23 +68,23 @@ export class Session implements Due {
 export function sessionRow(session: Session): Row {
   const key = keyOfNumber(SPACE.sessions, session.id)
   const by = utf8(session.by)
-  const value = Buffer.allocUnsafe(SEAL + 24 + by.length)
-  value.writeDoubleLE(session.life, SEAL)
-  value.writeDoubleLE(session.due, SEAL + 8)
-  value.writeDoubleLE(session.done, SEAL + 16)
-  value.set(by, SEAL + 24)
-  seal(key, value)
+  const value = Buffer.allocUnsafe(CHECKSUM_BYTES + 24 + by.length)
+  value.writeDoubleLE(session.life, CHECKSUM_BYTES)
+  value.writeDoubleLE(session.due, CHECKSUM_BYTES + 8)
+  value.writeDoubleLE(session.done, CHECKSUM_BYTES + 16)
+  value.set(by, CHECKSUM_BYTES + 24)
+  setChecksum(key, value)
   return { key, value }
 }
 
 export function replyRow(reply: Reply, bytes = reply.bytes as Uint8Array): Row {
   const key = replyKey(reply.session.id, reply.number)
-  const value = Buffer.allocUnsafe(SEAL + 5 + bytes.length)
+  const value = Buffer.allocUnsafe(CHECKSUM_BYTES + 5 + bytes.length)
   const cancelled = reply.crc === ANY_BODY
-  value[SEAL] = cancelled ? 1 : 0
-  value.writeUInt32LE(cancelled ? 0 : reply.crc, SEAL + 1)
-  value.set(bytes, SEAL + 5)
-  seal(key, value)
+  value[CHECKSUM_BYTES] = cancelled ? 1 : 0
+  value.writeUInt32LE(cancelled ? 0 : reply.crc, CHECKSUM_BYTES + 1)
+  value.set(bytes, CHECKSUM_BYTES + 5)
+  setChecksum(key, value)
   return { key, value }
 }
 

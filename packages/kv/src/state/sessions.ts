@@ -9,7 +9,7 @@ import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
 import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/scan-rows.js'
-import { damagedRow, unseal } from '../storage/stored-row-checksum.js'
+import { damagedRow, intactBody } from '../storage/stored-row-checksum.js'
 import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
@@ -94,7 +94,7 @@ export class Sessions {
    */
   renew(session: Session, now: number): void {
     const due = now + session.life
-    if (session.due === due && session.place !== -1) return
+    if (session.due === due && session.heapIndex !== -1) return
     session.due = due
     this.#heap.update(session)
     this.#touched(session)
@@ -148,13 +148,13 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Returns the kept answer, byte for byte as the first answer. */
+  /** Returns the kept answer, with the bytes of the first answer to the call. */
   bytesOf(reply: Reply): Uint8Array {
     if (reply.bytes !== undefined) return reply.bytes
     const key = replyKey(reply.session.id, reply.number)
     const value = this.#store.get(key)
     if (value === undefined) throw damagedRow(key, 'it is missing')
-    return decodeReply(unseal(key, value)).bytes
+    return decodeReply(intactBody(key, value)).bytes
   }
 
   #forget(session: Session, reply: Reply | undefined): void {
@@ -196,7 +196,7 @@ export class Sessions {
     this.#inFlight.push(reply)
   }
 
-  settle(): void {
+  written(): void {
     for (const reply of this.#inFlight) {
       const { answer } = reply
       if (reply.dropped || answer === undefined || answer instanceof NumberAnswer) continue
@@ -223,7 +223,7 @@ export class Sessions {
 
   async #loadSessions(): Promise<void> {
     for await (const { key, value } of rowsOf(this.#store, SPACE.sessions)) {
-      const session = decodeSession(numberIn(key, 1), unseal(key, value))
+      const session = decodeSession(numberIn(key, 1), intactBody(key, value))
       this.#add(session)
       this.#heap.update(session)
     }
@@ -233,7 +233,7 @@ export class Sessions {
     for await (const { key, value } of rowsOf(this.#store, SPACE.replies)) {
       const session = this.#byId.get(numberIn(key, 1))
       if (session === undefined) throw damagedRow(key, 'its session is missing')
-      const { crc, bytes } = decodeReply(unseal(key, value))
+      const { crc, bytes } = decodeReply(intactBody(key, value))
       const reply = new Reply(session, numberIn(key, 7), crc, ownAnswer(bytes))
       reply.stored = true
       if (reply.size > RESIDENT_BYTES) reply.answer = undefined

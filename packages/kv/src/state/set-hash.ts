@@ -13,13 +13,13 @@ export class Sum {
   add(crc: number): void {
     this.#count++
     this.#a = (this.#a + crc) >>> 0
-    this.#b = (this.#b + stir(crc)) >>> 0
+    this.#b = (this.#b + mix(crc)) >>> 0
   }
 
   remove(crc: number): void {
     this.#count--
     this.#a = (this.#a - crc) >>> 0
-    this.#b = (this.#b - stir(crc)) >>> 0
+    this.#b = (this.#b - mix(crc)) >>> 0
   }
 
   /** Removes all rows of the set `other`. */
@@ -52,7 +52,7 @@ const hex = (word: number) => word.toString(16).padStart(8, '0')
  * Mixes the bits of `crc`. With this mixing, two different sets have equal sums only about once in 2^64
  * cases. Plain sums of checksums would be equal far more often.
  */
-function stir(crc: number): number {
+function mix(crc: number): number {
   const mixed = Math.imul(crc ^ (crc >>> 15), 0x2c1b3c6d)
   return (mixed ^ (mixed >>> 12)) >>> 0
 }

@@ -7,7 +7,7 @@
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
-import { sealOf } from '../storage/stored-row-checksum.js'
+import { storedChecksum } from '../storage/stored-row-checksum.js'
 import type { KvLimits, StateHash } from '../kv-store.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { Counters } from './fencing-counters.js'
@@ -35,7 +35,7 @@ export class State {
   readonly semaphores = new SemaphoreSizes()
   readonly waiters = new Waiters(this.lockCounts)
   readonly counters: Counters
-  readonly lives: KeyExpiryIndex
+  readonly expiryIndex: KeyExpiryIndex
   readonly parties: Parties
 
   private constructor(store: RowStore, meta: Meta, limits: KvLimits) {
@@ -46,7 +46,7 @@ export class State {
     this.events = new Events(meta, store, limits)
     this.sessions = new Sessions(store)
     this.counters = new Counters(meta)
-    this.lives = new KeyExpiryIndex(store, meta.sums.lives)
+    this.expiryIndex = new KeyExpiryIndex(store, meta.sums.expiry)
     this.parties = new Parties(meta)
   }
 
@@ -60,13 +60,13 @@ export class State {
     await state.waiters.load(store)
     await state.counters.load(store)
     await state.parties.load(store)
-    await state.lives.load(store, (session) => state.sessions.get(session) !== undefined)
+    await state.expiryIndex.load(store, (session) => state.sessions.get(session) !== undefined)
     return state
   }
 
   /** About how many bytes of changes, without the events, the next batch will have. */
   get pendingBytes(): number {
-    return this.data.bytes + this.sequences.bytes + this.lives.rows.bytes + this.sessions.pendingBytes
+    return this.data.bytes + this.sequences.bytes + this.expiryIndex.rows.bytes + this.sessions.pendingBytes
   }
 
   get pendingEventBytes(): number {
@@ -87,9 +87,9 @@ export class State {
 
   collect(): RowChange[] {
     const batch: RowChange[] = []
-    this.data.seal(batch)
-    this.sequences.seal(batch)
-    this.lives.rows.seal(batch)
+    this.data.collect(batch)
+    this.sequences.collect(batch)
+    this.expiryIndex.rows.collect(batch)
     this.events.collect(batch)
     this.sessions.collect(batch)
     this.holds.collect(batch)
@@ -102,12 +102,12 @@ export class State {
   }
 
   /** Called when the last collected batch is on the disk. */
-  settle(): void {
-    this.data.settle()
-    this.sequences.settle()
-    this.lives.rows.settle()
-    this.events.settle()
-    this.sessions.settle()
+  written(): void {
+    this.data.written()
+    this.sequences.written()
+    this.expiryIndex.rows.written()
+    this.events.written()
+    this.sessions.written()
   }
 
   /**
@@ -121,7 +121,7 @@ export class State {
       this.holds.earliest(),
       this.parties.earliest(),
     ]
-    const deadlines = [...locks, this.lives.nextExpiry(this.meta)]
+    const deadlines = [...locks, this.expiryIndex.nextExpiry(this.meta)]
     const known = deadlines.filter((deadline) => deadline !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
   }
@@ -144,11 +144,11 @@ export class State {
       data: sums.data.toString(),
       sequences: sums.sequences.toString(),
       events: sums.events.toString(),
-      lives: sums.lives.toString(),
+      expiry: sums.expiry.toString(),
       sessions: sessions.toString(),
       replies: replies.toString(),
-      holds: (yield* sumOfSeals(this.holds.seals('holds'))).toString(),
-      shared: (yield* sumOfSeals(this.holds.seals('shared'))).toString(),
+      holds: (yield* sumOfChecksums(this.holds.checksums('holds'))).toString(),
+      shared: (yield* sumOfChecksums(this.holds.checksums('shared'))).toString(),
       semaphores: (yield* sumOf(this.semaphores.rows())).toString(),
       waiters: (yield* sumOf(this.waiters.rows())).toString(),
       counters: (yield* sumOf(this.counters.rows())).toString(),
@@ -165,7 +165,7 @@ export class State {
     let rows = 0
     for (const { key, value } of this.sessions.rows()) {
       const sum = key[0] === SPACE.sessions ? sessions : replies
-      sum.add(sealOf(value))
+      sum.add(storedChecksum(value))
       if (++rows % HASHED_A_TURN === 0) yield
     }
     return { sessions, replies }
@@ -175,18 +175,18 @@ export class State {
 /** The most rows that are hashed in one turn of the event loop. Hashing them takes about ten milliseconds. */
 const HASHED_A_TURN = 2_000
 function* sumOf(rows: Iterable<Row>): WorkInTurns<Sum> {
-  return yield* sumOfSeals(sealsOf(rows))
+  return yield* sumOfChecksums(checksumsOf(rows))
 }
 
-function* sealsOf(rows: Iterable<Row>): Iterable<number> {
-  for (const { value } of rows) yield sealOf(value)
+function* checksumsOf(rows: Iterable<Row>): Iterable<number> {
+  for (const { value } of rows) yield storedChecksum(value)
 }
 
-function* sumOfSeals(seals: Iterable<number>): WorkInTurns<Sum> {
+function* sumOfChecksums(checksums: Iterable<number>): WorkInTurns<Sum> {
   const sum = new Sum()
   let rows = 0
-  for (const seal of seals) {
-    sum.add(seal)
+  for (const checksum of checksums) {
+    sum.add(checksum)
     if (++rows % HASHED_A_TURN === 0) yield
   }
   return sum

@@ -7,14 +7,14 @@ import { SPACE, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import { type Due, DueHeap } from './deadline-heap.js'
-import { byKind, COUNTED_KINDS, type CountsByKind, type LockCounts, placeOf } from './lock-counts.js'
+import { byKind, COUNTED_KINDS, type CountsByKind, type LockCounts, kindIndexOf } from './lock-counts.js'
 import { decodeWaiter, encodeWaiter, keptWaiter } from './lock-rows.js'
 
 class Waiter implements Due {
   row: WaiterRow
   due: number
-  place = -1
-  placed = 0
+  heapIndex = -1
+  sortedBy = 0
   stored = false
   dirty = false
   before: Waiter | undefined
@@ -119,12 +119,12 @@ export class Waiters {
   /** Stores the row. Returns the row in the form that this table keeps. */
   put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
-    if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))
-    assert(waiter.row.arrival === row.arrival, 'a waiter keeps its place')
+    if (waiter === undefined) return this.#markDirty(this.#add(keptWaiter(row)))
+    assert(waiter.row.arrival === row.arrival, 'a waiter keeps its arrival')
     this.#unlist(waiter)
     waiter.row = keptWaiter(row)
     this.#list(waiter)
-    return this.#mark(waiter)
+    return this.#markDirty(waiter)
   }
 
   #add(row: WaiterRow): Waiter {
@@ -134,7 +134,7 @@ export class Waiters {
     const waiter = new Waiter(row)
     queue.append(waiter)
     this.#counts.waiting(row, 1)
-    this.#ofKind[placeOf(row)]?.add(waiter)
+    this.#ofKind[kindIndexOf(row)]?.add(waiter)
     if (row.setCount > 0) this.#ofSets.set(row.arrival, waiter)
     for (const name of flowsOf(row)) this.#ofFlow.set(name, (this.#ofFlow.get(name) ?? new Set()).add(waiter))
     this.#list(waiter)
@@ -160,7 +160,7 @@ export class Waiters {
     this.#heap.remove(waiter)
   }
 
-  #mark(waiter: Waiter): WaiterRow {
+  #markDirty(waiter: Waiter): WaiterRow {
     if (!waiter.dirty) this.#dirty.add(waiter)
     waiter.dirty = true
     return waiter.row
@@ -173,7 +173,7 @@ export class Waiters {
     if (queue === undefined || waiter === undefined) return
     queue.remove(waiter)
     this.#counts.waiting(waiter.row, -1)
-    this.#ofKind[placeOf(waiter.row)]?.delete(waiter)
+    this.#ofKind[kindIndexOf(waiter.row)]?.delete(waiter)
     this.#ofSets.delete(waiter.row.arrival)
     for (const name of flowsOf(waiter.row)) {
       const list = this.#ofFlow.get(name)

@@ -13,7 +13,7 @@ import { classicLevelStorage } from './classic-level-storage.js'
 import { crc32c } from './leveldb-check/crc32c.js'
 import { nodeFiles } from './file-operations.js'
 import type { RowChange, RowStore } from './row-store.js'
-import { isSealed, sealBody } from './stored-row-checksum.js'
+import { isIntact, withChecksum } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
@@ -24,7 +24,7 @@ const key = (i: number) => Buffer.from(`${i % 3 === 0 ? 'e' : 'd'}${String(i).pa
 const batch = (n: number): RowChange[] =>
   Array.from({ length: 25 }, (_, i) => {
     const at = (n * 13 + i) % 600
-    return { key: key(at), value: sealBody(key(at), Buffer.from(`${n}:${at}:${'x'.repeat(at % 50)}`)) }
+    return { key: key(at), value: withChecksum(key(at), Buffer.from(`${n}:${at}:${'x'.repeat(at % 50)}`)) }
   })
 
 /** The rows after the first n batches: key to body. */
@@ -76,7 +76,7 @@ async function readAll(dir: string): Promise<string> {
     const { rows } = await view.page({ start: undefined, end: undefined }, 10_000, 10_000_000)
     view.close()
     const bodies = rows.map(({ key, value }): [string, string] => {
-      if (!isSealed(key, value)) throw new Error('damaged row')
+      if (!isIntact(key, value)) throw new Error('damaged row')
       expect(Buffer.from((store as RowStore).get(key) as Uint8Array)).toEqual(Buffer.from(value))
       return [Buffer.from(key).toString(), Buffer.from(value).toString('latin1', 4)]
     })

@@ -15,10 +15,10 @@ import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
-import { BatchMarks, bytesOf, LOG_BYTES, MARKS } from './lost-batch-detection.js'
+import { BatchRows, bytesOf, LOG_BYTES, BATCH_ROWS } from './lost-batch-detection.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './file-operations.js'
 import { EventLog } from './event-log.js'
-import { decodeReach, encodeReach, REACH_KEY } from './event-log-format.js'
+import { decodeValidEnd, encodeValidEnd, VALID_END_KEY } from './event-log-format.js'
 import { RowsWithEventLog, split } from './level-with-event-log.js'
 import {
   type Level,
@@ -68,7 +68,7 @@ const OPTIONS = {
  * in the order of their insertion: kept replies of sessions, and the index of expiring keys. The number is
  * how many removed rows, of about a hundred bytes each, start a compaction.
  */
-const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.lives]: 65_536 }, others: [SPACE.data] }
+const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.expiry]: 65_536 }, others: [SPACE.data] }
 
 /** A storage on a disk. No other storage may use the folder `dir`. The first write creates the folder. */
 export function classicLevelStorage(dir: string, files: Files = nodeFiles): RowStorage {
@@ -151,7 +151,7 @@ class ClassicBuilder implements RowBuilder {
   readonly #level: Level
   readonly #eventLog: EventLog
   readonly #files: Files
-  readonly #chain = new BatchMarks()
+  readonly #batchRows = new BatchRows()
 
   constructor(dir: string, path: string, parts: { level: Level; eventLog: EventLog }, files: Files) {
     this.#dir = dir
@@ -165,11 +165,11 @@ class ClassicBuilder implements RowBuilder {
   async write(batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = split(batch)
     const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
-    const operations = [...others, ...this.#chain.next(bytes)].map(operation)
+    const operations = [...others, ...this.#batchRows.next(bytes)].map(operation)
     try {
       await this.#level.batch(operations, { sync: false })
       if (withEventLog.length > 0) await this.#eventLog.append(withEventLog, false)
-      await this.#eventLog.settle()
+      await this.#eventLog.written()
     } catch (error) {
       throw translated(error)
     }
@@ -177,7 +177,7 @@ class ClassicBuilder implements RowBuilder {
 
   async commit(): Promise<void> {
     try {
-      await this.#level.batch([operation(encodeReach(this.#eventLog.reach))], { sync: false })
+      await this.#level.batch([operation(encodeValidEnd(this.#eventLog.validEnd))], { sync: false })
     } catch (error) {
       await this.#close().catch(() => {})
       throw translated(error)
@@ -248,7 +248,7 @@ async function openStore(path: string): Promise<RowStore> {
   const level = await openLevel(path, false)
   try {
     const reclaimer = new SpaceReclaimer(tablesOfLevel(level), RECLAIMED)
-    const rows = new LevelRows(level, BatchMarks.from(await marksOf(level)), reclaimer)
+    const rows = new LevelRows(level, BatchRows.from(await batchRowsOf(level)), reclaimer)
     return new RowsWithEventLog(rows, await openEventLog(path, level))
   } catch (error) {
     await level.close()
@@ -261,9 +261,10 @@ async function openStore(path: string): Promise<RowStore> {
  * lost bytes.
  */
 function openEventLog(path: string, level: Level): Promise<EventLog> {
-  const reach = level.getSync(REACH_KEY)
-  if (reach === undefined) throw damagedFiles(new Error('it does not say how far its event log counts'), path)
-  return EventLog.open(path, decodeReach(reach))
+  const validEnd = level.getSync(VALID_END_KEY)
+  if (validEnd === undefined)
+    throw damagedFiles(new Error('it does not say how far its event log counts'), path)
+  return EventLog.open(path, decodeValidEnd(validEnd))
 }
 
 /**
@@ -314,14 +315,14 @@ async function checkTable(path: string): Promise<string | null> {
   }
 }
 
-async function marksOf(level: Level): Promise<Row[]> {
-  const iterator = level.iterator({ gte: MARKS.start, lt: MARKS.end })
-  const marks: Row[] = []
+async function batchRowsOf(level: Level): Promise<Row[]> {
+  const iterator = level.iterator({ gte: BATCH_ROWS.start, lt: BATCH_ROWS.end })
+  const rows: Row[] = []
   try {
     for (;;) {
       const some = await iterator.nextv(10_000)
-      if (some.length === 0) return marks
-      for (const [key, value] of some) marks.push({ key, value: value as Uint8Array })
+      if (some.length === 0) return rows
+      for (const [key, value] of some) rows.push({ key, value: value as Uint8Array })
     }
   } finally {
     await iterator.close()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
-import { sealBody } from './stored-row-checksum.js'
+import { withChecksum } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
@@ -18,7 +18,7 @@ async function damagedStore(file: string, change: ((bytes: Buffer) => Buffer) | 
   const storage = classicLevelStorage(dir)
   await (await storage.build()).commit()
   const store = await storage.open()
-  await store?.write([{ key, value: sealBody(key, Buffer.from('value')) }])
+  await store?.write([{ key, value: withChecksum(key, Buffer.from('value')) }])
   await store?.close()
   const rows = join(dir, 'rows-1')
   const name = readdirSync(rows).find((one) => one.startsWith(file)) as string

@@ -6,27 +6,27 @@ import { seededRandom } from '@latchkey/base'
 import { type DiskFailure, type Loss, MemoryDisk } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
 import { eventLogOnDisk } from '../testing/event-log-on-disk.js'
-import type { Reach } from './event-log-format.js'
+import type { ValidEnd } from './event-log-format.js'
 import { EventLog } from './event-log.js'
 import type { RowChange } from './row-store.js'
-import { SEAL, sealBody } from './stored-row-checksum.js'
+import { CHECKSUM_BYTES, withChecksum } from './stored-row-checksum.js'
 
 const FOLDER = 'rows'
 /** So small that most batches begin another file, and each file is soon removed. */
 const FILE_BYTES = 300
 const BATCHES = 14
 
-/** What LevelDB keeps: the reach of the event log, and the rows that the event log then has. */
+/** What LevelDB keeps: the valid end of the event log, and the rows that the event log then has. */
 interface Level {
-  reach: Reach | undefined
+  validEnd: ValidEnd | undefined
   rows: Map<string, string>
 }
-const newLevel = (): Level => ({ reach: undefined, rows: new Map() })
+const newLevel = (): Level => ({ validEnd: undefined, rows: new Map() })
 
 const keyOf = (name: string) => Buffer.from(name)
 const put = (name: string, text: string): RowChange => ({
   key: keyOf(name),
-  value: sealBody(keyOf(name), Buffer.from(text)),
+  value: withChecksum(keyOf(name), Buffer.from(text)),
 })
 
 /** Rows as events are: added at one end, rewritten while they grow, and removed at the other end. */
@@ -40,27 +40,27 @@ function applied(rows: ReadonlyMap<string, string>, batch: readonly RowChange[])
   for (const { key, value } of batch) {
     const name = Buffer.from(key).toString()
     if (value === undefined) after.delete(name)
-    else after.set(name, Buffer.from(value.subarray(SEAL)).toString())
+    else after.set(name, Buffer.from(value.subarray(CHECKSUM_BYTES)).toString())
   }
   return after
 }
 
 async function write(eventLog: EventLog, level: Level, batch: readonly RowChange[]): Promise<void> {
   await eventLog.append(batch, true)
-  // From here on LevelDB has the reach, so the batch counts (J1).
-  level.reach = eventLog.reach
+  // From here on LevelDB has the valid end, so the batch counts (J1).
+  level.validEnd = eventLog.validEnd
   level.rows = applied(level.rows, batch)
-  await eventLog.settle()
+  await eventLog.written()
 }
 
 const port = (disk: MemoryDisk) => eventLogOnDisk(disk, FILE_BYTES)
 
 async function opened(disk: MemoryDisk, level: Level): Promise<EventLog> {
-  if (level.reach !== undefined) return await EventLog.open(FOLDER, level.reach, port(disk))
+  if (level.validEnd !== undefined) return await EventLog.open(FOLDER, level.validEnd, port(disk))
   // The store has not got its name yet: a start removes what a crash left of it, as RowStorage does.
   for (const path of disk.paths()) disk.drop(path)
   const eventLog = await EventLog.create(FOLDER, port(disk))
-  level.reach = eventLog.reach
+  level.validEnd = eventLog.validEnd
   return eventLog
 }
 
@@ -70,7 +70,10 @@ async function rowsOf(eventLog: EventLog): Promise<Map<string, string>> {
   const page = await view.page(whole, 1e6, 1e9, () => Promise.reject(new Error('nothing is under way')))
   view.close()
   return new Map(
-    page.rows.map(({ key, value }) => [`${Buffer.from(key)}`, `${Buffer.from(value.subarray(SEAL))}`]),
+    page.rows.map(({ key, value }) => [
+      `${Buffer.from(key)}`,
+      `${Buffer.from(value.subarray(CHECKSUM_BYTES))}`,
+    ]),
   )
 }
 
@@ -90,7 +93,7 @@ async function judge(disk: MemoryDisk, level: Level): Promise<void> {
     const eventLog = await opened(disk, level)
     expect([...(await rowsOf(eventLog))].sort()).toEqual(life === 'second' ? before : [...level.rows].sort())
     const names = await disk.list(FOLDER)
-    const { first, last } = level.reach as Reach
+    const { first, last } = level.validEnd as ValidEnd
     expect(names).toHaveLength(last - first + 1)
     for (let n = 0; n < 4; n++) await write(eventLog, level, batchOf(n, life))
     await eventLog.close()
@@ -127,8 +130,8 @@ test('the workload begins new files and removes old ones', async () => {
   const disk = new MemoryDisk()
   const level = newLevel()
   await workload(disk, level, 'first')
-  expect(level.reach?.last).toBeGreaterThan(5)
-  expect(level.reach?.first).toBeGreaterThan(3)
+  expect(level.validEnd?.last).toBeGreaterThan(5)
+  expect(level.validEnd?.first).toBeGreaterThan(3)
   await judge(disk, level)
 })
 
@@ -204,9 +207,9 @@ test('J2: what a killed batch left is gone, also if the next batch begins anothe
   await eventLog.append(batchOf(1, 'lost'), true)
   await eventLog.close()
   // As an earlier version with smaller files would have written it.
-  eventLog = await EventLog.open(FOLDER, level.reach as Reach, eventLogOnDisk(disk, 40))
+  eventLog = await EventLog.open(FOLDER, level.validEnd as ValidEnd, eventLogOnDisk(disk, 40))
   await write(eventLog, level, batchOf(2, 'second'))
-  expect(level.reach?.last).toBe(2)
+  expect(level.validEnd?.last).toBe(2)
   await eventLog.close()
   disk.crash(seededRandom('power'), 'all')
   await judge(disk, level)

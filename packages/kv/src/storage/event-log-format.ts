@@ -6,7 +6,7 @@
 //           | u32le crc32 of these
 //   frame   u32le checksum | u32le bytes of its table | table | values, one after the other
 //   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key
-//           | key | the value's seal
+//           | key | the value's own checksum
 //
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
 // checksum of the frame before. The first frame continues the checksum of the header. Values are rows that
@@ -15,30 +15,30 @@
 // byte is summed twice.
 //
 // One frame has the rows of events of one batch. The other rows of the batch go to LevelDB, together with the
-// reach. The reach is a row of LevelDB that says up to which byte the event log is valid:
+// valid end. The valid end is a row of LevelDB that says up to which byte the event log is valid:
 //
-//   reach   key 0x00 'j' | value: the row's seal | u32le first number | u32le last number | f64le end
-//           | u32le checksum
+//   key     0x00 'j'
+//   value   the row's checksum | u32le first number | u32le last number | f64le end | u32le checksum
 //
-// The checksums prove that all bytes up to the reach are as they were written. A start ignores the bytes
-// after the reach, because the batch that wrote them was interrupted.
+// The checksums prove that all bytes up to the valid end are as they were written. A start ignores the bytes
+// after the valid end, because the batch that wrote them was interrupted.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
 import { valueBytes } from './row-value.js'
-import { SEAL, isSealed, seal, sealOf, unseal } from './stored-row-checksum.js'
+import { CHECKSUM_BYTES, isIntact, setChecksum, storedChecksum, intactBody } from './stored-row-checksum.js'
 
 const MAGIC = 'LATCHROW'
 const VERSION = 1
 export const HEADER_BYTES = 32
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
-const ROW_SEAL = 4
+const ROW_CHECKSUM_BYTES = 4
 const REMOVED = 0xffffffff
 
 /** The valid end of the event log, which LevelDB stores with each batch. */
-export interface Reach {
+export interface ValidEnd {
   /** The numbers of the oldest file with a row in use, and of the file that is being written. */
   readonly first: number
   readonly last: number
@@ -47,20 +47,20 @@ export interface Reach {
   readonly checksum: number
 }
 
-export const REACH_KEY: Uint8Array = Uint8Array.of(0, 0x6a)
+export const VALID_END_KEY: Uint8Array = Uint8Array.of(0, 0x6a)
 
-export function encodeReach({ first, last, end, checksum }: Reach): Row {
-  const value = Buffer.allocUnsafe(SEAL + 20)
-  value.writeUInt32LE(first, SEAL)
-  value.writeUInt32LE(last, SEAL + 4)
-  value.writeDoubleLE(end, SEAL + 8)
-  value.writeUInt32LE(checksum, SEAL + 16)
-  seal(REACH_KEY, value)
-  return { key: REACH_KEY, value }
+export function encodeValidEnd({ first, last, end, checksum }: ValidEnd): Row {
+  const value = Buffer.allocUnsafe(CHECKSUM_BYTES + 20)
+  value.writeUInt32LE(first, CHECKSUM_BYTES)
+  value.writeUInt32LE(last, CHECKSUM_BYTES + 4)
+  value.writeDoubleLE(end, CHECKSUM_BYTES + 8)
+  value.writeUInt32LE(checksum, CHECKSUM_BYTES + 16)
+  setChecksum(VALID_END_KEY, value)
+  return { key: VALID_END_KEY, value }
 }
 
-export function decodeReach(value: Uint8Array): Reach {
-  const body = Buffer.from(unseal(REACH_KEY, value))
+export function decodeValidEnd(value: Uint8Array): ValidEnd {
+  const body = Buffer.from(intactBody(VALID_END_KEY, value))
   return {
     first: body.readUInt32LE(0),
     last: body.readUInt32LE(4),
@@ -132,7 +132,7 @@ export function encodeFrame(rows: readonly RowChange[], previous: number): Frame
 }
 
 const tableBytes = ({ key, value }: RowChange): number =>
-  ROW_HEAD + key.length + (value === undefined ? 0 : ROW_SEAL)
+  ROW_HEAD + key.length + (value === undefined ? 0 : ROW_CHECKSUM_BYTES)
 
 function writeTable(into: Buffer, at: number, row: RowChange): number {
   const { key, value } = row
@@ -140,7 +140,7 @@ function writeTable(into: Buffer, at: number, row: RowChange): number {
   into.writeUInt16LE(key.length, at + 4)
   into.set(key, at + ROW_HEAD)
   const end = at + ROW_HEAD + key.length
-  return value === undefined ? end : into.writeUInt32LE(sealOf(value), end)
+  return value === undefined ? end : into.writeUInt32LE(storedChecksum(value), end)
 }
 
 /**
@@ -182,10 +182,14 @@ function readRows(file: Buffer, start: number, end: number, seen: RowSeen): numb
       continue
     }
     const value = file.subarray(valueAt, valueAt + length)
-    if (value.length !== length || !isSealed(key, value) || sealOf(value) !== file.readUInt32LE(keyEnd))
+    if (
+      value.length !== length ||
+      !isIntact(key, value) ||
+      storedChecksum(value) !== file.readUInt32LE(keyEnd)
+    )
       return undefined
     seen(key, valueAt, length)
-    at = keyEnd + ROW_SEAL
+    at = keyEnd + ROW_CHECKSUM_BYTES
     valueAt += length
   }
   return valueAt

@@ -3,70 +3,72 @@
 import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { EventLogFile } from './event-log-file.js'
-import type { Reach } from './event-log-format.js'
+import type { ValidEnd } from './event-log-format.js'
 import type { Row, RowPage, RowRange } from './row-store.js'
 import { damagedRow } from './stored-row-checksum.js'
 
 /** The file, the offset and the length of a row's value. */
-export interface Place {
+export interface ValueLocation {
   readonly file: EventLogFile
   readonly at: number
   readonly length: number
 }
-export type Index = Map<string, Place>
+export type Index = Map<string, ValueLocation>
 
 /** A batch that the event log has, but LevelDB perhaps not yet. */
 export interface Pending {
-  readonly changes: ReadonlyMap<string, Place | undefined>
-  readonly reach: Reach
+  readonly changes: ReadonlyMap<string, ValueLocation | undefined>
+  readonly validEnd: ValidEnd
 }
 
 export class EventLogView {
-  readonly #index: ReadonlyMap<string, Place>
+  readonly #index: ReadonlyMap<string, ValueLocation>
   /**
    * The batch that was being written when the view began. The view shows this batch only if the view of
    * LevelDB also has the batch (RW4).
    */
   readonly #pending: Pending | undefined
   readonly #release: () => void
-  #rows: readonly (readonly [string, Place])[] | undefined
+  #rows: readonly (readonly [string, ValueLocation])[] | undefined
   #closed = false
 
-  constructor(index: ReadonlyMap<string, Place>, pending: Pending | undefined, release: () => void) {
+  constructor(index: ReadonlyMap<string, ValueLocation>, pending: Pending | undefined, release: () => void) {
     this.#index = index
     this.#pending = pending
     this.#release = release
   }
 
-  /**
-   * Reads a page. `reach` returns the reach in the view of LevelDB, which is the valid end of the event log
-   * at that moment.
-   */
-  async page(range: RowRange, rows: number, bytes: number, reach: () => Promise<Reach>): Promise<RowPage> {
+  /** Reads a page. `validEnd` returns the valid end of the event log in the view of LevelDB. */
+  async page(
+    range: RowRange,
+    rows: number,
+    bytes: number,
+    validEnd: () => Promise<ValidEnd>,
+  ): Promise<RowPage> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
-    this.#rows ??= inOrder(await this.#indexAt(reach))
+    this.#rows ??= inOrder(await this.#indexAt(validEnd))
     const [from, to] = bounds(this.#rows, range)
     const found: Row[] = []
     let size = 0
     for (let i = 0; i < to - from; i++) {
       if (found.length >= rows || size >= bytes) return { rows: found, end: false }
-      const [key, place] = elementAt(this.#rows, range.reverse === true ? to - 1 - i : from + i)
-      const value = range.keysOnly === true ? EMPTY : await valueOf(key, place)
+      const [key, location] = elementAt(this.#rows, range.reverse === true ? to - 1 - i : from + i)
+      const value = range.keysOnly === true ? EMPTY : await valueOf(key, location)
       found.push({ key: fromBinary(key), value })
       size += key.length + value.length
     }
     return { rows: found, end: true }
   }
 
-  async #indexAt(reach: () => Promise<Reach>): Promise<ReadonlyMap<string, Place>> {
+  async #indexAt(validEnd: () => Promise<ValidEnd>): Promise<ReadonlyMap<string, ValueLocation>> {
     const pending = this.#pending
     if (pending === undefined) return this.#index
-    const { last, end } = await reach()
-    if (last !== pending.reach.last || end !== pending.reach.end) return this.#index
+    const { last, end } = await validEnd()
+    if (last !== pending.validEnd.last || end !== pending.validEnd.end) return this.#index
     const index = new Map(this.#index)
-    for (const [key, place] of pending.changes) {
-      if (place === undefined) index.delete(key)
-      else index.set(key, place)
+    for (const [key, location] of pending.changes) {
+      if (location === undefined) index.delete(key)
+      else index.set(key, location)
     }
     return index
   }
@@ -78,23 +80,26 @@ export class EventLogView {
   }
 }
 
-const inOrder = (index: ReadonlyMap<string, Place>): [string, Place][] =>
+const inOrder = (index: ReadonlyMap<string, ValueLocation>): [string, ValueLocation][] =>
   [...index].sort(([a], [b]) => (a < b ? -1 : 1))
 
-async function valueOf(key: string, { file, at, length }: Place): Promise<Uint8Array> {
+async function valueOf(key: string, { file, at, length }: ValueLocation): Promise<Uint8Array> {
   const value = await file.read(at, length)
   if (value.length !== length) throw damagedRow(fromBinary(key), 'the event log ends in it')
   return value
 }
 
 /** Returns the indexes of the first row of the range, and of the first row after it. */
-function bounds(rows: readonly (readonly [string, Place])[], { start, end }: RowRange): [number, number] {
+function bounds(
+  rows: readonly (readonly [string, ValueLocation])[],
+  { start, end }: RowRange,
+): [number, number] {
   const from = start === undefined ? 0 : firstFrom(rows, binary(start))
   const to = end === undefined ? rows.length : firstFrom(rows, binary(end))
   return [from, Math.max(from, to)]
 }
 
-function firstFrom(rows: readonly (readonly [string, Place])[], key: string): number {
+function firstFrom(rows: readonly (readonly [string, ValueLocation])[], key: string): number {
   let [low, high] = [0, rows.length]
   while (low < high) {
     const middle = (low + high) >>> 1

@@ -13,9 +13,9 @@ import {
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
-import { decodeReach, encodeReach, type Reach } from './event-log-format.js'
+import { decodeValidEnd, encodeValidEnd, type ValidEnd } from './event-log-format.js'
 import { EventLog } from './event-log.js'
-import { SEAL, sealBody } from './stored-row-checksum.js'
+import { CHECKSUM_BYTES, withChecksum } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
@@ -23,19 +23,19 @@ afterAll(() => folders.removeAll())
 const key = (i: number) => Buffer.from(`e${String(i).padStart(6, '0')}`)
 const put = (i: number, value: string | Buffer = `value ${i}`) => ({
   key: key(i),
-  value: sealBody(key(i), Buffer.from(value)),
+  value: withChecksum(key(i), Buffer.from(value)),
 })
-const body = (value: Uint8Array) => Buffer.from(value.subarray(SEAL)).toString()
+const body = (value: Uint8Array) => Buffer.from(value.subarray(CHECKSUM_BYTES)).toString()
 const del = (i: number) => ({ key: key(i), value: undefined })
 const MIB = Buffer.alloc(1024 * 1024, 7)
 const FIRST_FILE = 'rows-journal-1'
 
-/** Writes a batch as a store does, and returns the reach that LevelDB then holds. */
+/** Writes a batch as a store does, and returns the valid end that LevelDB then holds. */
 async function write(eventLog: EventLog, ...rows: (ReturnType<typeof put> | ReturnType<typeof del>)[]) {
   await eventLog.append(rows, true)
-  const { reach } = eventLog
-  await eventLog.settle()
-  return reach
+  const { validEnd } = eventLog
+  await eventLog.written()
+  return validEnd
 }
 
 async function all(eventLog: EventLog): Promise<string[]> {
@@ -47,19 +47,19 @@ async function all(eventLog: EventLog): Promise<string[]> {
   return page.rows.map(({ key, value }) => `${Buffer.from(key)}=${body(value)}`)
 }
 
-async function twoBatches(): Promise<{ folder: string; reach: Reach }> {
+async function twoBatches(): Promise<{ folder: string; validEnd: ValidEnd }> {
   const folder = folders.make()
   const eventLog = await EventLog.create(folder)
   await write(eventLog, put(1), put(2), put(3))
-  const reach = await write(eventLog, del(1), put(2, 'again'), put(4))
+  const validEnd = await write(eventLog, del(1), put(2, 'again'), put(4))
   await eventLog.close()
-  return { folder, reach }
+  return { folder, validEnd }
 }
 const KEPT = ['e000002=again', 'e000003=value 3', 'e000004=value 4']
 
-async function opened(folder: string, reach: Reach): Promise<string[] | string> {
+async function opened(folder: string, validEnd: ValidEnd): Promise<string[] | string> {
   try {
-    const eventLog = await EventLog.open(folder, reach)
+    const eventLog = await EventLog.open(folder, validEnd)
     const rows = await all(eventLog)
     await eventLog.close()
     return rows
@@ -69,46 +69,46 @@ async function opened(folder: string, reach: Reach): Promise<string[] | string> 
 }
 
 test('rows that were written are there after the event log is opened again', async () => {
-  const { folder, reach } = await twoBatches()
-  expect(await opened(folder, reach)).toEqual(KEPT)
+  const { folder, validEnd } = await twoBatches()
+  expect(await opened(folder, validEnd)).toEqual(KEPT)
 })
 
-test('D18: any flipped bit before the reach, and any missing byte: ERR_CORRUPT', async () => {
-  const { folder, reach } = await twoBatches()
+test('D18: any flipped bit before the valid end, and any missing byte: ERR_CORRUPT', async () => {
+  const { folder, validEnd } = await twoBatches()
   const path = join(folder, FIRST_FILE)
   const bytes = readFileSync(path)
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const flipped = Buffer.from(bytes)
     flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
     writeFileSync(path, flipped)
-    expect(await opened(folder, reach), `bit ${bit}`).toBe('ERR_CORRUPT')
+    expect(await opened(folder, validEnd), `bit ${bit}`).toBe('ERR_CORRUPT')
   }
   for (let length = 0; length < bytes.length; length++) {
     writeFileSync(path, bytes.subarray(0, length))
-    expect(await opened(folder, reach), `${length} bytes`).toBe('ERR_CORRUPT')
+    expect(await opened(folder, validEnd), `${length} bytes`).toBe('ERR_CORRUPT')
   }
   rmSync(path)
-  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  expect(await opened(folder, validEnd)).toBe('ERR_CORRUPT')
 }, 60_000)
 
-test('D4, J2: bytes that a killed batch left after the reach do not count, and are overwritten', async () => {
-  const { folder, reach } = await twoBatches()
-  let eventLog = await EventLog.open(folder, reach)
+test('D4, J2: bytes that a killed batch left after the valid end do not count, and are overwritten', async () => {
+  const { folder, validEnd } = await twoBatches()
+  let eventLog = await EventLog.open(folder, validEnd)
   await eventLog.append([put(5), del(2)], true)
   await eventLog.close()
   appendFileSync(join(folder, FIRST_FILE), Buffer.alloc(1_000, 0xff))
-  eventLog = await EventLog.open(folder, reach)
+  eventLog = await EventLog.open(folder, validEnd)
   expect(await all(eventLog)).toEqual(KEPT)
   const later = await write(eventLog, put(6, 'six'))
   await eventLog.close()
   expect(await opened(folder, later)).toEqual([...KEPT, 'e000006=six'])
 })
 
-test('J2: bytes left after the reach are gone when another file follows', async () => {
-  const { folder, reach } = await twoBatches()
+test('J2: bytes left after the valid end are gone when another file follows', async () => {
+  const { folder, validEnd } = await twoBatches()
   appendFileSync(join(folder, FIRST_FILE), Buffer.alloc(10 * MIB.length, 0xff))
-  const eventLog = await EventLog.open(folder, reach)
-  let last = reach
+  const eventLog = await EventLog.open(folder, validEnd)
+  let last = validEnd
   for (let i = 0; i < 10; i++) last = await write(eventLog, put(10 + i, MIB))
   await eventLog.close()
   expect(last.last).toBe(2)
@@ -116,44 +116,46 @@ test('J2: bytes left after the reach are gone when another file follows', async 
 })
 
 test('D18: a whole file of an earlier time in the place of the right one: ERR_CORRUPT', async () => {
-  const { folder, reach } = await twoBatches()
+  const { folder, validEnd } = await twoBatches()
   const path = join(folder, FIRST_FILE)
   const other = folders.make()
   const eventLog = await EventLog.create(other)
   await write(eventLog, put(1), put(2), put(3))
   const its = await write(eventLog, del(1), put(2, 'again'), put(4, 'VALUE 4'))
-  expect(its.end).toBe(reach.end)
+  expect(its.end).toBe(validEnd.end)
   await eventLog.close()
   const whole = readFileSync(path)
   writeFileSync(path, readFileSync(join(other, FIRST_FILE)))
-  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  expect(await opened(folder, validEnd)).toBe('ERR_CORRUPT')
   writeFileSync(path, whole)
-  expect(await opened(folder, reach)).toEqual(KEPT)
+  expect(await opened(folder, validEnd)).toEqual(KEPT)
 })
 
 const numbers = (folder: string) =>
   readdirSync(folder).map((name) => Number(name.slice('rows-journal-'.length)))
 
 /** Rows as events are: added at one end and removed at the other. */
-async function manyFiles(value = MIB): Promise<{ folder: string; eventLog: EventLog; reach: Reach }> {
+async function manyFiles(value = MIB): Promise<{ folder: string; eventLog: EventLog; validEnd: ValidEnd }> {
   const folder = folders.make()
   const eventLog = await EventLog.create(folder)
-  let reach = eventLog.reach
+  let validEnd = eventLog.validEnd
   for (let i = 0; i < 40; i++) {
-    reach = await write(eventLog, put(i, value), ...(i < 12 ? [] : [del(i - 12)]))
-    expect(numbers(folder), 'what LevelDB was told last').toContain(reach.first)
+    validEnd = await write(eventLog, put(i, value), ...(i < 12 ? [] : [del(i - 12)]))
+    expect(numbers(folder), 'what LevelDB was told last').toContain(validEnd.first)
   }
-  return { folder, eventLog, reach }
+  return { folder, eventLog, validEnd }
 }
 
-test('J3: the oldest files are removed, each after LevelDB holds a reach that does not need it', async () => {
-  const { folder, eventLog, reach } = await manyFiles()
-  expect(reach.last).toBeGreaterThan(4)
+test('J3: the oldest files are removed, each after LevelDB holds a valid end that does not need it', async () => {
+  const { folder, eventLog, validEnd } = await manyFiles()
+  expect(validEnd.last).toBeGreaterThan(4)
   const left = numbers(folder).sort((a, b) => a - b)
-  expect(left).toEqual(Array.from({ length: reach.last - reach.first + 1 }, (_, i) => reach.first + i))
+  expect(left).toEqual(
+    Array.from({ length: validEnd.last - validEnd.first + 1 }, (_, i) => validEnd.first + i),
+  )
   expect(left.length).toBeLessThan(4)
   await eventLog.close()
-  const again = await EventLog.open(folder, reach)
+  const again = await EventLog.open(folder, validEnd)
   expect((await all(again)).map((row) => row.slice(0, 7))).toEqual(
     Array.from({ length: 12 }, (_, i) => key(28 + i).toString()),
   )
@@ -161,32 +163,32 @@ test('J3: the oldest files are removed, each after LevelDB holds a reach that do
 })
 
 test('J3: a crash before a file was removed, or after one was begun, leaves files that do not count', async () => {
-  const { folder, eventLog, reach } = await manyFiles()
+  const { folder, eventLog, validEnd } = await manyFiles()
   await eventLog.close()
-  for (const number of [reach.first - 1, reach.last + 1])
-    cpSync(join(folder, `rows-journal-${reach.last}`), join(folder, `rows-journal-${number}`))
-  const again = await EventLog.open(folder, reach)
+  for (const number of [validEnd.first - 1, validEnd.last + 1])
+    cpSync(join(folder, `rows-journal-${validEnd.last}`), join(folder, `rows-journal-${number}`))
+  const again = await EventLog.open(folder, validEnd)
   expect(await all(again)).toHaveLength(12)
-  expect(numbers(folder)).not.toContain(reach.last + 1)
-  expect(numbers(folder)).not.toContain(reach.first - 1)
+  expect(numbers(folder)).not.toContain(validEnd.last + 1)
+  expect(numbers(folder)).not.toContain(validEnd.first - 1)
   await again.close()
 })
 
 test('D18: a file before the last one that was cut, or is another file: ERR_CORRUPT', async () => {
-  const { folder, eventLog, reach } = await manyFiles()
+  const { folder, eventLog, validEnd } = await manyFiles()
   await eventLog.close()
-  const path = join(folder, `rows-journal-${reach.first}`)
+  const path = join(folder, `rows-journal-${validEnd.first}`)
   const whole = readFileSync(path)
   truncateSync(path, whole.length - MIB.length - 30)
-  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
-  writeFileSync(path, readFileSync(join(folder, `rows-journal-${reach.last}`)))
-  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  expect(await opened(folder, validEnd)).toBe('ERR_CORRUPT')
+  writeFileSync(path, readFileSync(join(folder, `rows-journal-${validEnd.last}`)))
+  expect(await opened(folder, validEnd)).toBe('ERR_CORRUPT')
   const other = await manyFiles(Buffer.alloc(MIB.length, 8))
   await other.eventLog.close()
-  writeFileSync(path, readFileSync(join(other.folder, `rows-journal-${reach.first}`)))
-  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  writeFileSync(path, readFileSync(join(other.folder, `rows-journal-${validEnd.first}`)))
+  expect(await opened(folder, validEnd)).toBe('ERR_CORRUPT')
   writeFileSync(path, whole)
-  expect(await opened(folder, reach)).toHaveLength(12)
+  expect(await opened(folder, validEnd)).toHaveLength(12)
 })
 
 test('J4: a view reads its rows also after their file was removed', async () => {
@@ -202,25 +204,27 @@ test('J4: a view reads its rows also after their file was removed', async () => 
   expect(page.rows.map(({ value }) => body(value))).toEqual(['old'])
   view.close()
   expect(eventLog.get(key(0))).toBeUndefined()
-  expect(eventLog.get(key(29))).toHaveLength(SEAL + MIB.length)
+  expect(eventLog.get(key(29))).toHaveLength(CHECKSUM_BYTES + MIB.length)
   await eventLog.close()
 })
 
-// Without this law: LevelDB returns the reach with a changed bit, a later file seems to be the first one, and
+// Without this law: LevelDB returns the valid end with a changed bit, a later file seems to be the first one, and
 // the files before it are removed with their events.
-test('D18: the reach is refused with ERR_CORRUPT for any changed bit, and for any byte too few or too many', () => {
-  const reach = { first: 3, last: 7, end: 8_400_123, checksum: 0xdeadbeef }
-  const { value } = encodeReach(reach)
-  expect(decodeReach(value)).toEqual(reach)
+test('D18: the valid end is refused with ERR_CORRUPT for any changed bit, and for any byte too few or too many', () => {
+  const validEnd = { first: 3, last: 7, end: 8_400_123, checksum: 0xdeadbeef }
+  const { value } = encodeValidEnd(validEnd)
+  expect(decodeValidEnd(value)).toEqual(validEnd)
   const refused = expect.objectContaining({ code: 'ERR_CORRUPT' })
   for (let bit = 0; bit < value.length * 8; bit++) {
     const flipped = Buffer.from(value)
     flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
-    expect(() => decodeReach(flipped), `bit ${bit}`).toThrow(refused)
+    expect(() => decodeValidEnd(flipped), `bit ${bit}`).toThrow(refused)
   }
   for (let length = 0; length < value.length; length++)
-    expect(() => decodeReach(value.subarray(0, length)), `${length} bytes`).toThrow(refused)
-  expect(() => decodeReach(Buffer.concat([value, Buffer.alloc(1)]))).toThrow(refused)
+    expect(() => decodeValidEnd(value.subarray(0, length)), `${length} bytes`).toThrow(refused)
+  expect(() => decodeValidEnd(Buffer.concat([value, Buffer.alloc(1)]))).toThrow(refused)
   // A row with a right checksum, but of another key.
-  expect(() => decodeReach(sealBody(key(1), Buffer.from(value.subarray(SEAL))))).toThrow(refused)
+  expect(() => decodeValidEnd(withChecksum(key(1), Buffer.from(value.subarray(CHECKSUM_BYTES))))).toThrow(
+    refused,
+  )
 })

@@ -1,17 +1,17 @@
 // Driver: stores the rows of events in files beside LevelDB, the event log. Events are removed in the order
-// in which they were added. LevelDB would write each such row four times, to its log, to a table and in
+// in which they were added. LevelDB would write each row of events four times, to its log, to a table and in
 // merges, and would free the space of removed rows late. These writes were half of the cost of a put. The
 // event log writes a row once, and removes a file when none of its rows is in use.
 //
 // Laws
-// - J1: a frame, which has the events of one batch, is on the disk before LevelDB gets the reach that covers
-//   the frame. The reach is the row of LevelDB that says up to which byte the event log is valid. So all
-//   bytes up to the reach exist.
-// - J2: an interrupted batch can leave bytes after the reach. The event log never reads these bytes, and
+// - J1: a frame, which has the events of one batch, is on the disk before LevelDB gets the valid end behind
+//   the frame. The valid end is a row of LevelDB that says up to which byte the event log is valid. So all
+//   bytes up to the valid end exist.
+// - J2: an interrupted batch can leave bytes after the valid end. The event log never reads these bytes, and
 //   overwrites them.
-// - J3: a file is removed only after LevelDB has durably stored a reach that begins after the file, and the
-//   oldest file is removed first. If a newer file were removed first, a removed row of an older file could
-//   come back, because the record of its removal would be gone.
+// - J3: a file is removed only after LevelDB has durably stored a valid end whose first file is a later file.
+//   The oldest file is removed first. If a newer file were removed first, a removed row of an older file
+//   could come back, because the record of its removal would be missing.
 // - J4: the index says where each row is. The index changes when a batch is durable, and a view keeps the
 //   index of its beginning.
 
@@ -23,14 +23,14 @@ import { EventLogFile, eventLogName, eventLogNumber } from './event-log-file.js'
 import {
   HEADER_BYTES,
   type Header,
-  type Reach,
+  type ValidEnd,
   decodeHeader,
   encodeFrame,
   encodeHeader,
   headerChecksum,
   readFrames,
 } from './event-log-format.js'
-import { type Index, EventLogView, type Pending, type Place } from './event-log-view.js'
+import { type Index, EventLogView, type Pending, type ValueLocation } from './event-log-view.js'
 import type { RowChange } from './row-store.js'
 import { valueBytes } from './row-value.js'
 import { damagedRow } from './stored-row-checksum.js'
@@ -61,14 +61,19 @@ export class EventLog {
   }
 
   /**
-   * Opens the event log. `reach` is its valid end, as LevelDB has stored it. Throws ERR_CORRUPT if the files
-   * do not match the reach.
+   * Opens the event log. `validEnd` is its valid end, as LevelDB has stored it. Throws ERR_CORRUPT if the
+   * files do not match it.
    */
-  static async open(folder: string, reach: Reach, disk: EventLogDisk = nodeEventLogDisk): Promise<EventLog> {
-    await removeOthers(disk, folder, reach)
+  static async open(
+    folder: string,
+    validEnd: ValidEnd,
+    disk: EventLogDisk = nodeEventLogDisk,
+  ): Promise<EventLog> {
+    await removeOthers(disk, folder, validEnd)
     const eventLog = new EventLog(disk, folder, [], new Map())
     try {
-      for (let number = reach.first; number <= reach.last; number++) await eventLog.#replay(number, reach)
+      for (let number = validEnd.first; number <= validEnd.last; number++)
+        await eventLog.#replay(number, validEnd)
       return eventLog
     } catch (error) {
       await eventLog.close()
@@ -76,7 +81,7 @@ export class EventLog {
     }
   }
 
-  async #replay(number: number, reach: Reach): Promise<void> {
+  async #replay(number: number, validEnd: ValidEnd): Promise<void> {
     const file = await EventLogFile.open(this.#disk, this.#folder, number, 'existing').catch(
       (error: unknown) => {
         throw damaged(this.#folder, number, 'it cannot be opened', error)
@@ -84,24 +89,24 @@ export class EventLog {
     )
     this.#files.push(file)
     const before = this.#files[this.#files.length - 2]
-    const last = number === reach.last
-    const bytes = await file.read(0, last ? reach.end : await file.size())
+    const last = number === validEnd.last
+    const bytes = await file.read(0, last ? validEnd.end : await file.size())
     const header = decodeHeader(bytes)
     if (header?.number !== number) throw damaged(this.#folder, number, 'its header is not what was written')
     const { end, checksum } = header.previous
     if (before !== undefined && (before.end !== end || before.checksum !== checksum))
       throw damaged(this.#folder, number - 1, 'it is not as the next one knows it')
     const found = readFrames(bytes, (key, at, length) => {
-      this.#place(binary(key), length < 0 ? undefined : { file, at, length })
+      this.#setLocation(binary(key), length < 0 ? undefined : { file, at, length })
     })
     if (found === undefined) throw damaged(this.#folder, number, 'a frame is not what was written')
-    if (last && (bytes.length !== reach.end || found !== reach.checksum))
+    if (last && (bytes.length !== validEnd.end || found !== validEnd.checksum))
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // The bytes after the reach are cut off (J2). Otherwise these bytes would count as valid when another
+    // The bytes after the valid end are cut off (J2). Otherwise these bytes would count as valid when another
     // file follows this file.
-    if (last) await file.cut(reach.end)
+    if (last) await file.cut(validEnd.end)
   }
 
   get #tail(): EventLogFile {
@@ -111,8 +116,8 @@ export class EventLog {
   /**
    * The valid end of the event log, which the caller writes to LevelDB together with the last appended rows.
    */
-  get reach(): Reach {
-    if (this.#pending !== undefined) return this.#pending.reach
+  get validEnd(): ValidEnd {
+    if (this.#pending !== undefined) return this.#pending.validEnd
     const { number, end, checksum } = this.#tail
     const first = this.#files.find((file) => file.live > 0)?.number ?? number
     return { first, last: number, end, checksum }
@@ -121,7 +126,7 @@ export class EventLog {
   /**
    * Appends the rows, which have their checksums. The caller must not change the rows before the promise
    * resolves. With `sync` the rows are on the disk when the promise resolves (J1). Readers see the rows after
-   * `settle`.
+   * `written`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
@@ -129,14 +134,14 @@ export class EventLog {
     const frame = encodeFrame(rows, file.checksum)
     await file.write(frame.parts, file.end)
     if (sync) await file.sync()
-    const changes = new Map<string, Place | undefined>()
+    const changes = new Map<string, ValueLocation | undefined>()
     rows.forEach((row, i) => {
-      const place = { file, at: file.end + elementAt(frame.values, i), length: valueBytes(row) }
-      changes.set(binary(row.key), row.value === undefined ? undefined : place)
+      const location = { file, at: file.end + elementAt(frame.values, i), length: valueBytes(row) }
+      changes.set(binary(row.key), row.value === undefined ? undefined : location)
     })
     file.end += frame.length
     file.checksum = frame.checksum
-    this.#pending = { changes, reach: this.reach }
+    this.#pending = { changes, validEnd: this.validEnd }
   }
 
   async #roll(): Promise<void> {
@@ -147,37 +152,41 @@ export class EventLog {
   }
 
   /** Called when LevelDB also has the batch durably. From then on readers see the rows of the batch. */
-  async settle(): Promise<void> {
+  async written(): Promise<void> {
     if (this.#pending === undefined) return
-    const { changes, reach } = this.#pending
+    const { changes, validEnd } = this.#pending
     this.#pending = undefined
     if (this.#sharing > 0) {
       this.#index = new Map(this.#index)
       this.#sharing = 0
     }
-    for (const [key, place] of changes) this.#place(key, place)
-    for (let file = this.#files[0]; file !== undefined && file.number < reach.first; file = this.#files[0]) {
+    for (const [key, location] of changes) this.#setLocation(key, location)
+    for (
+      let file = this.#files[0];
+      file !== undefined && file.number < validEnd.first;
+      file = this.#files[0]
+    ) {
       this.#files.shift()
       await file.remove()
     }
   }
 
-  #place(key: string, place: Place | undefined): void {
+  #setLocation(key: string, location: ValueLocation | undefined): void {
     const before = this.#index.get(key)
     if (before !== undefined) before.file.live--
-    if (place === undefined) {
+    if (location === undefined) {
       this.#index.delete(key)
       return
     }
-    place.file.live++
-    this.#index.set(key, place)
+    location.file.live++
+    this.#index.set(key, location)
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    const place = this.#index.get(binary(key))
-    if (place === undefined) return undefined
-    const value = place.file.readNow(place.at, place.length)
-    if (value.length !== place.length) throw damagedRow(key, 'the event log ends in it')
+    const location = this.#index.get(binary(key))
+    if (location === undefined) return undefined
+    const value = location.file.readNow(location.at, location.length)
+    if (value.length !== location.length) throw damagedRow(key, 'the event log ends in it')
     return value
   }
 
@@ -212,7 +221,7 @@ async function begin(disk: EventLogDisk, folder: string, header: Header): Promis
  * Removes the files that a crash has left behind: old files that the event log was about to remove, and a new
  * file that no batch has used.
  */
-async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: Reach): Promise<void> {
+async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: ValidEnd): Promise<void> {
   for (const name of await disk.list(folder)) {
     const number = eventLogNumber(name)
     if (number > 0 && (number < first || number > last)) await disk.remove(join(folder, name))

@@ -3,7 +3,7 @@
 
 import { compareBytes, EMPTY, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { type BatchMarks, bytesOf } from './lost-batch-detection.js'
+import { type BatchRows, bytesOf } from './lost-batch-detection.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
 import type { RowKeys } from './compact-list-of-keys.js'
 import { wholeValue } from './row-value.js'
@@ -85,14 +85,14 @@ export function operation(change: RowChange): Operation {
 
 export class LevelRows implements RowStore {
   readonly #level: Level
-  readonly #chain: BatchMarks | undefined
+  readonly #batchRows: BatchRows | undefined
   readonly #reclaimer: SpaceReclaimer | undefined
   #closed = false
 
   /** `level` must be open and have the encoding 'view'. */
-  constructor(level: Level, chain?: BatchMarks, reclaimer?: SpaceReclaimer) {
+  constructor(level: Level, batchRows?: BatchRows, reclaimer?: SpaceReclaimer) {
     this.#level = level
-    this.#chain = chain
+    this.#batchRows = batchRows
     this.#reclaimer = reclaimer
   }
 
@@ -133,7 +133,7 @@ export class LevelRows implements RowStore {
         if (change.others !== undefined) bytes += await this.#removeAll(filled, change.others)
         if (++count % SLICE === 0) await turnOver()
       }
-      for (const mark of this.#chain?.next(bytes) ?? []) add(filled, mark)
+      for (const row of this.#batchRows?.next(bytes) ?? []) add(filled, row)
       await filled.write(SYNC)
     } finally {
       await filled.close()

@@ -44,7 +44,7 @@ async function parts() {
   return { steps, rows: new RowsWithEventLog(level, eventLog), level }
 }
 
-test('J1: the event log is on the disk before LevelDB gets the reach', async () => {
+test('J1: the event log is on the disk before LevelDB gets the valid end', async () => {
   const { steps, rows } = await parts()
   await rows.write(BATCH)
   expect(steps).toEqual(['event log written', 'event log synced', 'level d1,\0j'])

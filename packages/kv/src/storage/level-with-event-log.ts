@@ -1,12 +1,12 @@
 // Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and a
-// row with the valid end of the event log (its reach). A batch counts as written when LevelDB has its part.
-// The events of the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
+// row with the valid end of the event log. A batch counts as written when LevelDB has its part. The events of
+// the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import type { EventLog } from './event-log.js'
-import { REACH_KEY, type Reach, decodeReach, encodeReach } from './event-log-format.js'
+import { VALID_END_KEY, type ValidEnd, decodeValidEnd, encodeValidEnd } from './event-log-format.js'
 import type { LevelFigures } from './level-figures.js'
 import type { EventLogView } from './event-log-view.js'
 import { storageFailed } from './level-rows.js'
@@ -54,9 +54,9 @@ export class RowsWithEventLog implements RowStore {
     if (withEventLog.length === 0) return this.#level.write(batch)
     try {
       await this.#eventLog.append(withEventLog, true)
-      others.push(encodeReach(this.#eventLog.reach))
+      others.push(encodeValidEnd(this.#eventLog.validEnd))
       await this.#level.write(others)
-      await this.#eventLog.settle()
+      await this.#eventLog.written()
     } catch (error) {
       this.#failed = faultOf(error)
       throw this.#failed
@@ -114,7 +114,7 @@ class ViewWithEventLog implements RowView {
   async #part(part: RowRange, rows: number, bytes: number): Promise<RowPage> {
     if (part.start === undefined || !isEvent(part.start)) return await this.#level.page(part, rows, bytes)
     try {
-      return await this.#eventLog.page(part, rows, bytes, () => reachIn(this.#level))
+      return await this.#eventLog.page(part, rows, bytes, () => validEndIn(this.#level))
     } catch (error) {
       throw faultOf(error)
     }
@@ -129,10 +129,10 @@ class ViewWithEventLog implements RowView {
 const faultOf = (error: unknown): LatchkeyError =>
   error instanceof LatchkeyError ? error : storageFailed('The event log of rows', error)
 
-async function reachIn(level: RowView): Promise<Reach> {
-  const end = Uint8Array.of(...REACH_KEY, 0)
-  const { rows } = await level.page({ start: REACH_KEY, end }, 1, 1_024)
-  return decodeReach(elementAt(rows, 0).value)
+async function validEndIn(level: RowView): Promise<ValidEnd> {
+  const end = Uint8Array.of(...VALID_END_KEY, 0)
+  const { rows } = await level.page({ start: VALID_END_KEY, end }, 1, 1_024)
+  return decodeValidEnd(elementAt(rows, 0).value)
 }
 
 /**

@@ -16,9 +16,9 @@ import { valueBytes } from './row-value.js'
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
-import { SEAL, seal, unseal } from './stored-row-checksum.js'
+import { CHECKSUM_BYTES, setChecksum, intactBody } from './stored-row-checksum.js'
 
-export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
+export const BATCH_ROWS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
 
 /**
  * In bytes. LOG_BYTES: LevelDB begins a new log after this many bytes, and keeps at most two logs.
@@ -28,13 +28,13 @@ export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
 /**
- * MARK_BYTES: the bytes of a batch row. ROW_BYTES: the bytes that LevelDB's log uses for a row besides its
+ * BATCH_ROW_BYTES: the bytes of a batch row. ROW_BYTES: the bytes that LevelDB's log uses for a row besides its
  * key and its value.
  */
-const MARK_BYTES = 64
+const BATCH_ROW_BYTES = 64
 const ROW_BYTES = 16
 
-interface Mark {
+interface BatchRow {
   readonly number: number
   readonly written: number
 }
@@ -42,8 +42,8 @@ interface Mark {
 /** Returns how many bytes a row adds to LevelDB's log. */
 export const bytesOf = (change: RowChange): number => change.key.length + valueBytes(change) + ROW_BYTES
 
-export class BatchMarks {
-  #marks: Mark[] = []
+export class BatchRows {
+  #rows: BatchRow[] = []
   #number = 0
   #written = 0
 
@@ -51,20 +51,20 @@ export class BatchMarks {
    * Reads the batch rows of a store, in the order of their keys. Throws ERR_CORRUPT if a batch row is
    * missing.
    */
-  static from(rows: readonly Row[]): BatchMarks {
-    const chain = new BatchMarks()
-    const marks = rows.map(decodeMark)
-    const last = marks[marks.length - 1]
-    if (last === undefined) return chain
-    const kept = marks.filter((mark) => mark.number >= last.oldest)
-    kept.forEach((mark, i) => {
-      if (mark.number !== last.oldest + i) throw missing(last.oldest + i, last.number)
+  static from(rows: readonly Row[]): BatchRows {
+    const found = new BatchRows()
+    const all = rows.map(decodeBatchRow)
+    const last = all[all.length - 1]
+    if (last === undefined) return found
+    const kept = all.filter((row) => row.number >= last.oldest)
+    kept.forEach((row, i) => {
+      if (row.number !== last.oldest + i) throw missing(last.oldest + i, last.number)
     })
     if (kept.length !== last.number - last.oldest + 1) throw missing(last.number, last.number)
-    chain.#marks = kept
-    chain.#number = last.number
-    chain.#written = last.written
-    return chain
+    found.#rows = kept
+    found.#number = last.number
+    found.#written = last.written
+    return found
   }
 
   /**
@@ -72,25 +72,25 @@ export class BatchMarks {
    * the size of the batch.
    */
   next(batchBytes: number): RowChange[] {
-    const bytes = MARK_BYTES + batchBytes
+    const bytes = BATCH_ROW_BYTES + batchBytes
     // LevelDB writes a batch of any size into one log, so a larger batch also fills only one log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
-    this.#marks.push({ number: this.#number, written: this.#written })
-    const old = this.#marks.splice(0, this.#firstKept())
-    const oldest = elementAt(this.#marks, 0).number
+    this.#rows.push({ number: this.#number, written: this.#written })
+    const old = this.#rows.splice(0, this.#firstKept())
+    const oldest = elementAt(this.#rows, 0).number
     return [
-      ...old.map((mark) => ({ key: markKey(mark.number), value: undefined })),
-      encodeMark(this.#number, this.#written, oldest),
+      ...old.map((row) => ({ key: batchRowKey(row.number), value: undefined })),
+      encodeBatchRow(this.#number, this.#written, oldest),
     ]
   }
 
   #firstKept(): number {
-    return this.#marks.findIndex(({ written }) => written >= this.#written - KEEP_BYTES)
+    return this.#rows.findIndex(({ written }) => written >= this.#written - KEEP_BYTES)
   }
 }
 
-function markKey(number: number): Uint8Array {
+function batchRowKey(number: number): Uint8Array {
   const key = Buffer.allocUnsafe(8)
   key[0] = 0
   key[1] = 0x62
@@ -98,17 +98,17 @@ function markKey(number: number): Uint8Array {
   return key
 }
 
-function encodeMark(number: number, written: number, oldest: number): Row {
-  const key = markKey(number)
-  const value = Buffer.allocUnsafe(SEAL + 16)
-  value.writeDoubleLE(written, SEAL)
-  value.writeDoubleLE(oldest, SEAL + 8)
-  seal(key, value)
+function encodeBatchRow(number: number, written: number, oldest: number): Row {
+  const key = batchRowKey(number)
+  const value = Buffer.allocUnsafe(CHECKSUM_BYTES + 16)
+  value.writeDoubleLE(written, CHECKSUM_BYTES)
+  value.writeDoubleLE(oldest, CHECKSUM_BYTES + 8)
+  setChecksum(key, value)
   return { key, value }
 }
 
-function decodeMark({ key, value }: Row): Mark & { readonly oldest: number } {
-  const body = Buffer.from(unseal(key, value))
+function decodeBatchRow({ key, value }: Row): BatchRow & { readonly oldest: number } {
+  const body = Buffer.from(intactBody(key, value))
   const number = Buffer.from(key).readUIntBE(2, 6)
   return { number, written: body.readDoubleLE(0), oldest: body.readDoubleLE(8) }
 }

@@ -11,6 +11,7 @@ import { memoryLevelStorage } from './memory-level-storage.js'
 const folders = new Folders()
 afterAll(() => folders.removeAll())
 
-describe('classic-level', () => rowConformance(async () => classicLevelStorage(join(folders.make(), 'state'))))
+describe('classic-level', () =>
+  rowConformance(async () => classicLevelStorage(join(folders.make(), 'state'))))
 describe('memory-level', () => rowConformance(async () => memoryLevelStorage()))
 describe('the simulated disk', () => rowConformance(async () => new SimulatedRowStorage()))

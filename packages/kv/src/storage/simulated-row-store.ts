@@ -25,8 +25,8 @@ import { lowerBound } from './sorted-keys.js'
 export type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
 /**
- * The rows of a store. The keys have one character for each byte. The rows are sorted when a range is first
- * read. If a view uses an image, the image never changes.
+ * One image of the rows of a store. The keys have one character for each byte. The rows are sorted when a
+ * range is first read. An image that a view uses never changes.
  */
 class Image {
   readonly rows: Map<string, Uint8Array>

@@ -8,7 +8,7 @@ import { Folders } from '../testing/folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
 import type { RowChange, RowStore } from './row-store.js'
 import { SpaceReclaimer, type Tables } from './space-reclaimer.js'
-import { sealBody } from './stored-row-checksum.js'
+import { withChecksum } from './stored-row-checksum.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
@@ -137,7 +137,7 @@ test('after 32 MB in the midst of other rows were removed their tables are freed
   const noise = Buffer.from(Array.from({ length: 61_000 }, () => random.next() & 255))
   const value = (i: number) => {
     const start = (i * 1_000) % 60_000
-    return sealBody(data(i), Buffer.concat([data(i), noise.subarray(start, start + 1_000)]))
+    return withChecksum(data(i), Buffer.concat([data(i), noise.subarray(start, start + 1_000)]))
   }
   const each = async (from: number, to: number, change: (i: number) => RowChange) => {
     for (let i = from; i < to; i += 1_000)

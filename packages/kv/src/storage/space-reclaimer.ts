@@ -1,9 +1,9 @@
-// Driver: starts the LevelDB compactions that free disk space, for rows whose space LevelDB does not free
-// without such a call.
+// Driver: starts the LevelDB compactions that free disk space, for rows whose space LevelDB does not free by
+// itself.
 //
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
 // unchanged. LevelDB then never merges these tables with the records that remove their rows. A store of ten
-// megabytes grew to gigabytes, and every start had to check all of them. After 32 MB of rows were deleted,
+// megabytes grew to gigabytes, and every start had to check all its tables. After 32 MB of rows were deleted,
 // their tables stayed as they were.
 //
 // Laws
@@ -11,8 +11,8 @@
 // - A compaction changes no row. A crash during a compaction leaves tables that no manifest names.
 // - If a compaction fails, LevelDB refuses further writes, and the next write reports the error.
 // - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
-//   number of removed rows. For other rows, it runs if less than half of the bytes between the first and the
-//   last removed key belong to existing rows, or if very many rows were removed.
+//   number of removed rows. For other rows, it runs if very many rows were removed. It also runs if existing
+//   rows have less than half of the bytes between the first and the last removed key.
 
 import { copyBytes } from '@latchkey/base'
 
@@ -30,8 +30,8 @@ export interface Tables {
 /** The kinds of rows whose disk space is freed. The first byte of a row's key names its kind. */
 export interface ReclaimedSpaces {
   /**
-   * For rows that are removed in the order in which they were added: the number of removed rows, of the given
-   * kind, after which a compaction runs.
+   * For rows that are removed in the order of their insertion: the number of removed rows of a kind after
+   * which a compaction runs.
    */
   readonly queues: Readonly<Record<number, number>>
   /** The kinds of rows that are removed in any order. */

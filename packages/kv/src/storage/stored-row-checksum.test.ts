@@ -2,10 +2,10 @@
 
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { isSealed, sealBody, sealOf, unseal } from './stored-row-checksum.js'
+import { isIntact, withChecksum, storedChecksum, intactBody } from './stored-row-checksum.js'
 import { keyChecksum, shortChecksum, withBytes, withWord } from './checksum-of-short-keys.js'
 
-const random = seededRandom('seals')
+const random = seededRandom('checksums')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))
 
 test('the short checksum equals the checksum, for bytes of any length and for both forms of a key', () => {
@@ -25,28 +25,28 @@ test('a checksum can be continued with a word, or with the rest of some bytes', 
   }
 })
 
-test('a seal is the checksum of four zero bytes, the body, and the checksum of the key', () => {
+test('the checksum of a row is the checksum of four zero bytes, the body, and the checksum of the key', () => {
   const key = bytes(20)
   const body = bytes(300)
-  const value = sealBody(key, body)
+  const value = withChecksum(key, body)
   const ofKey = Buffer.alloc(4)
   ofKey.writeUInt32LE(checksum(key))
-  expect(sealOf(value)).toBe(checksum(Buffer.concat([Buffer.alloc(4), body, ofKey])))
-  expect(Buffer.from(unseal(key, value))).toEqual(body)
+  expect(storedChecksum(value)).toBe(checksum(Buffer.concat([Buffer.alloc(4), body, ofKey])))
+  expect(Buffer.from(intactBody(key, value))).toEqual(body)
 })
 
 test('D18: any changed bit of a value or of its key, and any cut, is noticed', () => {
   for (const length of [0, 1, 40]) {
     const key = bytes(9)
-    const value = Buffer.from(sealBody(key, bytes(length)))
-    expect(isSealed(key, value)).toBe(true)
+    const value = Buffer.from(withChecksum(key, bytes(length)))
+    expect(isIntact(key, value)).toBe(true)
     for (const part of [key, value]) {
       for (let bit = 0; bit < part.length * 8; bit++) {
         part[bit >> 3] = (part[bit >> 3] as number) ^ (1 << (bit & 7))
-        expect(isSealed(key, value), `bit ${bit}`).toBe(false)
+        expect(isIntact(key, value), `bit ${bit}`).toBe(false)
         part[bit >> 3] = (part[bit >> 3] as number) ^ (1 << (bit & 7))
       }
     }
-    for (let end = 0; end < value.length; end++) expect(isSealed(key, value.subarray(0, end))).toBe(false)
+    for (let end = 0; end < value.length; end++) expect(isIntact(key, value.subarray(0, end))).toBe(false)
   }
 })

@@ -1,12 +1,12 @@
 // Door: computes and checks the checksum at the beginning of every stored row.
 //
-//   row value   u32le seal | body
-//   seal        crc32 of: u32 0 | body | u32le crc32 of the key
+//   row value   u32le checksum | body
+//   checksum    crc32 of: u32 0 | body | u32le crc32 of the key
 //
 // LevelDB checks nothing when it reads, so only this checksum shows that a byte has changed (D18). A reader
 // refuses a row with a wrong checksum with ERR_CORRUPT.
 //
-// The sum begins with four zero bytes in the place of the checksum, so that neither the writer nor the reader
+// The sum begins with four zero bytes in the place of the checksum. So neither the writer nor the reader
 // needs a separate view of the body. The reader starts the sum with the stored checksum instead of 0. The
 // result is the same, because the crc32 of four bytes depends only on these bytes xor the starting value. The
 // key comes last, so that the sum of one body can be used for rows with several keys.
@@ -17,26 +17,27 @@ import { spaceOf } from '../keyspaces.js'
 import { u32, writeU32 } from '../little-endian.js'
 import { shortChecksum, withWord } from './checksum-of-short-keys.js'
 
-export const SEAL = 4
+export const CHECKSUM_BYTES = 4
 
 /** Computes the checksum of a row and writes it into the first bytes of the value. */
-export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
+export const setChecksum = (key: Uint8Array, value: Uint8Array): number =>
+  setChecksumFor(shortChecksum(key), value)
 
 /** Does the same with a known checksum of the key. */
-export function sealWith(keyChecksum: number, value: Uint8Array): number {
-  writeSeal(value, 0)
+export function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
+  writeChecksum(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
-  writeSeal(value, crc)
+  writeChecksum(value, crc)
   return crc
 }
 
-/** Does the same as `seal` for a value in parts. The first part begins with the bytes for the checksum. */
-export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
+/** Does the same as `setChecksum` for a value in parts. The first part begins with the bytes for the checksum. */
+export function setChecksumOfParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   const first = elementAt(parts, 0)
-  writeSeal(first, 0)
+  writeChecksum(first, 0)
   let crc = 0
   for (const part of parts) crc = checksum(part, crc)
-  writeSeal(first, withWord(crc, shortChecksum(key)))
+  writeChecksum(first, withWord(crc, shortChecksum(key)))
 }
 
 /**
@@ -44,31 +45,31 @@ export function sealParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
  * `bytes`.
  */
 export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
-const OF_ZERO = checksum(new Uint8Array(SEAL))
+const OF_ZERO = checksum(new Uint8Array(CHECKSUM_BYTES))
 
-export const writeSeal = (value: Uint8Array, crc: number): void => writeU32(value, 0, crc)
+export const writeChecksum = (value: Uint8Array, crc: number): void => writeU32(value, 0, crc)
 
-export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
-  const value = Buffer.allocUnsafe(SEAL + body.length)
-  value.set(body, SEAL)
-  seal(key, value)
+export function withChecksum(key: Uint8Array, body: Uint8Array): Uint8Array {
+  const value = Buffer.allocUnsafe(CHECKSUM_BYTES + body.length)
+  value.set(body, CHECKSUM_BYTES)
+  setChecksum(key, value)
   return value
 }
 
 /** Returns the checksum that is stored in the row. */
-export const sealOf = (value: Uint8Array): number => u32(value, 0)
+export const storedChecksum = (value: Uint8Array): number => u32(value, 0)
 
 /** Computes the checksum that the row should have. The stored checksum has no influence on the result. */
-export const sealFor = (key: Uint8Array, value: Uint8Array): number =>
-  withWord(checksum(value, sealOf(value)), shortChecksum(key))
+export const rightChecksum = (key: Uint8Array, value: Uint8Array): number =>
+  withWord(checksum(value, storedChecksum(value)), shortChecksum(key))
 
-export const isSealed = (key: Uint8Array, value: Uint8Array): boolean =>
-  value.length >= SEAL && sealOf(value) === sealFor(key, value)
+export const isIntact = (key: Uint8Array, value: Uint8Array): boolean =>
+  value.length >= CHECKSUM_BYTES && storedChecksum(value) === rightChecksum(key, value)
 
 /** Returns the body of a row, as a view. Throws ERR_CORRUPT if the checksum is wrong. */
-export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
-  if (!isSealed(key, value)) throw damagedRow(key)
-  return value.subarray(SEAL)
+export function intactBody(key: Uint8Array, value: Uint8Array): Uint8Array {
+  if (!isIntact(key, value)) throw damagedRow(key)
+  return value.subarray(CHECKSUM_BYTES)
 }
 
 export function damagedRow(key: Uint8Array, cause?: unknown): LatchkeyError {

@@ -3,7 +3,7 @@
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../key-value-state-machine.js'
 import { META_KEY, SPACE, numberIn } from '../keyspaces.js'
-import { sealOf } from '../storage/stored-row-checksum.js'
+import { storedChecksum } from '../storage/stored-row-checksum.js'
 import type { RowStorage, RowStore } from '../storage/row-store.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
@@ -44,9 +44,9 @@ export async function hashOfRows(store: RowStore): Promise<Record<string, string
   for await (const page of pagesOf(view, { start: undefined, end: undefined })) {
     for (const { key, value } of page) {
       const name = names.get(key[0] as number) as string
-      if (name !== 'events') sums.get(name)?.add(sealOf(value))
+      if (name !== 'events') sums.get(name)?.add(storedChecksum(value))
       else if (key[8] === 0) {
-        for (const mark of groupSums(numberIn(key, 1), value, floor).marks) sums.get(name)?.add(mark)
+        for (const hash of groupSums(numberIn(key, 1), value, floor).hashes) sums.get(name)?.add(hash)
       }
     }
   }

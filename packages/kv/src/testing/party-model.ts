@@ -1,5 +1,5 @@
-// Rule: a model of latches and barriers with plain arrays and loops, to compare the rules with the model. It
-// also has the rules' transaction on maps.
+// Rule: a model of latches and barriers with plain arrays and loops, which tests compare with the rules. Also
+// the tables that the rules need, on maps.
 
 import { binary } from '@latchkey/base'
 import { type PartyOf, type PartyResult, PARTY_OF } from '@latchkey/protocol'

@@ -5,13 +5,13 @@ import { expect, test } from 'vitest'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
 import type { Row, RowStorage, RowRange, RowStore, RowView } from '../storage/row-store.js'
 import { behind } from '../storage/scan-rows.js'
-import { SEAL, sealBody } from '../storage/stored-row-checksum.js'
+import { CHECKSUM_BYTES, withChecksum } from '../storage/stored-row-checksum.js'
 
 const b = (text: string) => Buffer.from(text)
-const put = (key: string, value: string) => ({ key: b(key), value: sealBody(b(key), b(value)) })
+const put = (key: string, value: string) => ({ key: b(key), value: withChecksum(b(key), b(value)) })
 const del = (key: string) => ({ key: b(key), value: undefined })
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
-const body = (value: Uint8Array | undefined) => text((value as Uint8Array).subarray(SEAL))
+const body = (value: Uint8Array | undefined) => text((value as Uint8Array).subarray(CHECKSUM_BYTES))
 const shown = (rows: readonly Row[]) => rows.map(({ key, value }) => `${text(key)}=${body(value)}`)
 
 async function opened(storage: RowStorage): Promise<RowStore> {

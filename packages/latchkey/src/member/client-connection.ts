@@ -3,7 +3,7 @@
 // client-watches.ts.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { fitsRecord, isPlainPut, type KvStore, RecordSource, toldAs } from '@latchkey/kv'
+import { fitsRecord, isPlainPut, type KvStore, RecordSource, sentForm } from '@latchkey/kv'
 import {
   type Answer,
   CAPS,
@@ -226,7 +226,7 @@ export class ClientConnection implements Link {
   readonly #told = (outcome: Told, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
-        return this.#answer(id, provenTime(outcome), holdBack(toldAs(outcome.answer)))
+        return this.#answer(id, provenTime(outcome), holdBack(sentForm(outcome.answer)))
       case 'returned':
         return this.#answer(id, 0, holdBack(outcome.answer))
       case 'refused':

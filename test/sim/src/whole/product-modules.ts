@@ -14,9 +14,9 @@ import type { MemoryDisk } from '@latchkey/raft/memory'
 import type { Wal } from '@latchkey/raft/wal'
 import type { EventLog } from '../../../../packages/kv/dist/storage/event-log.js'
 import type {
-  REACH_KEY,
-  decodeReach,
-  encodeReach,
+  VALID_END_KEY,
+  decodeValidEnd,
+  encodeValidEnd,
 } from '../../../../packages/kv/dist/storage/event-log-format.js'
 import type { RowsWithEventLog, split } from '../../../../packages/kv/dist/storage/level-with-event-log.js'
 import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/tables-for-lock-rules.js'
@@ -38,9 +38,9 @@ export interface ProductModules {
   readonly EventLog: typeof EventLog
   readonly RowsWithEventLog: typeof RowsWithEventLog
   readonly split: typeof split
-  readonly REACH_KEY: typeof REACH_KEY
-  readonly decodeReach: typeof decodeReach
-  readonly encodeReach: typeof encodeReach
+  readonly VALID_END_KEY: typeof VALID_END_KEY
+  readonly decodeValidEnd: typeof decodeValidEnd
+  readonly encodeValidEnd: typeof encodeValidEnd
   readonly eventLogOnDisk: typeof eventLogOnDisk
   readonly StateLockTransaction: typeof StateLockTransaction
   readonly BatchReader: typeof BatchReader
@@ -68,7 +68,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/open/in-process-link.js': ['localRoute'],
   'kv/dist/key-value-state-machine.js': ['KvMachine'],
   'kv/dist/storage/event-log.js': ['EventLog'],
-  'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
+  'kv/dist/storage/event-log-format.js': ['VALID_END_KEY', 'decodeValidEnd', 'encodeValidEnd'],
   'kv/dist/storage/level-with-event-log.js': ['RowsWithEventLog', 'split'],
   'kv/dist/testing/event-log-on-disk.js': ['eventLogOnDisk'],
   'kv/dist/rules/tables-for-lock-rules.js': ['StateLockTransaction'],

@@ -39,8 +39,8 @@ const varintBytes = (value: number): number => (value < 128 ? 1 : 1 + varintByte
 interface Piece {
   readonly length: number
   /**
-   * The bytes to repeat begin this many bytes before the end of the output. 0 means a literal, whose bytes
-   * are in the block up to `end`.
+   * The bytes to repeat begin this many bytes before the end of the output. For a literal, the distance is 0,
+   * and its bytes are in the block up to `end`.
    */
   readonly distance: number
   readonly end: number

@@ -27,7 +27,7 @@ export const eventLogBugs: readonly WholeBug[] = [
     changes: [
       edit(
         'kv/storage/event-log',
-        'file.number < reach.first',
+        'file.number < validEnd.first',
         'file.number < (this.#files.find((one) => one.live > 0)?.number ?? this.#tail.number)',
       ),
     ],

@@ -1,6 +1,6 @@
-// Rule: known bugs of keys with a life.
+// Rule: known bugs of keys with a ttl or a session.
 
-import type * as lifeRows from '../../../../../packages/kv/dist/state/key-expiry-index-rows.js'
+import type * as expiryRows from '../../../../../packages/kv/dist/state/key-expiry-index-rows.js'
 import type * as expiry from '../../../../../packages/kv/dist/state/key-expiry-index.js'
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
@@ -19,8 +19,8 @@ export const expiryBugs: readonly WholeBug[] = [
       ),
       edit(
         'kv/rules/apply-entry',
-        'neededLives(state, this.#entry.time)',
-        'neededLives(state, this.#entry.time + (Math.floor(this.#context.clock.now()) % 50))',
+        'neededExpiry(state, this.#entry.time)',
+        'neededExpiry(state, this.#entry.time + (Math.floor(this.#context.clock.now()) % 50))',
       ),
     ],
     profile: 'expiry',
@@ -31,9 +31,9 @@ export const expiryBugs: readonly WholeBug[] = [
     name: 'a key expires after nine tenths of its ttl',
     ids: ['A19'],
     changes: [
-      replaced<typeof lifeRows, 'lifeUntil'>(
+      replaced<typeof expiryRows, 'expiryAfter'>(
         'kv/state/key-expiry-index-rows',
-        'lifeUntil',
+        'expiryAfter',
         (real) => (now, ttl) => real(now, Math.ceil(ttl * 0.9)),
       ),
     ],
@@ -57,8 +57,8 @@ export const expiryBugs: readonly WholeBug[] = [
     changes: [
       edit(
         'kv/rules/command-write-set',
-        'value, before, undefined, life);',
-        'value, before, undefined, life ?? (before && lifeOf(before)));',
+        'value, before, undefined, expiry);',
+        'value, before, undefined, expiry ?? (before && expiryOf(before)));',
       ),
     ],
     profile: 'expiry',
@@ -88,7 +88,7 @@ export const expiryBugs: readonly WholeBug[] = [
     changes: [
       edit(
         'kv/state/key-expiry-index',
-        'this.#earliest = row && indexedAt(binary(row.key.subarray(1))).life.number;',
+        'this.#earliest = row && indexedAt(binary(row.key.subarray(1))).expiry.number;',
         'this.#earliest = undefined;',
       ),
     ],

@@ -41,15 +41,15 @@ export class RowsWithEventLogStorage implements RowStorage {
   }
 
   async open(): Promise<RowStore | undefined> {
-    const { EventLog, RowsWithEventLog, REACH_KEY, decodeReach } = this.#product
+    const { EventLog, RowsWithEventLog, VALID_END_KEY, decodeValidEnd } = this.#product
     const level = await this.#slow.open()
     const first = this.#live === 0
     const number = level?.get(NUMBER_KEY)?.[0] ?? 0
     if (first) await this.#removeAll((one) => one !== number)
     if (level === undefined) return undefined
     this.#live = number
-    const reach = decodeReach(level.get(REACH_KEY) as Uint8Array)
-    const eventLog = await EventLog.open(folderOf(number), reach, this.#files)
+    const validEnd = decodeValidEnd(level.get(VALID_END_KEY) as Uint8Array)
+    const eventLog = await EventLog.open(folderOf(number), validEnd, this.#files)
     return new RowsWithEventLog(withoutOwnKeys(level), eventLog)
   }
 
@@ -73,13 +73,16 @@ export class RowsWithEventLogStorage implements RowStorage {
     const { withEventLog, others } = this.#product.split(batch)
     await inner.write(others)
     if (withEventLog.length > 0) await eventLog.append(withEventLog, false)
-    await eventLog.settle()
+    await eventLog.written()
   }
 
   /** Every file is on the disk before the store counts. */
   async #commit(inner: RowBuilder, eventLog: EventLog, number: number): Promise<void> {
-    const { reach } = eventLog
-    await inner.write([this.#product.encodeReach(reach), { key: NUMBER_KEY, value: Uint8Array.of(number) }])
+    const { validEnd } = eventLog
+    await inner.write([
+      this.#product.encodeValidEnd(validEnd),
+      { key: NUMBER_KEY, value: Uint8Array.of(number) },
+    ])
     await eventLog.close()
     const folder = folderOf(number)
     for (const name of await this.#files.list(folder)) {

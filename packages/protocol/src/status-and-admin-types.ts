@@ -1,5 +1,5 @@
-// Types: the public calls about the cluster, for example status, members, sessions and backup, and the events
-// of a store.
+// Types: the public calls about a cluster: its status and metrics, its members, sessions, snapshots and
+// backups. Also the events of a store.
 
 import type { CallOptions } from './key-value-types.js'
 
