@@ -1,10 +1,10 @@
-// Rule: the names of requests, for metrics and spans. Only operations that this build knows have a name, so
-// there are few names.
+// Rule: returns the names of requests, for metrics and spans. An operation that this build does not know has
+// the name 'other', so a stranger cannot make more names.
 
 import type { LinkRequest } from './client-messages.js'
 import { OP, READ } from './operations.js'
 
-/** An operation's number is below this limit, so MessagePack can write the number in one byte. */
+/** The number of every operation is below this limit, so MessagePack writes the number in one byte. */
 export const OPERATION_LIMIT = 128
 
 const OPS = new Map<number, string>(Object.entries(OP).map(([name, op]) => [op, name]))
@@ -16,7 +16,7 @@ export const readName = (read: number): string => READS.get(read) ?? 'other'
 /**
  * Returns the number of a command's operation. Returns 0 if the bytes are not a command, or if a foreign
  * encoder has written the command in a longer form than necessary. The shortest form has one byte for the
- * head of the list, and one for the operation.
+ * head of the list, and one byte for the operation.
  */
 export function opOf(body: Uint8Array): number {
   const [head, op] = [body[0] ?? 0, body[1] ?? 0]
