@@ -1,4 +1,4 @@
-// Test: the seal of a row, which is its checksum, shows every changed byte (D18).
+// Test: the checksum of a stored row shows every changed byte (D18).
 
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
