@@ -81,7 +81,7 @@ export interface KeyValue<A extends As = 'bytes', T = unknown> {
  */
 export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
   value: ValueAs<A, T>
-  /** The revision of the write that created the key, and the revision of the last write of the key. */
+  /** The revisions of the write that created the key, and of the last write of the key. */
   createRevision: number
   modRevision: number
   /** The number of writes since the key was created: 1, 2, 3 ... */
@@ -175,10 +175,7 @@ export interface WatchTarget {
 export interface WatchEvent<A extends As = 'bytes', T = unknown> {
   revision: number
   type: 'put' | 'delete'
-  /**
-   * Why the cluster deleted the key without a request: the key's ttl has expired, or the session of the key
-   * has ended.
-   */
+  /** Why the cluster deleted the key: its ttl has expired, or its session has ended. */
   reason?: 'expired' | 'session' | undefined
   key: KeyAs<A>
   value: ValueAs<A, T> | undefined
@@ -318,10 +315,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   delete(key: Bytes, options?: WriteOptions): Promise<number>
   /** Deletes all keys in one atomic step. Resolves to the number of keys that existed. */
   deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number>
-  /**
-   * Deletes all keys from `start` to `end`, without `end` itself. Resolves to the number of deleted keys,
-   * which has no limit. Locks and sequences stay.
-   */
+  /** Deletes any number of keys from `start` to before `end`, and resolves to their number. */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
   /**
    * Applies all steps in one atomic step. Resolves to the results in the order of the steps. A result is true
