@@ -121,6 +121,38 @@ test('L16: after a successful transfer the gathered commands are refused as neve
   expect(await moved).toBe('moved')
 })
 
+test.each(['readIndex', 'readIndexReply'] as const)(
+  'a read of a follower whose %s is lost ends within two election timeouts, so that its caller asks again',
+  async (lost) => {
+    const leader = await world.three()
+    const { term } = leader.node.raft
+    const { node } = world.seat(others(leader)[0] as string).replica as Replica
+    world.isLost = ({ type }) => type === lost
+    const ends: boolean[] = []
+    node.read(({ ok }) => ends.push(ok))
+    await world.run(50)
+    expect(ends).toEqual([])
+    world.isLost = () => false
+    await world.run(150)
+    expect(ends).toEqual([false])
+    node.read(({ ok }) => ends.push(ok))
+    await world.run(50)
+    expect([ends, leader.node.role, leader.node.raft.term]).toEqual([[false, true], 'leader', term])
+  },
+)
+
+test('a read of a leader that is cut off from the others ends when the leader steps down', async () => {
+  const leader = await world.three()
+  world.isolate(leader.node.options.id)
+  const ends: boolean[] = []
+  leader.node.read(({ ok }) => ends.push(ok))
+  await world.run(50)
+  expect([ends, leader.node.role]).toEqual([[], 'leader'])
+  await world.until(() => leader.node.role !== 'leader', 300)
+  await world.run(10)
+  expect(ends).toEqual([false])
+})
+
 test('L18: pieces of a snapshot wait at their sender while the disk is behind', async () => {
   const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
   const lagging = others(leader)[0] as string

@@ -13,7 +13,7 @@ function add(reads: Reads): ReadOutcome[] {
 test('R4: a confirmed read waits until its index is applied', () => {
   const reads = new Reads()
   const told = add(reads)
-  reads.confirm(reads.startRound(0), 5, 1234)
+  reads.confirm(reads.startRound(), 5, 1234)
   reads.serve(4)
   expect(told).toEqual([])
   reads.serve(5)
@@ -23,37 +23,32 @@ test('R4: a confirmed read waits until its index is applied', () => {
 test('R3, R5: a read that comes while a round is under way gets a round of its own', () => {
   const reads = new Reads()
   add(reads)
-  const first = reads.startRound(0)
+  const first = reads.startRound()
   const late = add(reads)
   reads.confirm(first, 5, 1)
   reads.confirm(first, 5, 1)
   reads.serve(9)
   expect(late).toEqual([])
-  const second = reads.startRound(0)
+  const second = reads.startRound()
   expect(second).not.toBe(first)
   reads.confirm(second, 6, 2)
   reads.serve(9)
   expect(late).toEqual([{ ok: true, index: 6, time: 2 }])
 })
 
-test('a round that cannot be confirmed, or is lost, sends its callers back', () => {
+test('a round that cannot be confirmed sends its callers back', () => {
   const reads = new Reads()
   const refused = add(reads)
-  reads.confirm(reads.startRound(0), undefined, 0)
-  const lost = add(reads)
-  reads.startRound(10)
-  reads.dropOlder(10)
-  expect(lost).toEqual([])
-  reads.dropOlder(11)
-  expect([refused, lost]).toEqual([[{ ok: false }], [{ ok: false }]])
+  reads.confirm(reads.startRound(), undefined, 0)
+  expect(refused).toEqual([{ ok: false }])
 })
 
 test('C9: at the stop every waiting read is answered once', () => {
   const reads = new Reads()
   const told = [add(reads)]
-  reads.confirm(reads.startRound(0), 5, 1)
+  reads.confirm(reads.startRound(), 5, 1)
   told.push(add(reads))
-  reads.startRound(0)
+  reads.startRound()
   told.push(add(reads))
   reads.abandon()
   reads.serve(99)

@@ -17,7 +17,7 @@ interface Confirmed {
 
 export class Reads {
   #gathered: ReadDone[] = []
-  #rounds = new Map<number, { readonly callers: readonly ReadDone[]; readonly since: number }>()
+  #rounds = new Map<number, readonly ReadDone[]>()
   #confirmed: Confirmed[] = []
   #lastContext = 0
 
@@ -37,19 +37,20 @@ export class Reads {
    * Starts a round for all waiting reads, and returns its context. A context is never used again, so that no
    * late answer confirms another round (R3).
    */
-  startRound(now: number): number {
+  startRound(): number {
     this.#lastContext++
-    this.#rounds.set(this.#lastContext, { callers: this.#gathered, since: now })
+    this.#rounds.set(this.#lastContext, this.#gathered)
     this.#gathered = []
     return this.#lastContext
   }
 
   /**
-   * Called when a round has ended. An undefined `index` means that the round cannot be confirmed. Then the
+   * Called when the core has ended a round. The core ends every round: after an election timeout, it also ends
+   * a round whose message was lost. An undefined `index` means that the round cannot be confirmed. Then the
    * callers of the round ask again.
    */
   confirm(context: number, index: number | undefined, time: number): void {
-    const callers = this.#rounds.get(context)?.callers
+    const callers = this.#rounds.get(context)
     if (callers === undefined) return
     this.#rounds.delete(context)
     if (index === undefined) return fail(callers)
@@ -65,18 +66,12 @@ export class Reads {
     for (const { callers, index, time } of ready) for (const done of callers) done({ ok: true, index, time })
   }
 
-  /** Drops the rounds that started before `deadline`. Their message was lost, so their callers ask again. */
-  dropOlder(deadline: number): void {
-    for (const [context, { callers, since }] of this.#rounds) {
-      if (since >= deadline) return
-      this.#rounds.delete(context)
-      fail(callers)
-    }
-  }
-
   abandon(): void {
-    const rounds = [...this.#rounds.values()].map((round) => round.callers)
-    const callers = [...rounds, ...this.#confirmed.map((one) => one.callers), this.#gathered].flat()
+    const callers = [
+      ...this.#rounds.values(),
+      ...this.#confirmed.map((one) => one.callers),
+      this.#gathered,
+    ].flat()
     this.#rounds.clear()
     this.#confirmed = []
     this.#gathered = []

@@ -286,7 +286,6 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #tick = (): void => {
     const now = this.#now()
     this.#step((raft) => raft.tick(now))
-    this.#reads.dropOlder(now - this.options.electionTimeout)
     this.#proposer.tick(now, this.#applier.position.index, this.#nextDeadline)
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
@@ -315,7 +314,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#proposer.pump()
     if (this.#reads.gathered > 0) {
       const now = this.#now()
-      const context = this.#reads.startRound(now)
+      const context = this.#reads.startRound()
       this.#step((raft) => raft.read(context, now))
     }
     this.#applier.pump()

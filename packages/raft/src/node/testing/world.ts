@@ -33,7 +33,8 @@ class Wire extends Emitter<TransportEvents> implements Transport {
   }
 
   send(to: MemberId, message: Message): void {
-    if (this.connected(to)) setImmediate(() => this.#world.wire(to)?.emit('message', message))
+    if (this.connected(to) && !this.#world.isLost(message))
+      setImmediate(() => this.#world.wire(to)?.emit('message', message))
   }
 
   sendApp(to: MemberId, bytes: Uint8Array): boolean {
@@ -126,6 +127,9 @@ export class World {
     this.#cut.clear()
     this.look()
   }
+
+  /** Whether the network loses this message. */
+  isLost: (message: Message) => boolean = () => false
 
   /** Given to each member that is started. */
   observer: LoopObserver | undefined
