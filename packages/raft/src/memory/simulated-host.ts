@@ -200,7 +200,6 @@ export class HostProcess {
     const fire = () => {
       if (cancelled) return
       if (this.host.clock.read(this.host.timeline.now) < due) return arm()
-      cancelled = true
       run()
     }
     const arm = () =>

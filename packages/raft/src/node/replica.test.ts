@@ -147,6 +147,19 @@ test('a graceful stop transfers the leadership; reads are served from any member
   expect(await Promise.all(reads)).toEqual([true, true, true])
 })
 
+test('M22: a member that joins stops when it learns that it has joined another cluster than the expected one', async () => {
+  const leader = await world.three()
+  await world.run(200)
+  const { node, identity } = await world.boot('d', { join: true, clusterId: 'expected' })
+  const failures: string[] = []
+  node.on('failed', ({ code }) => failures.push(code))
+  const peer = { url: 'ws://d', incarnation: identity.incarnation }
+  expect(leader.node.proposeChange({ type: 'add-learner', id: 'd', peer })).toMatchObject({ ok: true })
+  world.look()
+  await world.until(() => failures.length > 0)
+  expect(failures).toEqual(['ERR_WRONG_CLUSTER'])
+})
+
 test('D4: a failed sync stops the member; the others go on', async () => {
   const leader = await world.three()
   const { disk } = world.seat(leader.node.options.id)

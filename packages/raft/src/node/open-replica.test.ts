@@ -1,0 +1,54 @@
+// Test: openRaft on a real disk: what a caller of `submit` and `read` learns.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text, utf8 } from '@latchkey/base'
+import { expect, onTestFinished, test } from 'vitest'
+import { openRaft, type RaftOptions } from './open-replica.js'
+import { Counter } from './testing/counter.js'
+
+const MiB = 1024 * 1024
+
+async function opened(options: Partial<RaftOptions> = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'latchkey-raft-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const machine = new Counter()
+  const raft = await openRaft({ id: 'a', dir, machine, electionTimeout: 100, heartbeat: 10, ...options })
+  onTestFinished(() => raft.close())
+  return { raft, machine }
+}
+
+const leading = async () => {
+  const alone = await opened()
+  await expect.poll(() => alone.raft.replica.node.role).toBe('leader')
+  return alone
+}
+const codeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => 'done',
+    ({ code }: { code: string }) => code,
+  )
+
+test('a command is answered by the state machine, and a read resolves when it was applied', async () => {
+  const { raft, machine } = await leading()
+  expect(text(await raft.submit(utf8('x')))).toBe('1')
+  await raft.read()
+  expect(machine.words).toEqual(['x'])
+})
+
+test('a command beyond the size of an entry is ERR_TOO_LARGE, and beyond what may be in flight ERR_BUSY', async () => {
+  const { raft } = await leading()
+  expect(await codeOf(raft.submit(new Uint8Array(9 * MiB)))).toBe('ERR_TOO_LARGE')
+  const codes = await Promise.all([1, 2, 3].map(() => codeOf(raft.submit(new Uint8Array(7 * MiB)))))
+  expect(codes).toEqual(['done', 'done', 'ERR_BUSY'])
+})
+
+test('without a leader a command and a read are ERR_NO_LEADER, and after close a command is ERR_CLOSED', async () => {
+  const members = { a: 'ws://127.0.0.1:0', b: 'ws://127.0.0.1:1' }
+  const { raft } = await opened({ members })
+  expect(await codeOf(raft.submit(utf8('x')))).toBe('ERR_NO_LEADER')
+  expect(await codeOf(raft.read())).toBe('ERR_NO_LEADER')
+  await raft.close()
+  expect(await codeOf(raft.submit(utf8('x')))).toBe('ERR_CLOSED')
+})
