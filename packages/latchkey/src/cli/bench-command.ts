@@ -12,11 +12,11 @@ const PREFIX = 'latchkey-bench/'
 export const bench: Command = {
   name: 'bench',
   usage: '[--seconds N] [--callers N]',
-  summary: 'Measure locks, puts and linearizable gets against a running cluster.',
-  notes: `It writes under ${PREFIX}, and removes that at the end. Each load is warmed up before it counts; seconds are for each of them.`,
+  summary: 'Measure the speed of locks, puts and linearizable gets of a running cluster.',
+  notes: `The command writes keys that begin with ${PREFIX}, and deletes them at the end. It warms up each load before it measures.`,
   options: {
-    seconds: { type: 'string', value: 'N', help: 'for each load, 5 by default' },
-    callers: { type: 'string', value: 'N', help: 'calls at once, 64 by default' },
+    seconds: { type: 'string', value: 'N', help: 'how long to measure each load, 5 by default' },
+    callers: { type: 'string', value: 'N', help: 'how many calls run at the same time, 64 by default' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },

@@ -11,7 +11,7 @@ import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
 export const status: Command = {
   name: 'status',
   usage: '',
-  summary: 'Show who leads, how far the log has come, and how the members are.',
+  summary: 'Show the leader, the position of the log, and the state of each member.',
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
   examples: ['latchkey status', 'latchkey status --endpoint ws://127.0.0.1:7002 --json'],
   async run(line, io) {
@@ -52,7 +52,7 @@ function statusText(status: Status, colours: boolean): string {
 export const transfer: Command = {
   name: 'transfer',
   usage: '[ID]',
-  summary: 'Hand leadership to a member, or to whichever is ready.',
+  summary: 'Transfer the leadership to a member, or to any member that is ready.',
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
   examples: ['latchkey transfer b', 'latchkey transfer'],
   async run(line, io) {
@@ -70,16 +70,16 @@ export const backup: Command = {
   name: 'backup',
   usage: 'FILE',
   summary: 'Write a backup of the whole store to a new file on this machine.',
-  notes: `FILE is complete and synced before it gets its name. A file that is there already is kept, and the command fails, unless
---force is given. The token needs the admin right.`,
+  notes: `The file gets its name only when it is complete and synced. If FILE exists already, the command fails and keeps the
+existing file, except with --force. The token needs the right admin.`,
   options: {
-    force: { type: 'boolean', help: 'replace FILE if it is there' },
+    force: { type: 'boolean', help: 'replace FILE if it exists' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
     timeout: {
       type: 'string',
       value: 'DURATION',
-      help: 'give up after this long; by default it goes on as long as data comes',
+      help: 'fail after this time; by default, the command continues as long as data arrives',
     },
   },
   examples: [

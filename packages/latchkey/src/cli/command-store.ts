@@ -15,27 +15,35 @@ export const STORE_OPTIONS: OptionTable = {
     type: 'string',
     multiple: true,
     value: 'URL',
-    help: `a member's address; else LATCHKEY_ENDPOINT (commas between), else ${DEFAULT_ENDPOINT}`,
+    help: `the address of a member; default: LATCHKEY_ENDPOINT (separated by commas), or ${DEFAULT_ENDPOINT}`,
   },
   token: {
     type: 'string',
     value: 'TOKEN',
-    help: 'credentials; better LATCHKEY_TOKEN, which other users do not see',
+    help: 'the token of this client; LATCHKEY_TOKEN is safer, because other users cannot see it',
   },
-  cluster: { type: 'string', value: 'NAME', help: "the cluster's name; else LATCHKEY_CLUSTER" },
+  cluster: { type: 'string', value: 'NAME', help: 'the name of the cluster; default: LATCHKEY_CLUSTER' },
   'cluster-id': {
     type: 'string',
     value: 'ID',
-    help: "the cluster's id, as status tells it: no other one is used; else LATCHKEY_CLUSTER_ID",
+    help: 'use only the cluster with this id (latchkey status shows the id); default: LATCHKEY_CLUSTER_ID',
   },
-  ca: { type: 'string', value: 'FILE', help: 'trust this authority (PEM); else LATCHKEY_CA' },
+  ca: {
+    type: 'string',
+    value: 'FILE',
+    help: 'the certificate authority to trust (PEM); default: LATCHKEY_CA',
+  },
   cert: {
     type: 'string',
     value: 'FILE',
-    help: 'show this certificate (PEM) where clients have one; else LATCHKEY_CERT',
+    help: 'the certificate of this client (PEM), if clients need one; default: LATCHKEY_CERT',
   },
-  'cert-key': { type: 'string', value: 'FILE', help: 'its private key (PEM); else LATCHKEY_CERT_KEY' },
-  timeout: { type: 'string', value: 'DURATION', help: 'give up after this long, 5s by default' },
+  'cert-key': {
+    type: 'string',
+    value: 'FILE',
+    help: 'the private key of the certificate (PEM); default: LATCHKEY_CERT_KEY',
+  },
+  timeout: { type: 'string', value: 'DURATION', help: 'fail after this time, 5s by default' },
 }
 export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print JSON' } }
 

@@ -44,7 +44,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-const HELP: OptionTable = { help: { type: 'boolean', short: 'h', help: 'show this' } }
+const HELP: OptionTable = { help: { type: 'boolean', short: 'h', help: 'show this help' } }
 
 export function readLine(command: Command, args: readonly string[]): Line {
   const { values, tokens } = parse({ ...command.options, ...HELP }, args)

@@ -10,11 +10,11 @@ import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './command
 export const consoleCommand: Command = {
   name: 'console',
   usage: '',
-  summary: 'Print the address of the page that shows the cluster, its locks and its keys.',
-  notes: `Every member of 'latchkey start' serves the page on its own port. The first member that answers is taken. The page asks for
-a token where the members have tokens: the address never holds one.`,
+  summary: 'Print the address of the console, a web page with the members, locks and keys of the cluster.',
+  notes: `Every member that runs as 'latchkey start' serves the console on its own port. The command prints the address of the first
+member that answers. If the members have tokens, the page asks for a token. The address never contains a token.`,
   options: {
-    open: { type: 'boolean', help: 'open it in the browser of this machine' },
+    open: { type: 'boolean', help: 'open the page in the browser of this machine' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },

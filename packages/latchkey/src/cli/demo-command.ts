@@ -22,10 +22,11 @@ export const demo: Command = {
   name: 'demo',
   usage: '[--seconds N]',
   summary:
-    'Three members in one terminal: a lock changes hands, the leader is killed once, the work goes on.',
-  notes: 'It uses a temporary directory and free ports on loopback, and leaves nothing behind.',
+    'Run three members in one terminal: workers take turns with a lock, and the leader is killed once.',
+  notes:
+    'The command uses a temporary directory and free ports on loopback. It removes everything at the end.',
   options: {
-    seconds: { type: 'string', value: 'N', help: 'end after so many seconds; else with Ctrl-C' },
+    seconds: { type: 'string', value: 'N', help: 'end after this many seconds; by default, end with Ctrl-C' },
     ...JSON_OPTION,
   },
   examples: ['latchkey demo --seconds 15', 'latchkey demo --seconds 15 --json'],

@@ -23,18 +23,18 @@ export const doctorCommand = (
 ): Command => ({
   name: 'doctor',
   usage: '',
-  summary: 'Look for faults of this machine and of a cluster, and say what to do about each.',
-  notes: `It asks every member that the cluster lists, each at its own address: name, port, certificate, cluster id, version, clock, disk
-space, lag. Of this machine it looks at the limit on open files and, with --dir, at the disk: it writes one file of
-64 KiB there and deletes it. Nothing else is changed. Exit codes: 0 no fault (warnings may be there), 1 a fault, 69 no
-member has answered.`,
+  summary: 'Look for faults of this machine and of a cluster, and say for each fault what to do.',
+  notes: `The command asks every member of the cluster at its own address. It checks name, port, certificate, cluster id, version,
+clock, disk space and missing entries. On this machine, it checks the limit of open files. With --dir, it also checks the
+disk: it writes one file of 64 KiB there and deletes it. The command changes nothing else.
+exit codes: 0 no fault, but maybe warnings; 1 a fault; 69 no member answered.`,
   options: {
     dir: {
       type: 'string',
       value: 'PATH',
-      help: 'measure the disk of this directory, such as that of a member',
+      help: 'measure the disk of this directory, for example the directory of a member',
     },
-    watch: { type: 'string', value: 'DURATION', help: 'how long clocks are compared, 3s by default' },
+    watch: { type: 'string', value: 'DURATION', help: 'how long to compare clocks, 3s by default' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },

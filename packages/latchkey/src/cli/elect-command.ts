@@ -9,13 +9,13 @@ import { STORE_OPTIONS, withStore } from './command-store.js'
 export const elect: Command = {
   name: 'elect',
   usage: 'NAME [--value TEXT] [--lease 10s] [--wait 30s] -- CMD ARGS...',
-  summary: 'Run CMD while leading an election. The next candidate leads when CMD has ended.',
+  summary: 'Run CMD while this process leads an election. When CMD has ended, the next candidate leads.',
   notes: RUN_NOTES,
   options: {
     value: {
       type: 'string',
       value: 'TEXT',
-      help: 'what others are told of this leader, for example an address',
+      help: 'a text of this leader that other processes can read, for example an address',
     },
     ...RUN_OPTIONS,
     ...STORE_OPTIONS,

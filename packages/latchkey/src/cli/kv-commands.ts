@@ -17,13 +17,16 @@ import type { Io } from './command-io.js'
 import { field, jsonLine } from './print-values.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 
-const STALE = { stale: { type: 'boolean', help: 'read what this member has, which may be behind' } } as const
+const STALE = {
+  stale: { type: 'boolean', help: 'read the data of this member, which may lack the last writes' },
+} as const
 const consistency = (line: Line): Consistency => (flag(line, 'stale') ? 'stale' : 'linearizable')
 
 export const get: Command = {
   name: 'get',
   usage: 'KEY',
-  summary: 'Print a value as it is. An absent key: nothing is printed, exit code 1.',
+  summary:
+    'Print the value of a key without changes. If the key does not exist, print nothing and exit with 1.',
   options: { ...JSON_OPTION, ...STALE, ...STORE_OPTIONS },
   examples: ['latchkey get orders/42', 'latchkey get orders/42 --json'],
   async run(line, io) {
@@ -50,12 +53,12 @@ function raw(io: Io, value: Uint8Array): void {
 export const put: Command = {
   name: 'put',
   usage: 'KEY [VALUE]',
-  summary: 'Store a value; without VALUE it is read from standard input.',
+  summary: 'Store a value. Without VALUE, the command reads the value from standard input.',
   options: {
     ttl: {
       type: 'string',
       value: 'D',
-      help: 'it goes when so much time has passed, such as 30s; else it stays',
+      help: 'delete the key after this time, for example 30s; by default, the key stays',
     },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
@@ -81,7 +84,7 @@ export const put: Command = {
 export const incr: Command = {
   name: 'incr',
   usage: 'KEY [N]',
-  summary: 'Add N, or 1, to a whole number, and print the sum. An absent key counts as 0.',
+  summary: 'Add N (1 by default) to a stored whole number, and print the sum. A missing key counts as 0.',
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
   examples: ['latchkey incr visits', 'latchkey incr stock/7 -- -3'],
   async run(line, io) {
@@ -100,7 +103,7 @@ export const incr: Command = {
 export const del: Command = {
   name: 'del',
   usage: 'KEY...',
-  summary: 'Delete keys, all in one step, and print how many there were.',
+  summary: 'Delete keys in one atomic step, and print how many keys existed.',
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
   examples: ['latchkey del orders/42', 'latchkey del a b c --json'],
   async run(line, io) {
@@ -116,14 +119,14 @@ export const del: Command = {
 export const scan: Command = {
   name: 'scan',
   usage: '[--prefix P]',
-  summary: 'Print keys and values in byte order, a tab between them, from one frozen view.',
+  summary: 'Print keys and values of one revision, in the order of their bytes, separated by tabs.',
   options: {
-    prefix: { type: 'string', value: 'P', help: 'keys that begin with P' },
-    gte: { type: 'string', value: 'KEY', help: 'keys from KEY on' },
-    lt: { type: 'string', value: 'KEY', help: 'keys before KEY' },
-    limit: { type: 'string', value: 'N', help: 'so many at most' },
-    reverse: { type: 'boolean', help: 'the last one first' },
-    'keys-only': { type: 'boolean', help: 'without the values' },
+    prefix: { type: 'string', value: 'P', help: 'only keys that begin with P' },
+    gte: { type: 'string', value: 'KEY', help: 'only KEY and later keys' },
+    lt: { type: 'string', value: 'KEY', help: 'only keys before KEY' },
+    limit: { type: 'string', value: 'N', help: 'print at most N keys' },
+    reverse: { type: 'boolean', help: 'print the last key first' },
+    'keys-only': { type: 'boolean', help: 'print no values' },
     ...JSON_OPTION,
     ...STALE,
     ...STORE_OPTIONS,
@@ -174,10 +177,14 @@ export const watch: Command = {
   name: 'watch',
   usage: 'KEY | --prefix P',
   summary:
-    'Print each change as it happens, until interrupted. It goes on by itself after a lost connection.',
+    'Print each change of keys until you interrupt the command. After a lost connection, it continues by itself.',
   options: {
     prefix: { type: 'string', value: 'P', help: 'all keys that begin with P' },
-    from: { type: 'string', value: 'REVISION', help: 'begin with this revision instead of now' },
+    from: {
+      type: 'string',
+      value: 'REVISION',
+      help: 'begin with this revision; by default, begin with the next change',
+    },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },

@@ -12,15 +12,15 @@ import { STORE_OPTIONS, withStore } from './command-store.js'
 export const lock: Command = {
   name: 'lock',
   usage: 'KEY [--lease 10s] [--wait 30s] [--shared] -- CMD ARGS...',
-  summary: 'Run CMD while holding a lock. CMD finds the fencing token in LATCHKEY_LOCK_TOKEN.',
+  summary: 'Run CMD while this process holds a lock. CMD gets the fencing token in LATCHKEY_LOCK_TOKEN.',
   notes: RUN_NOTES,
   options: {
     ...RUN_OPTIONS,
-    shared: { type: 'boolean', help: 'share the lock with others that share it' },
+    shared: { type: 'boolean', help: 'acquire the lock in shared mode' },
     context: {
       type: 'string',
       value: 'TEXT',
-      help: 'shown to those who find the lock taken; else host and process id',
+      help: 'a text about the holder, which other callers see; default: host and process id',
     },
     ...STORE_OPTIONS,
   },

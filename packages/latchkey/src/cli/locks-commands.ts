@@ -11,13 +11,14 @@ import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
 export const locks: Command = {
   name: 'locks',
   usage: '[PREFIX]',
-  summary: 'List what is held: locks, semaphores, elections, web locks; by whom, since when, and who waits.',
-  notes: `The context is what a holder gave as its own: a host name, a job; of an election what its leader says. Waiters stand in the order in
-which they will be granted. Behind the holds stand latches, with what they have still to count, and the barriers that somebody waits at.
-With --history the word is the whole name of one lock. A member remembers the last 1,024 changes of all locks since it was started.`,
+  summary: 'List all holds of locks, semaphores, elections and web locks, with their holders and waiters.',
+  notes: `The context is a text of the holder, for example a host name. For an election, it is the value of the leader. Waiters are
+listed in their order in the queue. After the holds, the command lists latches with their remaining counts, and barriers
+with waiters. With --history, PREFIX is the whole name of one lock. A member remembers the last 1,024 changes of all locks
+since its start.`,
   options: {
-    queue: { type: 'boolean', help: 'also list who waits for each hold' },
-    history: { type: 'boolean', help: 'also list what happened to that lock before' },
+    queue: { type: 'boolean', help: 'also list the waiters of each lock' },
+    history: { type: 'boolean', help: 'also list the earlier changes of the lock' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },
@@ -181,12 +182,13 @@ const shown = (context: string | Uint8Array | undefined): string =>
 export const release: Command = {
   name: 'release',
   usage: 'KEY --force [--fencing-token N]',
-  summary: 'Take a lock from whoever holds it. The next in its queue has it at once.',
-  notes: `The holder is not asked, and may still be at work: writes with its fencing token are refused from then on, anything else that it does
-is not. With --fencing-token only that very hold is ended, so that a list that is a minute old does not end a hold of today.`,
+  summary: 'End the hold of a lock by force. The first waiter gets the lock at once.',
+  notes: `The command does not ask the holder, which may still be working. The store refuses later writes with the fencing token of
+the hold, but nothing stops the other work of the holder. With --fencing-token, the command ends only the hold with this
+token. So it cannot end a newer hold by mistake.`,
   options: {
-    force: { type: 'boolean', help: 'needed, since the holder is not asked' },
-    'fencing-token': { type: 'string', value: 'N', help: 'only the hold with this token' },
+    force: { type: 'boolean', help: 'required, because the holder is not asked' },
+    'fencing-token': { type: 'string', value: 'N', help: 'end only the hold with this token' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },

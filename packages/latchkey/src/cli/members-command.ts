@@ -70,16 +70,17 @@ export const members: Command = {
   name: 'members',
   usage: '[add ID URL | promote ID | replace OLD NEW URL | update ID URL | remove ID | rebuild ID]',
   summary: 'List the members, or change them, one at a time.',
-  notes: `add brings in a learner, which was started with --join; with --promote it is made a voter once it has caught up.
-promote waits for that as long as --wait says. replace adds NEW, waits for it, makes it a voter and removes OLD; where
-NEW is OLD itself, with an empty directory and started with --join, OLD is removed first.
-rebuild makes a member drop its state and take it anew from its peers; its log, and so its vote, stays.`,
+  notes: `add      adds a learner, which you have started with --join. With --promote, it becomes a voter when it has all entries.
+promote  makes a learner a voter when it has all entries. The command waits for at most the time of --wait.
+replace  adds NEW, makes it a voter when it has all entries, and removes OLD. If NEW and OLD have the same id, OLD is
+         removed first. Start NEW with --join and an empty directory.
+rebuild  makes a member get its state again from the other members. The member keeps its log and its vote.`,
   options: {
-    promote: { type: 'boolean', help: 'of add: make it a voter once it has caught up' },
+    promote: { type: 'boolean', help: 'for add: make the new member a voter when it has all entries' },
     wait: {
       type: 'string',
       value: 'DURATION',
-      help: `how long it may take to catch up; ${DEFAULT_WAIT} for promote, ${LONG_WAIT} for add --promote and replace`,
+      help: `how long to wait until the member has all entries; default: ${DEFAULT_WAIT} for promote, ${LONG_WAIT} for add --promote and replace`,
     },
     ...JSON_OPTION,
     ...STORE_OPTIONS,

@@ -11,22 +11,26 @@ import { JSON_OPTION } from './command-store.js'
 
 export type Recover = (path: string, options: RecoverOptions) => Promise<RecoveredMember>
 
-const MAY_BE_LOST = `Every write that this member has not got is lost, also where its caller was told that it is done; a write whose
-caller was told nothing may have happened. All sessions end, and with them their keys and their places in queues.`
+const MAY_BE_LOST = `Every write that this member does not have is lost, even if the cluster acknowledged it. A write without an
+acknowledgement may have happened. All sessions end, and so do their keys and their places in queues.`
 
 /** `load` loads the store's native code only when the command runs. */
 export const recoverCommand = (load: () => Promise<Recover>): Command => ({
   name: 'recover',
   usage: 'FILE --dir PATH --writes-may-be-lost',
   summary:
-    'Make a backup from the directory of a stopped member, when its cluster has lost the majority for good. `latchkey restore` makes a new one from it.',
+    'Make a backup from the directory of a stopped member, if the cluster has lost its majority for ever. Then run `latchkey restore` with this backup.',
   notes: `${MAY_BE_LOST}
-The directory is only read, and its member must not run. Beside FILE there must be room for a copy of the directory. Where
-several members are left, recover each, and restore from the one with the largest term, then the largest index.`,
+The command only reads the directory, and its member must not run. It needs space for a copy of the directory beside FILE.
+If several members survive, run the command for each of them. Then restore from the backup with the largest term, and with
+the largest index if the terms are equal.`,
   options: {
-    dir: { type: 'string', value: 'PATH', help: 'the directory of the member that is left' },
-    'writes-may-be-lost': { type: 'boolean', help: 'say that you know it; nothing is done without this' },
-    force: { type: 'boolean', help: 'replace FILE if it is there' },
+    dir: { type: 'string', value: 'PATH', help: 'the directory of the surviving member' },
+    'writes-may-be-lost': {
+      type: 'boolean',
+      help: 'confirm that writes may be lost; without this option, the command does nothing',
+    },
+    force: { type: 'boolean', help: 'replace FILE if it exists' },
     ...JSON_OPTION,
   },
   examples: ['latchkey recover ./left.backup --dir /var/lib/latchkey/a --writes-may-be-lost'],

@@ -20,19 +20,19 @@ export const restoreCommand = (load: () => Promise<Restore>): Command => ({
   name: 'restore',
   usage: 'FILE --id NAME --dir PATH',
   summary:
-    'Write the directory of a new cluster from a backup. Nothing runs yet: `latchkey start` with the same id and dir comes next.',
+    'Make the directory of a member of a new cluster from a backup. Then start the member with `latchkey start` and the same id and dir.',
   notes:
-    'With several members, restore each from the same file, with the same --member list. Fencing tokens go on far above those of\nthe backup; sessions and waiters are gone, holds stay until their deadline.',
+    'If the cluster has several members, restore each of them from the same file with the same --member list. New fencing tokens\nare much larger than the tokens in the backup. The backup has no sessions and no waiters. Holds stay until their leases end.',
   options: {
-    id: { type: 'string', value: 'NAME', help: "the new member's name" },
-    dir: { type: 'string', value: 'PATH', help: 'an empty or new directory' },
+    id: { type: 'string', value: 'NAME', help: 'the id of the new member' },
+    dir: { type: 'string', value: 'PATH', help: 'a new or empty directory' },
     member: {
       type: 'string',
       multiple: true,
       value: 'ID=URL',
-      help: 'once for each voter of the new cluster',
+      help: 'the id and address of a voter, once for each voter of the new cluster',
     },
-    cluster: { type: 'string', value: 'NAME', help: "the new cluster's name" },
+    cluster: { type: 'string', value: 'NAME', help: 'the name of the new cluster' },
     ...JSON_OPTION,
   },
   examples: ['latchkey restore monday.backup --id a --dir ./a'],

@@ -110,5 +110,5 @@ function overview(commands: readonly Command[]): string {
   const list = commands
     .map(({ name, summary }) => `  ${name.padEnd(9)} ${summary.split('. ')[0]?.replace(/\.$/, '')}\n`)
     .join('')
-  return `usage: latchkey COMMAND ...\n\n${list}\nA first look: latchkey demo --seconds 15. 'latchkey COMMAND --help' says more, with examples.\nDurations: 250ms, 10s, 2m, 1h; a number without a unit is milliseconds.\nExit codes: 0 ok, 1 failure, 2 usage, 69 no leader or unreachable,\n75 lock busy or lost, 78 bad configuration, 128 + n ended by signal n.\n`
+  return `usage: latchkey COMMAND ...\n\n${list}\nTo see a cluster at work, run 'latchkey demo --seconds 15'. 'latchkey COMMAND --help' explains a command with examples.\nDurations: 250ms, 10s, 2m, 1h; a number without a unit means milliseconds.\nExit codes: 0 success, 1 failure, 2 wrong usage, 69 no leader or no member reachable,\n75 lock not free or lost, 78 wrong configuration, 128 + n ended by signal n.\n`
 }

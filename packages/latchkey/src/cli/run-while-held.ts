@@ -18,21 +18,21 @@ export const RUN_OPTIONS: OptionTable = {
   lease: {
     type: 'string',
     value: 'DURATION',
-    help: 'how long the hold outlives this process, 10s by default',
+    help: 'how long the hold stays if this process dies, 10s by default',
   },
   wait: {
     type: 'string',
     value: 'DURATION',
-    help: 'give up after this long; 0: at once; without limit by default',
+    help: 'stop waiting after this time; 0 makes one attempt; by default, the wait has no limit',
   },
   'kill-after': {
     type: 'string',
     value: 'DURATION',
-    help: 'from SIGTERM to SIGKILL after a loss, 10s by default',
+    help: 'after a loss, the time between SIGTERM and SIGKILL, 10s by default',
   },
 }
 export const RUN_NOTES =
-  'The hold is renewed while CMD runs. Signals go to CMD. If the hold is lost, CMD gets SIGTERM, then SIGKILL.\nexit codes: that of CMD (128 + n for a signal); 75 busy or lost; 69 no leader; 126, 127 CMD cannot run.'
+  'While CMD runs, this process renews the hold and passes signals on to CMD. If the hold is lost, CMD gets SIGTERM, and later\nSIGKILL.\nexit codes: the code of CMD (128 + n after signal n); 75 not free, or lost; 69 no leader; 126, 127 CMD cannot run.'
 
 /** A hold and its name in messages: `what` is, for example, 'the lock'. */
 export interface Held {

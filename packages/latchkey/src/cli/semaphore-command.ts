@@ -8,13 +8,21 @@ import { STORE_OPTIONS, withStore } from './command-store.js'
 export const semaphore: Command = {
   name: 'semaphore',
   usage: 'NAME --of N [--permits 1] [--lease 10s] [--wait 30s] -- CMD ARGS...',
-  summary: 'Run CMD while holding permits of a semaphore. At most N are out at a time.',
+  summary: 'Run CMD while this process holds permits of a semaphore, which has N permits.',
   notes: RUN_NOTES,
   options: {
-    of: { type: 'string', value: 'N', help: 'how many permits the semaphore has; all callers name the same' },
-    permits: { type: 'string', value: 'N', help: 'how many of them CMD needs, 1 by default' },
+    of: {
+      type: 'string',
+      value: 'N',
+      help: 'the number of permits of the semaphore; all callers must give the same number',
+    },
+    permits: { type: 'string', value: 'N', help: 'the number of permits that CMD needs, 1 by default' },
     ...RUN_OPTIONS,
-    context: { type: 'string', value: 'TEXT', help: 'shown to those who wait; else host and process id' },
+    context: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'a text about the holder, which other callers see; default: host and process id',
+    },
     ...STORE_OPTIONS,
   },
   examples: ['latchkey semaphore reports --of 5 -- ./report.sh'],

@@ -10,11 +10,12 @@ export const sessions: Command = {
   name: 'sessions',
   usage: '',
   summary: 'List the sessions of all stores, or end one.',
-  notes: `A store opens a session at its first write, lock or wait. The list tells who opened each, for how long it has been silent, and
-what it holds. --end takes its places in queues; its locks stay until their leases are over, and a store that comes back opens
-another one. Both need the admin right, and work also where no session can be opened any more.`,
+  notes: `A store opens a session at its first write, lock or wait. The list shows for each session its client, its time of silence
+and its holds. With --end, the session loses its places in queues, but its holds stay until their leases end. If its store
+is still running, the store opens another session. The command needs the right admin. It works even if no more sessions
+can be opened.`,
   options: {
-    end: { type: 'string', value: 'ID', help: 'end the session of this number' },
+    end: { type: 'string', value: 'ID', help: 'end the session with this number' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },

@@ -26,17 +26,16 @@ export type SidecarParts = typeof run
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
   name: 'start',
   usage: '--id NAME --dir PATH [--member ID=URL ...]',
-  summary:
-    'Run a member as a process of its own, with one port for members, clients and HTTP, until SIGTERM or SIGINT.',
+  summary: 'Run a member as a process, with one port for members, clients and HTTP, until SIGTERM or SIGINT.',
   notes:
-    'Each option may also come from the environment (--tls-cert: LATCHKEY_TLS_CERT; commas between several) or from the\nconfiguration file; options go before variables, variables before the file.',
+    'Each option can also come from an environment variable (for --tls-cert: LATCHKEY_TLS_CERT; separate several values by\ncommas) or from the configuration file. An option overrides a variable, and a variable overrides the file.',
   options: {
     config: {
       type: 'string',
       value: 'FILE',
-      help: 'read settings from this JSON file; else LATCHKEY_CONFIG',
+      help: 'read settings from this JSON file; default: LATCHKEY_CONFIG',
     },
-    'print-config': { type: 'boolean', help: 'show the settings and where each came from, and exit' },
+    'print-config': { type: 'boolean', help: 'print all settings with their sources, and exit' },
     ...Object.fromEntries(SETTING_NAMES.map((name) => [rowOf(name).flag, optionOf(rowOf(name))])),
     ...JSON_OPTION,
   },

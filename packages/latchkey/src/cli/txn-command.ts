@@ -12,9 +12,10 @@ export const txn: Command = {
   name: 'txn',
   usage: '[FILE]',
   summary: 'Run a transaction from a JSON file, or from standard input.',
-  notes: `The file is { "when": [conditions], "then": [operations], "else": [operations] }, as store.txn takes them; keys and values are text. If all
-conditions hold, "then" happens, otherwise "else": one atomic step. What came of it is printed as JSON.
-exit codes: 0 the conditions held; 1 they did not.`,
+  notes: `The file contains { "when": [conditions], "then": [operations], "else": [operations] }, like the argument of store.txn, with
+keys and values as text. If all conditions are true, the cluster applies "then", otherwise "else", in one atomic step. The
+command prints the result as JSON.
+exit codes: 0 all conditions were true; 1 a condition was false.`,
   options: { ...STORE_OPTIONS },
   examples: [
     'latchkey txn reserve.json',
