@@ -116,7 +116,7 @@ export const SECTIONS = [
   ],
   [
     'LatchkeyLevel, a database of abstract-level',
-    ['packages/level/dist/level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions'],
+    ['packages/level/dist/latchkey-level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions'],
   ],
 ]
 

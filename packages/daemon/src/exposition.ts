@@ -2,7 +2,6 @@
 
 import type { Metric } from '@latchkey/protocol'
 
-/** Returns the text. A metric without values is left out. */
 export const expositionOf = (metrics: readonly Metric[]): string =>
   metrics
     .filter(({ values }) => values.length > 0)

@@ -1,5 +1,5 @@
-// Rule: labels of counters that are shown with 0 before anything has happened, so that an operator can write
-// an alert before the first event.
+// Rule: the labels of counters that are shown with the value 0 before anything has happened. So an operator
+// can write an alert before the first event.
 
 import type { ConnectionHandler, RefusalCount } from '@latchkey/base'
 
@@ -16,7 +16,10 @@ export const CONNECTION_HANDLERS = Object.keys(HANDLERS) as readonly ConnectionH
 const CODES = ['ERR_UNAUTHORIZED', 'ERR_WRONG_CLUSTER', 'ERR_PROTOCOL']
 const MEMBERS = ['refused-us', 'dialled', 'member', 'stranger']
 
-/** The usual reasons of refusals. A refusal for a rarer reason appears after its first event. */
+/**
+ * The usual reasons of refusals, by the part of the member that refuses. A rare reason appears with its first
+ * refusal.
+ */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   port: ['clients-full', 'address-full', 'address-gave-way', 'stranger-gave-way', 'silent'],
   http: ['400', '408', '431', 'failed', 'forbidden', 'origin', 'path', 'pipelined', 'unauthorized'],

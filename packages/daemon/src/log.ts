@@ -1,12 +1,12 @@
-// Driver: writes the log: one JSON object on each line. Every secret in a line is replaced, at whatever
-// place it occurs.
+// Driver: writes the log, one JSON object on each line. Every secret in a line is replaced, at whatever place
+// the secret occurs.
 
 import { codePlace, type Logger, shortText } from '@latchkey/base'
 import { pino } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** A shorter text is not treated as a secret, because replacing it would hide common words. */
+/** In characters. A shorter text is not hidden, because it may be a part of common words. */
 const SHORTEST = 4
 
 export function jsonLogger(
@@ -41,14 +41,14 @@ export function jsonLogger(
   }
 }
 
-/** The longest secret comes first, because a shorter one may be a part of it. */
+/** Returns the texts to hide, with longer texts first, because a short secret may be a part of a long one. */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap(forms)
     .toSorted((a, b) => b.length - a.length)
 
-/** Returns a secret as plain text, and as it is escaped in JSON. */
+/** Returns a secret as plain text, and as it is written in JSON. */
 function forms(secret: string): string[] {
   const quoted = JSON.stringify(secret).slice(1, -1)
   return quoted === secret ? [secret] : [quoted, secret]
@@ -56,7 +56,7 @@ function forms(secret: string): string[] {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Describes the errors among the fields, because JSON would show none of an error's fields. */
+/** Replaces errors by objects with their texts, because JSON.stringify writes an error as {}. */
 function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),
@@ -64,8 +64,8 @@ function plainFields(fields: Fields, describe: (error: Error) => object): Record
 }
 
 /**
- * An error with a code is expected, and its message says what to do. Any other error is a bug, so its stack
- * is logged too.
+ * Describes an error for the log. An error with a code is expected, and its message is enough. Any other
+ * error is a bug, so the line also has the place in the code.
  */
 function describeShort(error: Error): object {
   const { name } = error

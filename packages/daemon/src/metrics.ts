@@ -1,8 +1,8 @@
-// Driver: owns the registry of metrics and fills it when metrics are requested.
+// Driver: owns the registry of metrics, and fills it when a caller requests /metrics.
 //
-// Law: metrics are computed at most once in FRESH_MS, however often they are requested. Without this law: one
-// caller sends a thousand requests at once, the leader computes metrics for seconds and sends no heartbeats,
-// and another member becomes leader.
+// Law: the member computes its metrics at most once in FRESH_MS. Without this law: a caller sends a thousand
+// requests at once, the leader computes metrics for seconds and sends no heartbeats, and another member
+// becomes leader.
 
 import type { Clock, RefusalCount } from '@latchkey/base'
 import { type MemberFigures, memberMetrics, type Metric, type Status } from '@latchkey/protocol'
@@ -10,33 +10,36 @@ import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './labels-shown-at-zero.js'
 import { expositionOf } from './exposition.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** In ms. Computed metrics are used again until they are this old. */
+/** In ms. Requests within this time get the metrics that were computed last. */
 export const FRESH_MS = 200
 
 interface MetricsPorts {
   readonly clock: Pick<Clock, 'now'>
   status(): Promise<Status>
   isReady(): boolean
-  /** Further metrics of the member by name, for example the number of open connections. */
+  /** Returns values that are measured now, for example the number of locks held. */
   figures(): MemberFigures
-  /** The counters of the member since it was opened. */
+  /** Returns the counters of the member since it was opened. */
   counters(status: Status): readonly Metric[]
-  /** The number of connections that were closed because their handler failed, by kind of handler. */
+  /** Returns how many connections were closed because their handler failed, by kind of handler. */
   connectionErrors(): ReadonlyMap<string, number>
-  /** The number of open connections, by kind. */
+  /** Returns the number of open connections of the port, by kind. */
   connections(): Readonly<Record<string, number>>
-  /** How often certificates and tokens were read again, by result. */
+  /** Returns how often certificates and tokens were read again, by result: ok or refused. */
   reloads?(): Readonly<Record<string, number>>
-  /** The number of refused requests, by route and reason. */
+  /**
+   * Returns the number of refused connections, frames and calls, by the part of the member that refused
+   * (`door`) and by reason.
+   */
   refusals(): readonly RefusalCount[]
 }
 
-/** In ms, the longest interval that a timer of Node can have. */
+/** In ms. The longest interval that a timer of Node can have, about 25 days. */
 const NEVER_MS = 2 ** 31 - 1
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-interface Figures {
+interface MetricsText {
   readonly type: string
   readonly text: string
 }
@@ -49,7 +52,7 @@ export class Metrics {
   readonly #refused: Counter<'door' | 'reason'>
   readonly #reloads: Counter<'result'>
   #watching = false
-  #made: Promise<Figures> | undefined
+  #made: Promise<MetricsText> | undefined
   #madeAt = 0
 
   constructor(ports: MetricsPorts) {
@@ -86,11 +89,8 @@ export class Metrics {
     this.#calls.observe({ route, status: String(status) }, millis / 1000)
   }
 
-  /**
-   * Returns the metrics. Requests that arrive while the metrics are computed, or shortly after, get the same
-   * result.
-   */
-  collect(): Promise<Figures> {
+  /** Returns the text of the metrics. Requests that arrive while metrics are computed get the same text. */
+  collect(): Promise<MetricsText> {
     const now = this.#ports.clock.now()
     if (this.#made === undefined || now - this.#madeAt >= FRESH_MS) {
       this.#madeAt = Number.POSITIVE_INFINITY
@@ -108,7 +108,7 @@ export class Metrics {
     return this.#made
   }
 
-  async #make(): Promise<Figures> {
+  async #make(): Promise<MetricsText> {
     this.#watchNode()
     this.#set('latchkey_ready', 'Whether ready() would resolve', this.#ports.isReady() ? 1 : 0)
     const status = await this.#ports.status()
@@ -132,10 +132,10 @@ export class Metrics {
   }
 
   /**
-   * Starts the default metrics of Node, without the delay of the event loop.
-   * Law: a request for metrics leaves no timer running. Node would measure the delay by a timer, a hundred
-   * times a second. Without this law: one request makes an idle member wake up three times as often, until
-   * the member stops. The member measures the delay by its own timers (latchkey_event_loop_delay_seconds).
+   * Registers the metrics about the Node process, except the delay of the event loop.
+   * Law: a request for metrics leaves no timer running. To measure the delay, prom-client would run a timer a
+   * hundred times a second. Without this law: one request makes an idle member wake up three times as often,
+   * until the member stops. The member measures the delay in another way (latchkey_event_loop_delay_seconds).
    */
   #watchNode(): void {
     if (this.#watching) return

@@ -1,4 +1,4 @@
-// Driver: reads the files of the web page, once for each process.
+// Driver: reads the files of the web console into memory, once for each process.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
@@ -15,23 +15,24 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 }
-/** The compiler writes the scripts to dist/page/. The other files are in page/, as they were written. */
-const FOLDERS = ['page/', 'dist/page/']
 /**
- * The possible folders of the package, because this file runs from src/, from dist/, or from dist/bundle/.
+ * The folders with files of the page. The compiler writes scripts to dist/page/, and page/ has all other
+ * files.
  */
+const FOLDERS = ['page/', 'dist/page/']
+/** The package's folder, relative to this file. This file is in src/ or dist/, or in dist/bundle/. */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined
 
-/** Returns the file of that name. '' is the page itself. */
+/** Returns the file of the page by its name, or undefined. The name '' stands for the page itself. */
 export function pageFile(name: string): PageFile | undefined {
   files ??= readAll()
   return files.get(name === '' ? 'index.html' : name)
 }
 
 /**
- * Reads all files of the page. Only the names that were found here are served, so a request can never read
- * another file.
+ * Reads all files of the page. A request gets a file only by a name in this map, so it can never read another
+ * file.
  */
 function readAll(): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>()

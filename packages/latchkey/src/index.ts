@@ -1,5 +1,5 @@
-// Rule: the exports that everybody installs: open() to embed a member, connect() to use a running one, and
-// the types of both.
+// Rule: the exports of the package: open() to run a member in this process, connect() to use running members,
+// and their types.
 export {
   type ClientTls,
   type ConnectOptions,

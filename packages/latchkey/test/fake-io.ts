@@ -1,5 +1,5 @@
-// Driver: the world of a command in memory, for tests: what it printed, the signals it gets, the
-// store it finds.
+// Driver: the surroundings of a command, in memory, for tests: what the command printed, the signals that it
+// gets, and the store to which it connects.
 
 import { spawn } from 'node:child_process'
 import { uptime } from 'node:os'
@@ -8,7 +8,7 @@ import { type CommandStore, Interrupted, type Io } from '../src/cli/command-io.j
 
 export interface FakeIo extends Io {
   readonly printed: { out: string; err: string }
-  /** What connect was called with. */
+  /** The arguments of each call of connect. */
   readonly connected: unknown[]
   signal(name: NodeJS.Signals): void
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { KeyValueCalls } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { LatchkeyLevel } from './level.js'
+import { LatchkeyLevel } from './latchkey-level.js'
 import { MemoryStore } from './testing/memory-store.js'
 
 const require = createRequire(import.meta.url)

@@ -1,2 +1,2 @@
 // Rule: the exports of @latchkey/level.
-export { LatchkeyLevel, type LatchkeyLevelOptions } from './level.js'
+export { LatchkeyLevel, type LatchkeyLevelOptions } from './latchkey-level.js'

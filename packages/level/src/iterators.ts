@@ -1,5 +1,5 @@
-// Driver: iterators of a database, made from pages of the store. All pages read one view of the store, which
-// is taken when the first entry is read. A seek takes a new view.
+// Driver: iterators of a LevelDB-like database over the pages of a store. All pages of an iterator read one
+// snapshot of the store, which is taken at the first entry. A seek takes a new snapshot.
 
 import type { As, KeyValue, KeyValueCalls } from '@latchkey/protocol'
 import {
@@ -20,7 +20,7 @@ export interface IteratorOptions extends LevelRange {
 
 type Row = { key: Uint8Array; value: Uint8Array | undefined }
 
-/** The position of an iterator. */
+/** The position of an iterator in its range. */
 class Cursor {
   readonly #store: KeyValueCalls<As>
   readonly #prefix: Prefix

@@ -1,4 +1,4 @@
-// Rule: converts the keys of a database to keys under its prefix in the store, and back.
+// Rule: converts the keys of a LevelDB-like database to keys under its prefix in the store, and back.
 
 import { compareBytes, prefixEnd } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ export interface LevelRange {
   readonly lt?: Uint8Array | undefined
 }
 
-/** A range of keys in the store. The start belongs to the range, and the end does not. */
+/** A range of keys in the store, from `start` to before `end`. */
 export interface StoreRange {
   readonly start: Uint8Array
   readonly end: Uint8Array
@@ -58,8 +58,8 @@ export function behind(key: Uint8Array): Uint8Array {
 export const isEmpty = ({ start, end }: StoreRange): boolean => compareBytes(start, end) >= 0
 
 /**
- * Returns the part of a range that remains after a seek. If the target is outside of the range, no key
- * remains.
+ * Returns the part of the range that an iterator still reads after a seek. If the target is outside of the
+ * range, the result is empty.
  */
 export function seekIn(range: StoreRange, target: Uint8Array, reverse: boolean): StoreRange {
   const outside = compareBytes(target, range.start) < 0 || compareBytes(target, range.end) >= 0

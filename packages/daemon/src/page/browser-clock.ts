@@ -6,7 +6,7 @@ export const now = (): number => performance.now()
 // clock: the time of day, which the page shows beside an event
 export const timeOfDay = (ago = 0): string => new Date(Date.now() - ago).toTimeString().slice(0, 8)
 
-/** Calls `run` at an interval while the page is visible. The returned function stops the calls. */
+/** Calls `run` every `millis` ms while the page is visible. The returned function stops the calls. */
 export function every(millis: number, run: () => void): () => void {
   // clock: the browser's
   const timer = setInterval(() => {
@@ -26,12 +26,11 @@ const LONG_TIMES = 200
 /**
  * Repeats a read when its data may have changed.
  *
- * Law: only one read runs at a time, and a pause follows each read. The pause is `times` times as long as the
- * read. Without this law: a page beside ten thousand busy locks asks the member for all locks at every
- * change.
- * A short read is mostly work of the member, and a long read has mostly waited for something else. So a view
- * with expensive reads sets `long`, in ms: a short read is then followed by a pause of LONG_TIMES times the
- * read, up to `long`.
+ * Law: only one read runs at a time, and after each read follows a pause of `times` times the duration of the
+ * read. Without this law: a page beside ten thousand busy locks reads all locks again at every change.
+ * A short read is mostly work of the member. A long read has mostly waited for the network. So a view with
+ * expensive reads sets `long`, in ms. After a short read, the pause is then LONG_TIMES times its duration,
+ * but at most `long`.
  */
 export class Refresher {
   readonly #read: () => Promise<void>
@@ -51,7 +50,7 @@ export class Refresher {
     this.#long = long
   }
 
-  /** Starts the read soon. Several calls before the read start only one read. */
+  /** Starts a read after the pause. Several calls before that read start only one read. */
   soon(): void {
     if (this.#stopped || this.#cancel !== undefined) return
     if (this.#running) this.#again = true

@@ -1,4 +1,4 @@
-// Driver: the view that shows the changes of keys as they happen.
+// Driver: the view that shows changes of keys while they happen.
 
 import { Stream } from './member-requests.js'
 import type { Console, View } from './shared-view-types.js'
@@ -19,7 +19,7 @@ interface Change extends SentKey {
 
 /** How many changes the view shows. Older changes are removed. */
 const ROWS = 200
-/** In ms, the shortest time between two updates of the view, however many changes arrive. */
+/** In ms. Between two updates of the view, at least this much time passes. */
 const DRAW_MS = 250
 const TYPING_MS = 250
 

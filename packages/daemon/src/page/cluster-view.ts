@@ -1,9 +1,9 @@
-// Driver: the view of the cluster: its leader, its members, and how fast this member answers.
+// Driver: the view of the cluster: its leader, its members, and the speed of this member's answers.
 
 import type { Console, Member, Status, View } from './shared-view-types.js'
 import { may } from './signed-in-person.js'
 import { drawing, el, fact, setText } from './html-elements.js'
-import { Figures, quantile, rate } from './metrics-rates.js'
+import { MetricsReading, quantile, rate } from './metrics-rates.js'
 import { ask, whyOf } from './confirm-dialog.js'
 import { Table } from './keyed-table.js'
 import { duration, latency, size, whole } from './format-texts.js'
@@ -24,7 +24,7 @@ export class Overview implements View {
   readonly #table: Table<Member>
   readonly #problem = el('p', { class: 'refused', hidden: true })
   readonly #points: number[] = []
-  #before: Figures | undefined
+  #before: MetricsReading | undefined
   #status: Status | undefined
   #statusAt = 0
   #ends: (() => void)[] = []
@@ -114,7 +114,6 @@ export class Overview implements View {
     void figures.now()
     this.#ends = [
       every(STATUS_MS, () => status.soon()),
-      // A rate needs two readings, so the second reading follows soon after the first.
       after(1_200, () => figures.soon()),
       every(FIGURES_MS, () => figures.soon()),
       () => status.stop(),
@@ -166,10 +165,10 @@ export class Overview implements View {
     try {
       text = await (await this.#console.api.response('/metrics')).text()
     } catch {
-      // The page reads the status more often than the metrics, and then shows why the member does not answer.
+      // The page also reads the status, more often, and then shows why the member does not answer.
       return
     }
-    const figures = new Figures(text, now())
+    const figures = new MetricsReading(text, now())
     const before = this.#before
     this.#before = figures
     const calls = rate(before, figures, 'latchkey_requests_total')
@@ -247,5 +246,5 @@ const LATENCIES = [
   ['Log syncs take (99 %)', 'latchkey_log_sync_duration_seconds', {}],
 ] as const
 
-/** Returns the URL of a member's page. The page has the same host and port as the member. */
+/** Returns the URL of a member's web console, which has the same host and port as the member. */
 export const pageOf = (url: string): string => `${url.replace(/^ws/, 'http')}/`

@@ -1,4 +1,4 @@
-// Driver: asks the person to confirm an action that cannot be undone, runs the action, and shows the result.
+// Driver: asks the user to confirm an action that cannot be undone, runs the action, and shows the result.
 
 import { Refusal } from './member-requests.js'
 import type { Console } from './shared-view-types.js'
@@ -6,15 +6,14 @@ import { button, el } from './html-elements.js'
 
 export interface Question {
   readonly title: string
-  /** Describes what the action will do, in whole sentences. */
   readonly text: string
   /** The text on the button that runs the action. */
   readonly action: string
-  /** Runs the action, and resolves to a sentence about the result. */
+  /** Runs the action, and resolves to a sentence about the result for the user. */
   run(): Promise<string>
 }
 
-/** Shows the dialog. The focus begins at the button that cancels, and Escape closes the dialog. */
+/** Shows the dialog. The button that cancels has the focus at first, so that Enter does no harm. */
 export function ask(console: Pick<Console, 'say'>, question: Question): void {
   const { title, text, action } = question
   const failed = el('p', { class: 'refused', role: 'alert', hidden: true })

@@ -1,6 +1,6 @@
-// Rule: formats keys, values, durations and numbers as texts of the page.
+// Rule: formats keys, values, durations and numbers for the page.
 
-/** A key or a name in the form in which the member sends it: as text, or in base64 if it is not UTF-8. */
+/** A key or a name as the member sends it: as text, or in base64 if its bytes are not UTF-8. */
 export interface SentKey {
   readonly key?: string
   readonly keyBase64?: string
@@ -9,8 +9,8 @@ export interface SentKey {
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Replaces invisible characters by escape sequences. Without that, two keys that differ only by an invisible
- * character look the same, and a character that changes the writing direction makes a key look like another
+ * Replaces invisible characters by escape sequences. Otherwise two keys that differ by an invisible character
+ * would look the same. A character that changes the writing direction could even make a key look like another
  * key.
  */
 export const visible = (text: string): string =>
@@ -22,7 +22,7 @@ export const bytesOf = (base64: string): Uint8Array =>
 export const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Returns the key percent-encoded, byte by byte, as URLs of the page and of the member contain it. */
+/** Returns the key percent-encoded, as it stands in URLs of the page and of the member. */
 export function encodedKey({ key, keyBase64 }: SentKey): string {
   return encodedBytes(keyBase64 === undefined ? new TextEncoder().encode(key ?? '') : bytesOf(keyBase64))
 }
@@ -37,10 +37,7 @@ const PLAIN: Readonly<Record<number, string>> = Object.fromEntries(
     .map((unit) => [unit.charCodeAt(0), unit]),
 )
 
-/**
- * Returns the bytes of an encoded key. The function accepts any text, because a person may have typed the
- * URL.
- */
+/** Returns the bytes of a percent-encoded key. A user may have typed the URL, so every text is accepted. */
 export function decodedKey(encoded: string): Uint8Array {
   const bytes: number[] = []
   for (let at = 0; at < encoded.length; at += 1) {
@@ -56,7 +53,6 @@ export function decodedKey(encoded: string): Uint8Array {
 
 export const shownKey = (encoded: string): string => shownBytes(decodedKey(encoded))
 
-/** Returns the bytes as text if they are UTF-8, and otherwise in hex. */
 export function shownBytes(bytes: Uint8Array): string {
   const text = textOf(bytes)
   return text === undefined ? `0x${hexOf(bytes)}` : visible(text)
@@ -70,7 +66,6 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Returns the holder's context, or its id if it has no context. */
 export function shownHolder(row: { id: string; context?: string; contextBase64?: string }): string {
   if (row.context !== undefined && row.context !== '') return visible(row.context)
   if (row.contextBase64 !== undefined) return shownBytes(bytesOf(row.contextBase64))
@@ -89,7 +84,7 @@ export function duration(millis: number): string {
 const NUMBERS = new Intl.NumberFormat('en')
 export const whole = (value: number): string => NUMBERS.format(Math.round(value))
 
-/** Formats a duration in seconds with a suitable unit. */
+/** Formats a duration, given in seconds, in s or in ms. */
 export function latency(seconds: number | undefined): string {
   if (seconds === undefined) return '–'
   const millis = seconds * 1000

@@ -1,8 +1,8 @@
 // Rule: builds the HTML elements of the page.
 //
-// Law: every value from the store is shown as text and never as markup. The page never uses innerHTML, and a
-// link leads only inside the page or to http(s). Without this law: a user who may write one key runs a script
-// in the browser of each person who looks at that key.
+// Law: every value from the store is shown as text and never as markup. The page never uses innerHTML, and
+// links lead only inside the page or to http(s). Without this law: a user who may write one key runs a script
+// in the browser of each person who looks at the key.
 
 export type Child = Node | string | undefined | false
 
@@ -42,7 +42,7 @@ export function button(label: string, run: () => void, kind = ''): HTMLButtonEle
   return made
 }
 
-/** Writes a text only if it has changed, so that a screen reader does not read it again. */
+/** Writes a text only if it has changed. Otherwise a screen reader would read it again. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
@@ -62,6 +62,6 @@ export function field(
   return { root: el('label', { class: 'field' }, el('span', {}, label), input), input }
 }
 
-/** Returns an element that shows a value with its name. */
+/** Returns an element with a name and a value. */
 export const fact = (name: string, value: Child): HTMLElement =>
   el('div', { class: 'fact' }, el('dt', {}, name), el('dd', {}, value))

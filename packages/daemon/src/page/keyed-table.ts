@@ -1,21 +1,24 @@
-// Rule: shows rows of data in an HTML table. Each row has a key, by which the table finds the row again.
+// Rule: shows rows of data in an HTML table. Each row has a key, by which an update finds the row again.
 //
-// Law: an update keeps the elements of a row that still exists, and writes only changed texts. Without this
-// law: a person who uses the keyboard loses the focus each second, and a screen reader reads the whole table
-// again.
+// Law: an update keeps the elements of each row that still exists, and writes only texts that have changed.
+// Without this law: a person who uses the keyboard loses the focus each second, and a screen reader reads the
+// whole table again.
 
 import { type Child, el, setText } from './html-elements.js'
 
 export interface Column<Row> {
   readonly head: string
-  /** A class of the style sheet that sets the width and the alignment of the column. */
+  /** The class in the style sheet that sets the width and the alignment of the column. */
   readonly kind?: string
   text(row: Row): string
-  /** Returns the address to which the text links. Without this function, the text is not a link. */
+  /** Returns the address to which the text links. If this function is missing, the text is no link. */
   link?(row: Row): string
-  /** Returns the kind of a coloured mark beside the text. */
+  /**
+   * Returns the colour of the mark beside the text: 'good', 'warn', 'bad' or 'leader'. The texts '' and
+   * undefined mean no mark.
+   */
   mark?(row: Row): string | undefined
-  /** Called when the person presses the text, which is then a button. */
+  /** If this function is present, the text is a button, and pressing it calls the function. */
   press?(row: Row): void
 }
 
@@ -75,7 +78,7 @@ export class Table<Row> {
     this.#empty.hidden = next.size > 0
   }
 
-  /** Writes the texts of all rows again, because the durations in them have grown. */
+  /** Writes the texts of all rows again, because the texts contain durations, which grow. */
   tick(): void {
     for (const shown of this.#rows.values()) this.#write(shown)
   }

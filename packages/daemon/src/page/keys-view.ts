@@ -1,4 +1,4 @@
-// Driver: the view that lists keys below a prefix, with their values. The list follows the member's watch.
+// Driver: the view that lists keys and values. The member's watch keeps the list up to date.
 
 import { Stream } from './member-requests.js'
 import type { Console, View } from './shared-view-types.js'
@@ -21,7 +21,7 @@ interface Page {
 }
 
 const ROWS = 50
-/** In ms. The view reads the list only after the person has not typed for this long. */
+/** In ms. The view reads the list again when the user has not typed for this time. */
 const TYPING_MS = 250
 
 export class KeyList implements View {
@@ -77,7 +77,7 @@ export class KeyList implements View {
     this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
       event: () => this.#reader.soon(),
       opened: () => this.#reader.soon(),
-      // The member refuses the list for the same reason, and the list shows the reason.
+      // The list itself shows why the member refuses.
       refused: () => {},
     })
   }

@@ -1,5 +1,5 @@
-// Driver: collects the changes of locks: the past changes that the member still remembers, and each change
-// since this page was opened. The page keeps a change even after the member has forgotten it.
+// Driver: collects the changes of locks. The collection has the past changes that the member still remembers,
+// and all changes since the page was opened.
 
 import { type Api, type Refusal, Stream } from './member-requests.js'
 import type { Person } from './signed-in-person.js'
@@ -8,8 +8,8 @@ import { now, timeOfDay } from './browser-clock.js'
 
 export interface LockEvent {
   /**
-   * The number of the row. It is positive if the page received the change from the watch, and negative if the
-   * change comes from the member's history.
+   * Numbers the changes for the order of rows. Changes from the watch have positive numbers, and changes from
+   * the member's history have negative numbers.
    */
   readonly number: number
   readonly lock: string
@@ -19,7 +19,7 @@ export interface LockEvent {
   readonly contextBase64?: string
   readonly fencingToken: number
   readonly time: string
-  /** The time of the change by the page's clock. */
+  /** The time of the change, in ms of the browser's clock. */
   readonly when: number
 }
 
@@ -30,8 +30,9 @@ interface Remembered {
   })[]
 }
 
-/** How many changes are kept. Older changes are deleted. */
+/** How many changes the page keeps. Older changes are deleted. */
 const MOST_EVENTS = 2000
+/** How many past changes of a lock the page reads from the member. */
 const MOST_READ = 100
 
 export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number): LockEvent => ({
@@ -41,8 +42,9 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 })
 
 /**
- * Returns the `events` that the page has not received from the watch. `events` is the member's history, and
- * its last events of each kind are the ones that the page has received.
+ * Returns the events of the member's history that the page has not received from the watch. Events with the
+ * same type, holder and fencing token look equal. Of several equal events, the latest ones are those that the
+ * page has received.
  */
 export function unheard(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()
@@ -63,7 +65,7 @@ export class LockHistory {
   readonly #streams: Stream[]
   #events: LockEvent[] = []
   #count = 0
-  /** Why the member refuses the watch of locks. */
+  /** Why the member refuses to send changes of locks. Undefined if it sends them. */
   refusal: Refusal | undefined
 
   constructor(api: Api, person: Person) {
@@ -88,7 +90,7 @@ export class LockHistory {
   }
 
   /**
-   * Calls `heard` with a lock when the lock has changed, or with '' when any lock may have changed. The
+   * Calls `heard` with the name of a lock that has changed, or with '' when any lock may have changed. The
    * returned function ends the calls.
    */
   listen(heard: (lock: string) => void): () => void {
@@ -110,8 +112,8 @@ export class LockHistory {
   }
 
   /**
-   * Reads the lock's past changes that the page has not received, and the time back to which the member
-   * remembers changes.
+   * Reads the past changes of a lock that the page has not received from the watch. `since` is the time from
+   * which on the member remembers changes.
    */
   async before(lock: string): Promise<{ readonly events: readonly LockEvent[]; readonly since: number }> {
     const read = `/v1/locks/${lock}:history?limit=${MOST_READ}`

@@ -1,4 +1,5 @@
-// Driver: the view that lists the held locks and their waiters. The list follows the member's watch.
+// Driver: the view that lists held locks and their waiters. The member's watch of locks keeps the list up to
+// date.
 
 import { type Console, type View } from './shared-view-types.js'
 import { button, el, field, setText } from './html-elements.js'
@@ -26,7 +27,7 @@ export interface Lock extends SentKey {
   readonly sinceMillis: number
   readonly waiters: number
   readonly queue?: readonly Waiter[]
-  /** The time at which the member reported the lock, by the page's clock. */
+  /** The time at which this state of the lock arrived, by the browser's clock. */
   readonly at: number
 }
 
@@ -44,12 +45,11 @@ export async function readLocks({ api }: Console, query: string): Promise<LockPa
 export const leftOf = ({ remainingMillis, at }: Lock): string => duration(remainingMillis - (now() - at))
 export const heldFor = ({ sinceMillis, at }: Lock): string => duration(sinceMillis + now() - at)
 
-/** Returns a sentence that says how many callers wait. */
 export const callers = (count: number): string =>
   count === 0 ? 'Nobody waits.' : `${whole(count)} ${count === 1 ? 'caller waits' : 'callers wait'}.`
 
 const ROWS = 100
-/** In ms, how often the list is read again, because the watch does not report renewals. */
+/** In ms. The view reads the list at this interval, because the watch does not report renewals. */
 const RENEWALS_MS = 5_000
 
 export class LockList implements View {
@@ -94,7 +94,7 @@ export class LockList implements View {
     })
   }
 
-  /** Opens the lock with exactly the typed name. Enter calls this function. */
+  /** Opens the view of the lock whose whole name the user has typed, when the user presses Enter. */
   #openExact(): void {
     if (this.#prefix !== '') location.hash = `#/locks/${encodedKey({ key: this.#prefix })}`
   }
@@ -115,8 +115,8 @@ export class LockList implements View {
   }
 
   /**
-   * Returns a reader with long pauses, because the member reads all locks below the prefix for one page of
-   * the list.
+   * Returns a Refresher with long pauses. For one page of the list, the member reads all locks with the
+   * prefix.
    */
   #newReader(): Refresher {
     return new Refresher(() => this.#read(), 500, 40, 2_500)

@@ -1,5 +1,5 @@
-// Driver: starts the page: signs the person in, shows the view that the URL names, and shows when the member
-// does not answer.
+// Driver: starts the page. This file signs the user in, shows the view that the URL names, and shows when the
+// member does not answer.
 
 import { Api, Refusal } from './member-requests.js'
 import { Changes } from './changes-view.js'
@@ -114,8 +114,8 @@ function enter(who: Person): void {
 }
 
 /**
- * Reads the addresses of the other members while this member answers. When this member has stopped, the page
- * shows these addresses, and could no longer ask for them.
+ * Reads the addresses of the other members. When this member has stopped, the page shows these addresses to
+ * the user, so it must read them before.
  */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return

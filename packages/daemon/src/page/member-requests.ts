@@ -1,12 +1,12 @@
-// Driver: owns the access token of the person who uses the page, and makes every request to the member that
-// serves the page.
+// Driver: keeps the access token of the person who uses the page, and makes every request of the page to the
+// member.
 //
-// Law: the token stays in this browser tab and is sent to this member only. It is sent in a header and never
-// in a URL.
+// Law: the token stays in this browser tab. The page sends the token only to the member that serves the page,
+// in a header and never in a URL.
 
 import { after, now } from './browser-clock.js'
 
-/** The reason why the member refused a request. Status 0 means that the member did not answer. */
+/** The error when the member refused a request, or did not answer (status 0). */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string
@@ -18,18 +18,18 @@ export class Refusal extends Error {
   }
 }
 
-const KEPT = 'latchkey.token'
+const TOKEN_ITEM = 'latchkey.token'
 
 export class Api {
-  #token = sessionStorage.getItem(KEPT) ?? ''
-  /** Called when the member begins or stops to answer. */
+  #token = sessionStorage.getItem(TOKEN_ITEM) ?? ''
+  /** Called when the member begins to answer, or no longer answers. */
   onReach: (answers: boolean) => void = () => {}
   #answers = true
 
   useToken(token: string): void {
     this.#token = token
-    if (token === '') sessionStorage.removeItem(KEPT)
-    else sessionStorage.setItem(KEPT, token)
+    if (token === '') sessionStorage.removeItem(TOKEN_ITEM)
+    else sessionStorage.setItem(TOKEN_ITEM, token)
   }
 
   get hasToken(): boolean {
@@ -80,30 +80,34 @@ export class Api {
   }
 }
 
-/** In ms, how long a request may wait for a new leader before it fails with the reason. */
+/** In ms. If the cluster has no leader, a request waits this long for a new leader before it fails. */
 const PATIENCE_MS = 15_000
 
 export interface StreamPorts {
   event(data: Record<string, unknown>): void
-  /** The watch has begun. `again` is true if the watch has begun anew after an interruption. */
+  /** Called when the watch has begun. `again` is true after an interruption. */
   opened?(again: boolean): void
-  /** The member refuses the watch, and another attempt would not help. */
+  /** Called when the member refuses the watch for a reason that a retry does not change. */
   refused(why: Refusal): void
 }
 
-/** In ms. A little more than twice the member's heartbeat. */
+/**
+ * In ms. A stream that is silent for this time is opened again. The member sends a heartbeat at least every
+ * half of this time.
+ */
 const SILENCE_MS = 25_000
+/** In ms, the pause before a stream is opened again. The pause doubles up to MOST_PAUSE_MS. */
 const FIRST_PAUSE_MS = 300
 const MOST_PAUSE_MS = 3_000
 
 /**
- * Receives server-sent events. EventSource cannot send the token in a header, so this class reads the stream
- * itself.
+ * Receives server-sent events. The browser's EventSource cannot send the token in a header, so this class
+ * reads the stream itself.
  *
  * Laws
- * - A stream that was interrupted is opened again, after the last revision that was received.
- * - A stream that is silent for longer than two heartbeats is closed and opened again, because a member that
- *   has lost its network sends nothing.
+ * - After an interruption, the stream begins again after the last revision that it has received.
+ * - A stream that is silent for longer than two heartbeats is opened again. A member without a network cannot
+ *   send the end of the stream.
  */
 export class Stream {
   readonly #api: Api
@@ -137,7 +141,8 @@ export class Stream {
   }
 
   #mayPass({ status }: Refusal): boolean {
-    // The member no longer has the history after that revision, so the watch begins anew without a revision.
+    // The member no longer has the events after that revision, so the watch begins again with the present
+    // state.
     if (status === 410) this.#id = undefined
     return status === 0 || status === 410 || status === 429 || status >= 500
   }
@@ -179,10 +184,7 @@ export class Stream {
     }
   }
 
-  /**
-   * Handles the complete events in the text. Returns the rest of the text, which is the beginning of the next
-   * event.
-   */
+  /** Handles the complete events in the text. Returns the beginning of the event that is still incomplete. */
   #events(text: string): string {
     const parts = text.split('\n\n')
     for (const part of parts.slice(0, -1)) this.#event(part)
@@ -209,7 +211,7 @@ export class Stream {
   }
 }
 
-/** Adds the time of the answer, so that the page can count durations on from that time. */
+/** Adds the time at which the answer arrived. The page uses it to count durations in the answer up to now. */
 export const stamped = <T extends object>(answer: T): T & { readonly at: number } => ({
   ...answer,
   at: now(),

@@ -6,8 +6,8 @@ export interface Sample {
   readonly value: number
 }
 
-/** A member's metrics at one time, parsed from the text of /metrics. */
-export class Figures {
+/** The metrics of a member at the time `at`, parsed from the text of /metrics. */
+export class MetricsReading {
   readonly at: number
   readonly #samples: ReadonlyMap<string, readonly Sample[]>
 
@@ -47,28 +47,32 @@ function* samplesOf(text: string): Generator<Sample> {
 }
 
 /**
- * Returns how much the counter has grown per second. If the member has restarted, its counters began at 0
- * again.
+ * Returns by how much the counter has grown per second. Undefined if the counter is smaller than before,
+ * because the member has restarted.
  */
-export function rate(before: Figures | undefined, after: Figures, name: string): number | undefined {
+export function rate(
+  before: MetricsReading | undefined,
+  after: MetricsReading,
+  name: string,
+): number | undefined {
   if (before === undefined || after.at <= before.at) return undefined
   const grown = after.sum(name) - before.sum(name)
   return grown < 0 ? undefined : (grown * 1000) / (after.at - before.at)
 }
 
 /**
- * Returns the duration that a given part of the calls between two readings did not exceed. Undefined if no
- * call was made.
+ * Returns a quantile of the calls between two readings, in seconds: with `part` 0.99, a duration that 99 % of
+ * the calls did not exceed. Undefined if there was no call.
  */
 export function quantile(
-  before: Figures | undefined,
-  after: Figures,
+  before: MetricsReading | undefined,
+  after: MetricsReading,
   name: string,
   part: number,
   labels?: Readonly<Record<string, string>>,
 ): number | undefined {
   const counts = new Map<number, number>()
-  const add = (figures: Figures, sign: number) => {
+  const add = (figures: MetricsReading, sign: number) => {
     for (const { labels: its, value } of figures.of(`${name}_bucket`, labels)) {
       const bound = its['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(its['le'])
       counts.set(bound, (counts.get(bound) ?? 0) + sign * value)

@@ -1,4 +1,4 @@
-// Driver: the view of one key: its value in several forms, its revisions, and its remaining time to live.
+// Driver: the view of one key: its value in several forms, its revisions, and the time until it expires.
 
 import { Refusal, Stream } from './member-requests.js'
 import type { Console, View } from './shared-view-types.js'
@@ -23,7 +23,7 @@ export class OneKey implements View {
   #bytes = new Uint8Array()
   #chosen: Form | undefined
   #ends: (() => void)[] = []
-  #lifeEnds: number | undefined
+  #expiresAt: number | undefined
 
   constructor(console: Console, key: string) {
     this.#console = console
@@ -59,7 +59,7 @@ export class OneKey implements View {
       opened: () => reader.soon(),
       refused: () => {},
     })
-    this.#ends = [() => watch.close(), () => reader.stop(), every(1000, () => this.#writeLife())]
+    this.#ends = [() => watch.close(), () => reader.stop(), every(1000, () => this.#showTimeLeft())]
   }
 
   stop(): void {
@@ -72,12 +72,12 @@ export class OneKey implements View {
       const bytes = new Uint8Array(await response.arrayBuffer())
       const header = (name: string) => response.headers.get(name)
       const life = header('latchkey-remaining-millis')
-      this.#lifeEnds = life === null ? undefined : now() + Number(life)
+      this.#expiresAt = life === null ? undefined : now() + Number(life)
       this.#set('Changed at revision', whole(Number(header('etag')?.replaceAll('"', ''))))
       this.#set('Created at revision', whole(Number(header('latchkey-create-revision'))))
       this.#set('Version', whole(Number(header('latchkey-version'))))
       this.#set('Size', size(bytes.length))
-      this.#writeLife()
+      this.#showTimeLeft()
       this.#bytes = bytes
       this.#problem.hidden = true
       this.#value.hidden = false
@@ -94,8 +94,8 @@ export class OneKey implements View {
     setText(this.#facts.get(name) as HTMLElement, text)
   }
 
-  #writeLife(): void {
-    this.#set('Lives for', this.#lifeEnds === undefined ? 'ever' : duration(this.#lifeEnds - now()))
+  #showTimeLeft(): void {
+    this.#set('Lives for', this.#expiresAt === undefined ? 'ever' : duration(this.#expiresAt - now()))
   }
 
   #write(): void {

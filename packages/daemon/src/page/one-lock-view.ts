@@ -1,4 +1,4 @@
-// Driver: the view of one lock: its holders, its waiters in their order, and its history.
+// Driver: the view of one lock: its holders, its queue of waiters, and its history.
 
 import type { Console, View } from './shared-view-types.js'
 import { may } from './signed-in-person.js'
@@ -10,7 +10,7 @@ import { Table } from './keyed-table.js'
 import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './format-texts.js'
 import { every, now, Refresher, timeOfDay } from './browser-clock.js'
 
-/** In ms, how often the lock is read again, because the watch does not report renewals. */
+/** In ms. The view reads the lock at this interval, because the watch does not report renewals. */
 const RENEWALS_MS = 2_000
 
 interface Place extends Waiter {
@@ -29,7 +29,10 @@ export class OneLock implements View {
   readonly #waiters: Table<Place>
   readonly #events: Table<LockEvent>
   readonly #note = el('p', { class: 'note' })
-  /** The changes before this page was opened that the member remembers, the newest first. */
+  /**
+   * The changes from before the page was opened, as far as the member remembers them. The newest change is
+   * first.
+   */
   #before: readonly LockEvent[] = []
   #isBeforeRead = false
   #shown = ''
@@ -69,7 +72,8 @@ export class OneLock implements View {
     this.#ends = [
       this.#console.history.listen((lock) => {
         if (lock !== '' && lock !== this.#lock) return
-        // The watch was interrupted, so the page may have missed some changes.
+        // The watch was interrupted, and the page may have missed changes, so it reads the member's history
+        // again.
         if (lock === '') this.#isBeforeRead = false
         this.#showHistory()
         reader.soon()
@@ -91,7 +95,7 @@ export class OneLock implements View {
   #showHistory(): void {
     const heard = this.#console.history.of(this.#lock)
     const told = [...heard, ...this.#before]
-    // The member reports since when each hold and each waiter exists, even if it does not remember the change
+    // The member knows since when each hold and each waiter exists, even if it has forgotten the change
     // itself.
     const all = [...told, ...unheard(this.#held.flatMap(beginsOf), told)].toSorted((a, b) => b.when - a.when)
     this.#events.show(all.slice(0, MOST_EVENTS))
@@ -101,8 +105,8 @@ export class OneLock implements View {
 
   async #read(): Promise<void> {
     try {
-      // The list is sorted, so the lock's own name comes before every longer name. All holders of a lock are
-      // on the same page.
+      // Names are sorted, so the lock itself comes before all longer names with this prefix. A page always
+      // has all holders of a lock.
       const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
       if (!this.#isBeforeRead) await this.#readBefore()
       this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
@@ -141,7 +145,7 @@ export class OneLock implements View {
     this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
   }
 
-  /** Builds new elements only if the holders have changed, so that a button keeps the keyboard focus. */
+  /** Replaces the elements only if the holders have changed, so that a button keeps the keyboard focus. */
   #build(): void {
     this.#ticks = []
     this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))
@@ -212,7 +216,7 @@ function wholeRow(shown: HTMLElement): HTMLElement {
 const MOST_EVENTS = 100
 
 /**
- * Returns the changes that follow from the list of locks: when the hold began, and when each waiter began to
+ * Returns the changes that the list of locks implies: the beginning of the hold, and the beginning of each
  * wait.
  */
 function beginsOf(lock: Lock): LockEvent[] {

@@ -1,12 +1,12 @@
-// Rule: decodes MessagePack so that a person can read it. Hostile bytes give undefined, never an error.
+// Rule: decodes MessagePack for people to read. Invalid bytes give undefined and never an error.
 
 import { textOf } from './format-texts.js'
 
-/** A value that is nested more deeply, or that has more parts, is shown in hex. */
+/** A value with deeper nesting, or with more parts, is not decoded. The page then shows it in hex. */
 const MOST_DEPTH = 64
 const MOST_PARTS = 10_000
 
-/** Returns undefined if the bytes are not MessagePack, or if more bytes follow the value. */
+/** Returns the decoded value. Undefined if the bytes are not MessagePack, or if further bytes follow. */
 export function readMessagePack(bytes: Uint8Array): { value: unknown } | undefined {
   try {
     const reader = new Reader(bytes)

@@ -1,4 +1,4 @@
-// Driver: the view of the sessions of all stores, for a person with the admin right.
+// Driver: the view of the sessions of all clients, for users with the admin right.
 
 import type { Console, View } from './shared-view-types.js'
 import { el, setText } from './html-elements.js'
@@ -17,10 +17,11 @@ interface Session {
   readonly at: number
 }
 
+/** In ms. The view reads the sessions at this interval. */
 const READ_MS = 3_000
 /**
- * How many sessions the view shows, because ten thousand may exist. Sessions with holds or waits are shown
- * first.
+ * How many sessions the view shows, because a cluster may have ten thousand. Sessions with holds or waits
+ * come first.
  */
 const ROWS = 200
 

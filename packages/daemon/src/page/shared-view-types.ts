@@ -32,7 +32,7 @@ export interface Console {
   readonly api: Api
   readonly person: Person
   readonly history: LockHistory
-  /** Shows the text in a line that a screen reader reads at once. */
+  /** Shows the text in a line that a screen reader reads out at once. */
   say(text: string): void
 }
 

@@ -1,7 +1,7 @@
 // Test: the console shows all keys, values and numbers correctly, even hostile bytes.
 
 import { describe, expect, test } from 'vitest'
-import { Figures, quantile, rate } from './metrics-rates.js'
+import { MetricsReading, quantile, rate } from './metrics-rates.js'
 import { readMessagePack } from './read-message-pack.js'
 import { decodedKey, duration, encodedKey, shownKey, size, visible } from './format-texts.js'
 import { bestForm, inForm, preview } from './value-forms.js'
@@ -87,12 +87,12 @@ latchkey_commit_duration_seconds_bucket{le="0.1"} ${count + 10}
 latchkey_commit_duration_seconds_bucket{le="+Inf"} ${count + 10}
 process_cpu_seconds_total 7
 `
-  const before = new Figures(text(0), 1000)
-  const after = new Figures(text(90), 3000)
+  const before = new MetricsReading(text(0), 1000)
+  const after = new MetricsReading(text(90), 3000)
 
   test('rates are of the time between two readings; a member that began anew has none', () => {
     expect(rate(before, after, 'latchkey_requests_total')).toBe(45)
-    expect(rate(after, new Figures(text(0), 5000), 'latchkey_requests_total')).toBeUndefined()
+    expect(rate(after, new MetricsReading(text(0), 5000), 'latchkey_requests_total')).toBeUndefined()
     expect(rate(undefined, after, 'latchkey_requests_total')).toBeUndefined()
   })
 

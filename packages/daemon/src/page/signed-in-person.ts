@@ -1,4 +1,4 @@
-// Types: the person who uses the page, and that person's rights.
+// Types: the user of the page and the user's rights.
 
 export type Right = 'read' | 'write' | 'admin'
 
@@ -7,7 +7,7 @@ export interface SentPrefix {
   readonly prefixBase64?: string
 }
 
-/** The identity of the person at this member. */
+/** The identity that the member has for the user's token. */
 export interface Person {
   readonly name: string
   readonly rights: readonly Right[]

@@ -1,4 +1,4 @@
-// Rule: converts a value to the forms that the page shows: text, JSON, MessagePack and hex.
+// Rule: converts the bytes of a value to the forms that the page shows: text, JSON, MessagePack and hex.
 
 import { readMessagePack } from './read-message-pack.js'
 import { bytesOf, hexOf, textOf, visible } from './format-texts.js'
@@ -11,16 +11,13 @@ export interface SentValue {
 export type Form = 'text' | 'JSON' | 'MessagePack' | 'hex'
 export const FORMS: readonly Form[] = ['text', 'JSON', 'MessagePack', 'hex']
 
-/**
- * How many bytes of a value the page shows. A longer text would make the page slow, and the member's API
- * returns the whole value.
- */
+/** In bytes. The page shows at most this much of a value, because a longer text would make the page slow. */
 export const MOST_SHOWN = 64 * 1024
 
 export const valueBytes = ({ text, base64 }: SentValue): Uint8Array =>
   base64 === undefined ? new TextEncoder().encode(text ?? '') : bytesOf(base64)
 
-/** Returns the value in this form, or undefined if the value does not have the form. */
+/** Returns the value in this form, or undefined if the bytes are not valid in this form. */
 export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   if (form === 'hex') return hexLines(bytes)
   if (form === 'text') return textOf(bytes)?.replaceAll('\r\n', '\n').split('\n').map(visible).join('\n')
@@ -28,12 +25,12 @@ export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   return read === undefined ? undefined : written(read.value)
 }
 
-/** The control characters that a text may contain: tabs and line ends. */
+/** The control characters that a value may contain and still count as text: tabs and line ends. */
 const TEXT: ReadonlySet<number> = new Set([9, 10, 11, 12, 13])
 
 /**
- * Returns the most readable form of the value. A number is also valid JSON and MessagePack, but is shown as
- * text.
+ * Returns the form in which a person can read the value best. A single number is valid in several forms, and
+ * is shown as text.
  */
 export function bestForm(bytes: Uint8Array): Form {
   const json = parsed(textOf(bytes))
@@ -43,7 +40,6 @@ export function bestForm(bytes: Uint8Array): Form {
   return readMessagePack(bytes) === undefined ? 'hex' : 'MessagePack'
 }
 
-/** Returns the value in one line, for a list. */
 export function preview(value: SentValue): string {
   const bytes = valueBytes(value)
   const form = bestForm(bytes)

@@ -1,6 +1,7 @@
-// Driver: `latchkey bench`: measures a user's own cluster, and prints the figures with their error margins.
+// Driver: `latchkey bench`, which measures the user's own cluster and prints how fast it is, with margins of
+// error.
 
-import { type Figures, loadsUnder, measure } from './bench-loads.js'
+import { type LoadResult, loadsUnder, measure } from './bench-loads.js'
 import { type Command, positiveNumber, wholeNumber, words } from './command.js'
 import { EXIT } from './exit-codes.js'
 import { jsonLine, table } from './print-values.js'
@@ -26,11 +27,11 @@ export const bench: Command = {
     const seconds = positiveNumber(line, 'seconds') ?? 5
     const callers = wholeNumber(line, 'callers', 1) ?? 64
     return withStore(line, io, async ({ store, json, call }) => {
-      const found: Figures[] = []
+      const found: LoadResult[] = []
       const progress = new Progress(io)
       const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
-      // The write below fails at once if this client may not write, or if the cluster has no leader. So the
-      // user learns the fault before any measurement.
+      // If this client may not write, or the cluster has no leader, this write fails at once, before any
+      // measurement.
       await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {
@@ -52,7 +53,7 @@ export const bench: Command = {
   },
 }
 
-function report(found: readonly Figures[]): string {
+function report(found: readonly LoadResult[]): string {
   const head = ['load', 'callers', 'per second', 'p50 ms', 'p99 ms', 'max ms', 'samples', 'errors']
   const rows = found.map(({ name, callers, perSecond, p50, p99, max, samples, errors }) =>
     [name, callers, perSecond, p50, p99, max, samples, errors].map(String),

@@ -1,22 +1,22 @@
-// Driver: runs one load of `latchkey bench` against a store. Several callers run for a given time, and each
-// caller makes one call after the other.
+// Driver: runs one load of `latchkey bench` on a store. Several callers run for a given time, and each caller
+// makes one call after another.
 
 import type { Clock } from '@latchkey/base'
 import type { CommandStore } from './command-io.js'
 
 export interface Load {
   readonly name: string
-  /** Makes one call for one caller. */
+  /** Makes one call. `caller` is the number of the caller, and `turn` the number of its call. */
   run(store: CommandStore, caller: number, turn: number): Promise<unknown>
 }
 
-export interface Figures {
+export interface LoadResult {
   readonly name: string
   readonly callers: number
   readonly samples: number
   readonly errors: number
   readonly perSecond: number
-  /** The median time of a call, in milliseconds. */
+  /** In ms, the median duration of a call. p99 and max are in ms too. */
   readonly p50: number
   readonly p99: number
   readonly max: number
@@ -24,9 +24,7 @@ export interface Figures {
 
 const VALUE = new Uint8Array(256).fill(120)
 
-/**
- * Each caller has its own keys. So a call never waits for another caller's lock, only for the replicated log.
- */
+/** Each caller has its own keys, so no call waits for the lock of another caller. */
 export const loadsUnder = (prefix: string): readonly Load[] => [
   {
     name: 'lock and release',
@@ -49,7 +47,7 @@ export async function measure(
   seconds: number,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Figures> {
+): Promise<LoadResult> {
   const warm = clock.now() + Math.min(1, seconds / 5) * 1000
   const end = clock.now() + seconds * 1000
   const millis: number[] = []

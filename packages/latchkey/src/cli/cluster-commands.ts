@@ -91,7 +91,7 @@ existing file, except with --force. The token needs the right admin.`,
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
-      // A backup may be gigabytes long, so the default timeout of a call is too short for it.
+      // A backup may have gigabytes, so the default timeout of calls would be too short.
       const timeout = duration(line, 'timeout')
       let bytes = 0
       await progress.during(

@@ -1,5 +1,5 @@
-// Types: everything outside the process that a command may use: streams, environment, signals, and the store
-// to which the command connects.
+// Types: everything outside of this process that a command may use: its streams, environment and signals, and
+// the store to which it connects.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock, Logger } from '@latchkey/base'
@@ -25,9 +25,9 @@ import type {
 
 export interface Hold {
   readonly token: number
-  /** Aborts when the holder can no longer be sure that the hold is in force. */
+  /** Aborts when the holder can no longer be certain of the hold. */
   readonly signal: AbortSignal
-  /** The member refuses these writes if the hold is no longer in force. */
+  /** Writes that the cluster refuses if the hold is no longer in force. */
   readonly kv: Pick<KeyValueCalls, 'put'>
   release(options?: CallOptions): Promise<void>
 }
@@ -57,7 +57,6 @@ export interface Locks {
   history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory>
   forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
 }
-/** The calls that list latches or barriers. */
 export interface Listed<Info> {
   query(prefix?: Bytes, options?: ListOptions<'bytes'>): Promise<Info[]>
 }
@@ -70,7 +69,7 @@ export interface LockCalls {
   ): Promise<Owner>
   releaseLockWith(key: Bytes, acquirer: Acquirer): Promise<Owner>
 }
-/** The calls of a store that the commands use. */
+/** The calls of a remote store that the commands use. */
 export type CommandStore = KeyValueCalls &
   ClusterCalls &
   LockCalls &
@@ -95,14 +94,13 @@ export interface ConnectOptions {
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** The host name and the process id, by which people find this process. */
+  /** The host name and the process id of this process, so that people can find the holder of a lock. */
   readonly processName: string
-  /** True if standard output is a terminal. */
   readonly isTerminal: boolean
-  /** True if standard output is a terminal with colours, and the user has not turned the colours off. */
+  /** True if standard output is a terminal that shows colours, and the user has not turned colours off. */
   readonly colours: boolean
   /**
-   * True if standard error is a terminal. A command may then show its progress in one line that it
+   * True if standard error is a terminal. Only then a command shows its progress in a line that it
    * overwrites.
    */
   readonly errIsTerminal: boolean
@@ -111,18 +109,22 @@ export interface Io {
   stdin(): Promise<Uint8Array>
   readFile(path: string): string
   /**
-   * Aborts at SIGINT and SIGTERM, and at SIGPIPE, which means that no program reads the output any more. The
+   * Aborts at SIGINT and SIGTERM, and when no program reads the standard output any more (SIGPIPE). The
    * reason of the abort is an `Interrupted`.
    */
   readonly interrupted: AbortSignal
-  /** From now on, a SIGHUP only calls `run`. */
+  /** From now on, SIGHUP calls `run` and does not end this process. */
   onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
-  /** Opens one connection to the member at this address. The connection never moves to another member. */
+  /**
+   * Opens one connection to the member at this address. Unlike a store, the connection never moves to another
+   * member.
+   */
   connectToMember(url: string, options: ConnectOptions): Promise<MemberConnection>
   /**
-   * Starts a process with the streams of this process. With 'quiet', the process gets only standard error.
+   * Starts a process with the streams of this process. With 'quiet', the process has no standard input and
+   * output.
    */
   spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
 }

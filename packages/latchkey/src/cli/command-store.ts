@@ -1,5 +1,5 @@
-// Driver: owns the connection of a command. It connects with the common options, and always closes the
-// connection.
+// Driver: owns the store of a command. This file connects with the options that all commands have, and closes
+// the store at the end.
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
@@ -50,7 +50,7 @@ export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print 
 export interface Session {
   readonly store: CommandStore
   readonly json: boolean
-  /** The options of each call of the store. */
+  /** The options for each call of the store. */
   readonly call: { readonly timeout?: number | undefined; readonly signal: AbortSignal }
 }
 
@@ -70,7 +70,6 @@ export async function withStore(
   }
 }
 
-/** Returns the options of `connect` from the command line and the environment. */
 export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
   token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
   cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
@@ -81,7 +80,10 @@ export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
   tls: tlsOf(line, io),
 })
 
-/** Prints each warning as one line on standard error, because programs read standard output. */
+/**
+ * Prints each warning of the store as one line on standard error. Standard output is for results, which
+ * programs read.
+ */
 function warnings(io: Io): Logger {
   const say: Logger['warn'] = (message, fields) => {
     const reason = fields?.['reason']
@@ -118,7 +120,10 @@ export function endpoints(line: Line, io: Io): string[] {
   return found.length > 0 ? found : [DEFAULT_ENDPOINT]
 }
 
-/** Returns a WebSocket address. Users may also give 'host:port', or the HTTP address of the same port. */
+/**
+ * Returns the WebSocket address of a member. Users may also give 'host:port', or the HTTP address of the same
+ * port.
+ */
 function socketUrl(url: string): string {
   const full = url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`
   if (/^wss?:/.test(full) && URL.canParse(full)) return full
@@ -128,8 +133,8 @@ function socketUrl(url: string): string {
 }
 
 /**
- * Returns the error to report. An interrupted command reports its signal. A read that failed because the
- * cluster has no leader reports the missing leader.
+ * Returns the error to report. If the user has interrupted the command, this is the signal. If a read timed
+ * out because the cluster has no leader, this is ERR_NO_LEADER.
  */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
@@ -137,7 +142,10 @@ async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<un
   return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
 }
 
-/** Asks the connected member whether it knows a leader. Resolves to false if the member does not answer. */
+/**
+ * Resolves to true if the connected member knows a leader. Resolves to false if the member does not answer
+ * within a second.
+ */
 export function hasLeader(store: CommandStore): Promise<boolean> {
   return store.status({ timeout: '1s' }).then(
     ({ leader }) => leader !== undefined,

@@ -1,5 +1,4 @@
-// Rule: describes a command by its arguments, its options and its help, and parses a command line by that
-// description.
+// Rule: the description of a command (arguments, options, help), and the parser of its command line.
 
 import { parseArgs } from 'node:util'
 import { nearest } from '@latchkey/base'
@@ -9,9 +8,9 @@ import type { Io } from './command-io.js'
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** The option may be given several times. */
+  /** True if the option may be given several times. */
   readonly multiple?: true
-  /** The text after the option in the help, for example `NAME`. */
+  /** The placeholder for the option's value in the help, for example `NAME`. */
   readonly value?: string
   readonly help: string
 }
@@ -19,27 +18,26 @@ export type OptionTable = Readonly<Record<string, Option>>
 
 export interface Line {
   readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-  /** The usage text of the command. The message about a missing argument shows this text. */
+  /** The usage text of the command, for messages about missing arguments. */
   readonly usage: string
   readonly words: readonly string[]
-  /** The arguments after `--`. They are undefined if the command line has no `--`. */
+  /** The arguments after `--`. Undefined if the command line has no `--`. */
   readonly rest: readonly string[] | undefined
 }
 
 export interface Command {
   readonly name: string
-  /** The text after the command's name in the help, for example 'KEY [VALUE]'. */
+  /** The arguments of the command in the help, for example 'KEY [VALUE]'. */
   readonly usage: string
   readonly summary: string
   readonly options: OptionTable
   readonly examples: readonly string[]
-  /** Further lines of the help. */
+  /** Lines at the end of the command's help. */
   readonly notes?: string
-  /** Runs the command and resolves to the exit code. */
   run(line: Line, io: Io): Promise<number>
 }
 
-/** The command line is wrong. The command ends with exit code 2. */
+/** The command line is wrong. The command then ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -68,7 +66,7 @@ function parse(options: OptionTable, args: readonly string[]) {
   }
 }
 
-/** Returns the parser's message about a wrong option, shortened to one line. */
+/** Returns the message of Node's option parser in one line, with a hint if the option is misspelt. */
 function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
@@ -111,8 +109,8 @@ export function positiveNumber(line: Line, name: string): number | undefined {
 }
 
 /**
- * Returns the option's duration in milliseconds, or undefined if the option is not given. The option is a
- * number of milliseconds, or a text such as '10s'. The function throws a TypeError for anything else.
+ * Returns the option's duration in ms, or undefined if the option is not given. The option is a number of ms,
+ * or a text such as '10s'. Anything else is a TypeError.
  */
 export function duration(line: Line, name: string): number | undefined {
   const value = text(line, name)
@@ -122,8 +120,8 @@ export function duration(line: Line, name: string): number | undefined {
 const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /**
- * Returns the command's arguments, of which the command takes at least `least` and at most `most`. Arguments
- * after `--` count too.
+ * Returns the command's arguments, including those after `--`. Throws a UsageError if these are fewer than
+ * `least` or more than `most`.
  */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]
@@ -134,7 +132,10 @@ export function words(line: Line, least: number, most: number): readonly string[
 
 const nameOf = (usage: string, place: number) => usage.split(' ')[place]?.replace('...', '') ?? 'a word'
 
-/** Returns the key. This function refuses an invalid key before the command connects to a member. */
+/**
+ * Returns the key, or throws a UsageError if the key is empty. So the user gets the error before the command
+ * connects.
+ */
 export function keyWord(key: string | undefined): string {
   if (key !== undefined && key !== '') return key
   throw new UsageError('KEY must not be empty: a key has 1 byte to 4 KiB')

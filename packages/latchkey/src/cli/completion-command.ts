@@ -1,5 +1,5 @@
-// Rule: the command `latchkey completion`. It prints a script with which a shell completes commands and
-// options. The script is made from the table of commands, so every command is in the script.
+// Rule: the command `latchkey completion`, which prints a script that lets a shell complete commands and
+// options. The script is made from the table of commands, so no command can be missing.
 
 import { type Command, type OptionTable, UsageError, words } from './command.js'
 import { EXIT } from './exit-codes.js'
@@ -8,7 +8,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 const isShell = (name: string | undefined): name is Shell => SHELLS.some((shell) => shell === name)
 
-/** `all` returns every command, and `completion` is one of them. */
+/** `all` returns all commands, including this one. */
 export function completionCommand(all: () => readonly Command[]): Command {
   return {
     name: 'completion',
@@ -33,14 +33,14 @@ const namesOf = (commands: readonly Command[]): string => commands.map(({ name }
 const optionsOf = (options: OptionTable): string[] =>
   [...Object.keys(options), 'help'].map((name) => `--${name}`)
 /**
- * Returns the text in single quotes. Inside single quotes, the quote itself is the only special character of
- * a shell.
+ * Returns the text in single quotes, in which a shell gives no character a special meaning except the quote
+ * itself.
  */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
   bash: (commands) => bash(commands),
-  // With bashcompinit, zsh runs the script that is written for bash.
+  // zsh can run the script for bash with its module bashcompinit.
   zsh: (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`,
   fish: (commands) => fish(commands),
 }

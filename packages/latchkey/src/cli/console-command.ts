@@ -1,4 +1,4 @@
-// Driver: `latchkey console`: prints the address of the console, a web page of the member, and opens the page.
+// Driver: `latchkey console`, which prints the address of a member's web console and opens it in the browser.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import { type Command, flag, type Line, words } from './command.js'
@@ -30,7 +30,7 @@ member that answers. If the members have tokens, the page asks for a token. The 
 
 /**
  * Returns the first address at which a member answers. A member that refuses the token counts too, because
- * the page loads without a token.
+ * the console asks for a token itself.
  */
 async function firstThatAnswers(line: Line, io: Io): Promise<string> {
   let last: unknown

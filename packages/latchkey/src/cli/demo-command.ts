@@ -1,5 +1,5 @@
-// Driver: `latchkey demo`: starts three members, and workers that take turns with one lock. The demo kills
-// the leader, and the workers continue with the next leader.
+// Driver: `latchkey demo` starts three members, and workers that take turns with one lock. Then it kills the
+// leader, and the workers continue with the next leader.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
 import { loadDaemon } from './load-daemon-package.js'
@@ -12,10 +12,13 @@ import { JSON_OPTION } from './command-store.js'
 const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']
 const LEASE = '3s'
-/** WORK_MS is how long a worker holds the lock. AWAY_MS is how long the killed member stays stopped. */
+/**
+ * In ms. WORK_MS: a worker holds the lock for this time. AWAY_MS: the killed member is started again after
+ * this time.
+ */
 const WORK_MS = 250
 const AWAY_MS = 4_000
-/** The demo may run this much longer than planned while it waits for a grant. */
+/** In ms. After its planned end, the demo waits at most this long for the next grant. */
 const PATIENCE_MS = 15_000
 
 export const demo: Command = {
@@ -33,7 +36,7 @@ export const demo: Command = {
   async run(line, io) {
     words(line, 0, 0)
     const seconds = positiveNumber(line, 'seconds')
-    // The demo's members are processes of `latchkey start`, which needs this package.
+    // The demo's members are processes of `latchkey start`, which needs the package @latchkey/daemon.
     await loadDaemon(() => import('@latchkey/daemon'))
     const show = new Show(io, seconds === undefined ? undefined : seconds * 1000, flag(line, 'json'))
     return show.run()
@@ -44,8 +47,8 @@ class Show {
   readonly #io: Io
   readonly #length: number | undefined
   /**
-   * The time that remains for the demo when the members are ready. On a busy machine, the start of the
-   * members may use most of the demo's time.
+   * In ms. How much of the planned time was left when the members were ready. On a busy machine, their start
+   * can use most of that time.
    */
   #left: number | undefined
   readonly #json: boolean
@@ -55,19 +58,20 @@ class Show {
   #firstToken = 0
   #lastToken = 0
   /**
-   * The number of grants whose token was not higher than the token of the grant before. It must stay zero.
+   * How many grants had a fencing token that was not higher than the token before. If this number is not
+   * zero, the demo has found a bug.
    */
   #stale = 0
-  /** The time from the kill of the leader to the next grant, in ms. */
+  /** In ms, from the kill of the leader to the next grant. */
   #gap: number | undefined
   /**
-   * The time at which the leader was killed. Undefined once a worker has been granted the lock after the
-   * kill.
+   * When the leader was killed. Undefined when no leader was killed, or when a worker has got the lock after
+   * the kill.
    */
   #deadSince: number | undefined
-  /** True once another member leads after the kill. */
+  /** True when another member has become leader after the kill. */
   #succeeded = false
-  /** True once the planned time is over. The next grant then ends the demo. */
+  /** True when the planned time is over. The demo then ends at the next grant. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {
@@ -132,8 +136,8 @@ class Show {
   }
 
   /**
-   * Ends the demo, but never between the kill and the next grant, because the demo is meant to show exactly
-   * that time.
+   * Ends the demo, but waits for the next grant if the leader was just killed. The time from kill to grant is
+   * the result that the demo shows.
    */
   #end(): void {
     if (this.#deadSince === undefined) return this.#over.abort()
@@ -169,8 +173,8 @@ class Show {
     if (token <= this.#lastToken) this.#stale++
     if (this.#grants === 1) this.#firstToken = token
     this.#lastToken = token
-    // If no member has succeeded the killed leader yet, this grant was sent before the kill, and does not end
-    // the gap.
+    // If the killed leader has no successor yet, the old leader has sent this grant. Such a grant does not
+    // end the measured time.
     const dead = this.#succeeded ? this.#deadSince : undefined
     if (dead !== undefined) this.#deadSince = undefined
     if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)
@@ -208,7 +212,7 @@ class Show {
     store.on('leader', told)
   }
 
-  /** Resolves after `ms`, or as soon as the demo ends. */
+  /** Resolves after `ms`, or at once when the demo ends. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

@@ -1,5 +1,6 @@
-// Driver: owns the three members of `latchkey demo`, which are processes in a temporary directory. It starts
-// the members, kills one, starts that one again, and deletes the directory at the end.
+// Driver: owns the three members of `latchkey demo`, which are processes with a temporary directory. This
+// file starts the members, kills one of these members and starts it again, and deletes the directory at the
+// end.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -48,7 +49,7 @@ export class Trio {
     this.#running.get(name)?.kill('SIGKILL')
   }
 
-  /** Kills the members at once. They need no orderly stop, because their data is deleted. */
+  /** Kills the members at once. The data of the members is deleted, so the members need no graceful stop. */
   async stop(): Promise<void> {
     const children = [...this.#running.values()]
     const gone = children.map((child) => ended(child))
@@ -65,10 +66,7 @@ const ended = (child: ChildProcess) =>
     child.once('error', () => resolve())
   })
 
-/**
- * Returns the environment without LATCHKEY_* variables, because the user sets these variables for other
- * members.
- */
+/** Returns the environment without LATCHKEY_* variables, which the user has set for other members. */
 function quietEnv(io: Io): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(io.env).filter(([name]) => !name.startsWith('LATCHKEY_')))
 }

@@ -1,4 +1,4 @@
-// Driver: `latchkey doctor`: examines this machine and each member of a cluster. For each fault, the command
+// Driver: `latchkey doctor`, which examines this machine and each member of a cluster. For each fault, it
 // prints what the user should do next.
 
 import { silentLogger } from '@latchkey/base'
@@ -14,9 +14,10 @@ import type { CertificateFacts, Facts, Finding } from './doctor/facts-to-judge.j
 import { machineFindings } from './doctor/machine-findings.js'
 import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 
+/** In ms, between the two status requests by which the doctor measures a member's clock. */
 const WATCH_MS = 3_000
 
-/** `probesOf` makes the probes of the machine. A test gives other probes. */
+/** `probesOf` makes the measurements of the machine. Tests replace them. */
 export const doctorCommand = (
   version: string,
   probesOf: (io: Io) => Probes = ({ clock }) => realProbes(clock),
@@ -85,8 +86,7 @@ const localCertificates = (
 const COLOURS = { ok: 'green', skipped: 'bold', warning: 'yellow', error: 'red' } as const
 
 /**
- * Formats the findings with the errors last, because the last lines of a long output stay visible in a
- * terminal.
+ * Returns the findings as text, with errors last, because a terminal shows the last lines of a long output.
  */
 function findingsText(findings: readonly Finding[], colours: boolean): string {
   const order = ['ok', 'skipped', 'warning', 'error'] as const

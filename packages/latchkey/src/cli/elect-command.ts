@@ -1,4 +1,4 @@
-// Driver: `latchkey elect`: runs a command while this process leads an election.
+// Driver: `latchkey elect`, which runs a command while this process leads an election.
 
 import { type Command, text } from './command.js'
 import { EXIT } from './exit-codes.js'

@@ -1,4 +1,4 @@
-// Rule: the exit codes of the commands, and which error gives which exit code.
+// Rule: the exit codes of the commands, and the exit code for each kind of error.
 
 import { constants } from 'node:os'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -10,7 +10,7 @@ export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
-  /** The cluster has no leader, or the command reaches no member. */
+  /** The cluster has no leader, or no member answers. */
   unavailable: 69,
   /** Another client holds the lock, or the lock was lost. */
   busy: 75,
@@ -24,28 +24,26 @@ export const signalExit = (signal: NodeJS.Signals): number => 128 + constants.si
 export function exitOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof TypeError) return EXIT.usage
   if (error instanceof ConfigError) return EXIT.config
-  // SIGPIPE means that the program that reads the output has ended, as in `latchkey scan | head`. That is a
-  // success.
+  // SIGPIPE means that the program that reads the output has ended, as in `latchkey scan | head`. The command
+  // then counts as successful.
   if (error instanceof Interrupted) return error.signal === 'SIGPIPE' ? EXIT.ok : signalExit(error.signal)
   return isLatchkeyError(error, 'ERR_NO_LEADER') ? EXIT.unavailable : EXIT.failure
 }
 
 /**
- * Returns the message of the system in brackets. Returns '' if the message would only repeat that no server
- * accepts the connection.
+ * Returns the message of the cause in brackets. Returns '' if the cause is a timeout, because its message
+ * adds nothing.
  */
 function reason(cause: unknown): string {
   if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
   return ` (${cause.message})`
 }
 
-/** Returns the cause's text, or '' if the error's own message already contains the text. */
+/** Returns the text of the cause, or '' if the error's own message already contains this text. */
 const unsaid = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 
-/**
- * Returns the error in one line for the user. The line begins with the error code, if the error has a code.
- */
+/** Returns the error in one line for the user. If the error has a code, the line begins with the code. */
 export function explain(error: unknown): string {
   if (isLatchkeyError(error)) return `${error.code}: ${error.message}${unsaid(error.message, error.cause)}`
   return error instanceof Error ? error.message : String(error)

@@ -1,5 +1,5 @@
-// Driver: runs the command line as a process. A command loads the large modules that only this command needs,
-// because a short command spends most of its time in loading code.
+// Driver: runs the command line as a process. Each command loads only the modules that it needs, because a
+// short command spends most of its time loading code.
 
 import { main } from './main.js'
 import { latchkeyVersion } from '../member/version.js'
@@ -10,8 +10,8 @@ async function sidecar() {
     import('../sidecar/limit-old-heap.js'),
     import('./load-daemon-package.js'),
   ])
-  // This process runs only a member, so its heap settings may be changed. A program with an embedded member
-  // keeps its own.
+  // This process runs only a member, so this setting of the heap harms no other code. An embedded member must
+  // not change the heap of its program.
   keepOldHeapSmall()
   return await loadDaemon(() => import('../sidecar/run-exports.js'))
 }
@@ -29,7 +29,7 @@ export async function runProcess(): Promise<void> {
     io.err(`latchkey: standard output: ${io.fault.message}\n`)
     process.exit(1)
   }
-  // A dependency may leave a timer or a socket open. Without this exit, a finished command would then not
-  // end.
+  // A dependency may have left a timer or a socket open, which would keep the process alive after the
+  // command.
   process.exit(code)
 }

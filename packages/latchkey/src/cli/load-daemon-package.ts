@@ -1,6 +1,6 @@
-// Driver: loads the package @latchkey/daemon, or tells the user how to install the package. The package
-// contains the log and the metrics of `latchkey start`. Embedded stores, connect() and most commands work
-// without the package, so the package `latchkey` does not install it.
+// Driver: loads the package @latchkey/daemon, or prints how the user can install it. `latchkey start` needs
+// it for its log and its metrics. Embedded stores, connect() and most commands do not need it, so the package
+// `latchkey` does not install it.
 
 import { ConfigError } from '../sidecar/index.js'
 
@@ -15,8 +15,8 @@ export async function loadDaemon<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Tells whether exactly this package is not installed. If another package is missing, the installation is
- * broken, and Node's own message names the missing package.
+ * Returns whether @latchkey/daemon itself is not installed. If one of its own dependencies is missing, the
+ * installation is broken, and Node's message names the missing package.
  */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&

@@ -1,5 +1,5 @@
-// Driver: `latchkey lock`: acquires a lock and runs a command. While the lock is not free, the user sees its
-// holder.
+// Driver: `latchkey lock` acquires a lock and runs a command. While another client holds the lock, the user
+// sees who holds it.
 
 import type { LockInfo } from '@latchkey/protocol'
 import { type Command, flag, type Line, text } from './command.js'
@@ -59,8 +59,8 @@ async function acquire(store: CommandStore, run: Run, line: Line, io: Io): Promi
 }
 
 /**
- * Acquires the lock. If the acquisition takes long, the function prints the lock's holder once on standard
- * error, and continues to wait.
+ * Acquires the lock. After a wait of QUIET_WAIT, the function prints once on standard error who holds the
+ * lock, and continues to wait.
  */
 async function acquireAloud(
   store: CommandStore,
@@ -82,12 +82,10 @@ async function acquireAloud(
   }
 }
 
-/** In ms. A shorter wait prints nothing. */
+/** In ms. The command prints nothing during a wait that is shorter. */
 const QUIET_WAIT = 500
 
-/**
- * Returns ': held by ...', or '' if the holder is not known or this caller may not read who the holder is.
- */
+/** Returns ': held by ...', or '' if the holder is unknown or this client may not read it. */
 async function holderOf(store: CommandStore, key: string): Promise<string> {
   const list = await store.locks
     .query(key, { as: 'string', timeout: '1s' })

@@ -1,5 +1,5 @@
-// Driver: `latchkey locks` and `latchkey release`: list the holders and the waiters, and end a hold by force.
-// One list contains all kinds of holds, because an operator may not know which kind of hold blocks a program.
+// Driver: `latchkey locks` and `latchkey release`, which list holders and waiters, and end a hold by force.
+// The list has all kinds of holds, because an operator often does not know which kind blocks a program.
 
 import type { BarrierInfo, CallOptions, HoldKind, LatchInfo, LockHistory, LockInfo } from '@latchkey/protocol'
 import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'
@@ -47,7 +47,7 @@ since its start.`,
   },
 }
 
-/** The metrics at /metrics use the same names for the kinds. */
+/** The names of the kinds, which are the same as in the metrics. */
 const KINDS: Readonly<Record<HoldKind, string>> = {
   lock: 'lock',
   semaphore: 'semaphore',
@@ -72,8 +72,6 @@ const contextField = (context: string | Uint8Array | undefined) =>
 const latchJson = ({ name, ...rest }: LatchInfo) => ({ kind: 'latch', ...field('key', name), ...rest })
 const barrierJson = ({ name, ...rest }: BarrierInfo) => ({ kind: 'barrier', ...field('key', name), ...rest })
 
-// ---- history of grants
-
 interface Past {
   readonly kind: HoldKind
   readonly name: string
@@ -81,8 +79,8 @@ interface Past {
 }
 
 /**
- * Returns the histories of the key. A lock's history is shown even if it is empty, so that the user sees that
- * the cluster knows no history of the lock.
+ * Returns the histories of the key, for each kind. The history as a lock is always included, so that the user
+ * sees an empty history and not nothing.
  */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,
@@ -117,8 +115,6 @@ function pastText({ kind, name, changes }: Past): string {
   ])
   return `\n${reach}:\n${table([['when', 'what', 'who', 'context', 'token'], ...rows])}`
 }
-
-// ---- present holds
 
 const HEAD = ['kind', 'key', 'mode', 'holder', 'context', 'token', 'held for', 'lease left', 'waiters']
 
@@ -175,7 +171,9 @@ function holdRows(info: LockInfo): string[][] {
 
 const permitsOf = (permits: number): string => (permits === 1 ? '1 permit' : `${permits} permits`)
 
-/** Formats the value of an election's leader. The value may be any bytes, but is text in most cases. */
+/**
+ * Formats the context of a hold, such as the value of an election's leader. The context may have any bytes.
+ */
 const shown = (context: string | Uint8Array | undefined): string =>
   context === undefined ? '-' : printable(context)
 

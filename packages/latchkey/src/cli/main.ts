@@ -1,12 +1,11 @@
-// Driver: turns the arguments of the command line into an exit code. `--version` is handled before any
-// command is loaded, because its answer needs no command.
+// Driver: turns the arguments of the command line into an exit code. This file answers `--version` itself,
+// before a command is loaded.
 
 import type { Io } from './command-io.js'
 import type { Parts } from './run-command.js'
 
 const VERSION_WORDS: readonly (string | undefined)[] = ['--version', '-V', 'version']
 
-/** Runs `latchkey ARGS` and resolves to the exit code. */
 export async function main(args: readonly string[], io: Io, parts: Parts): Promise<number> {
   if (VERSION_WORDS.includes(args[0])) {
     io.out(`${parts.version}\n`)

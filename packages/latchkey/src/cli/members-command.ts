@@ -1,5 +1,5 @@
-// Driver: `latchkey members`: lists the members, and adds, promotes, removes or replaces one member at a
-// time. The command shows how far a new learner is behind the leader.
+// Driver: `latchkey members` lists the members, and adds, promotes, removes or replaces a member. The command
+// shows how far a new member is behind the leader.
 
 import { didYouMean } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
@@ -10,21 +10,21 @@ import { jsonLine, membersTable } from './print-values.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 
-/** The pause between two reads of a learner's position in the log, in ms. */
+/** In ms. The command reads a learner's position in the log at this interval. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'
 
 interface Work extends Session {
   readonly io: Io
-  /** How long the command waits for a learner to reach the leader's position, in ms. */
+  /** In ms. The command waits this long until a learner has caught up with the leader. */
   readonly wait: number
   readonly promote: boolean
 }
 
 interface Change {
   readonly words: readonly string[]
-  /** Runs the change and resolves to the resulting state, as text for the user. */
+  /** Makes the change, and resolves to a text for the user about the result. */
   run(work: Work, words: readonly string[]): Promise<string>
 }
 
@@ -139,8 +139,9 @@ async function memberOf(
 }
 
 /**
- * Repeats the change while the cluster cannot make it yet. The cluster refuses a change while a learner is
- * too far behind, and during another change, which members also start by themselves when they connect first.
+ * Repeats the change until the cluster accepts it. The cluster refuses a change while a learner is too far
+ * behind, and while another change is not complete. Members also make such changes themselves, for example
+ * when they first connect.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work
@@ -164,7 +165,7 @@ const mayPass = (error: unknown): boolean =>
   (isLatchkeyError(error, 'ERR_BUSY') || isLatchkeyError(error, 'ERR_CONFIG_CHANGE_IN_PROGRESS')) &&
   error.retryable
 
-/** Waits until the learner has reached the leader's position, and shows the progress meanwhile. */
+/** Promotes the learner to a voter when it has caught up, and shows the progress meanwhile. */
 async function promoted(work: Work, id: string): Promise<string> {
   const { store, call } = work
   const ask = () => store.members.promote(id, call)
@@ -187,12 +188,11 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
 }
 
 /**
- * Replaces the member `old`. A new member with another id is added before `old` is removed, so the number of
- * voters never falls.
- * Law: the function refuses an `old` that is not a member before it changes anything (M27). Without this law:
- * the operator mistypes the id, and the new member joins beside the member that it should replace. One case
- * is no mistake: the new member already votes at the given address. An earlier run of this command has then
- * made the whole change.
+ * Replaces the member `old`. If the new member has another id, it is added before `old` is removed, so the
+ * number of voters never falls.
+ * Law: if `old` is not a member, the function changes nothing and fails (M27). Without this law: the operator
+ * mistypes the id, and the new member joins beside the member that it should replace. One case is allowed: if
+ * the new member already is a voter at the given address, an earlier run has made the whole change.
  */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work

@@ -1,11 +1,11 @@
-// Rule: how the commands print values. Bytes in UTF-8 are printed as text. In JSON, other bytes are printed
+// Rule: how commands print values. Bytes that are UTF-8 are printed as text. In JSON, other bytes are printed
 // in base64, in a field whose name ends with `Base64`.
 
 import type { MemberStatus } from '@latchkey/protocol'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Returns { name: text }, or { nameBase64 } for bytes that are not UTF-8, or nothing for undefined. */
+/** Returns { name: text }, or { nameBase64 } for bytes that are not UTF-8, or {} for undefined. */
 export function field(name: string, bytes: Uint8Array | undefined): Record<string, string> {
   if (bytes === undefined) return {}
   try {
@@ -16,8 +16,8 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
 }
 
 /**
- * Returns the value as text for a terminal. Another user may have written control characters into the value.
- * They are printed as escape sequences, so that the terminal does not obey them.
+ * Returns the value as text for a terminal. Control characters are printed as escape sequences, because
+ * another user may have written them to change the terminal.
  */
 export function printable(value: string | Uint8Array): string {
   const text = typeof value === 'string' ? value : shownBytes(value)
@@ -43,7 +43,7 @@ export const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-/** Returns a time in its two largest units, for example '3 d 4 h'. */
+/** Returns a duration in its two largest units, for example '3 d 4 h'. */
 export function span(millis: number): string {
   const whole = Math.floor(millis / 1000)
   const parts = [
@@ -63,10 +63,7 @@ const ESC = String.fromCharCode(27)
 const COLOURS = { red: 31, green: 32, yellow: 33, bold: 1 } as const
 const PAINTED = new RegExp(`${ESC}\\[[0-9]+m`, 'g')
 
-/**
- * Colours the text if `colours` is true. Only a terminal gets colours, because a program may read other
- * outputs.
- */
+/** Colours the text if `colours` is true. */
 export const paint = (colours: boolean, colour: keyof typeof COLOURS, text: string): string =>
   colours ? `${ESC}[${COLOURS[colour]}m${text}${ESC}[0m` : text
 
@@ -84,7 +81,7 @@ export function membersTable(members: readonly MemberStatus[], colours: boolean)
   return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
 }
 
-/** Aligns the cells in columns, with two blanks between the columns. */
+/** Returns the rows as lines, with each column aligned and two blanks between two columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
   return rows

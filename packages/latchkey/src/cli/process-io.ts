@@ -1,4 +1,4 @@
-// Driver: owns the process's streams and signals. No other file of the command line uses them directly.
+// Driver: owns the streams and signals of the process. No other file of the command line uses these directly.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -7,13 +7,15 @@ import { systemClock, type Timer } from '@latchkey/base'
 import { Interrupted, type Io } from './command-io.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
-/** An interrupted command has this long to end. After that, the process exits by force. */
+/** In ms. An interrupted command that has not ended after this time is ended by force. */
 const PATIENCE_MS = 3_000
 
 export interface ProcessIo extends Io {
-  /** The error of standard output. It is undefined if the reader of the output has only closed the pipe. */
+  /**
+   * The error of standard output. Undefined if the output works, or if its reader has only closed the pipe.
+   */
   readonly fault: Error | undefined
-  /** Resolves when all printed output has been written. */
+  /** Resolves when all printed output is written. */
   flush(): Promise<void>
 }
 
@@ -31,12 +33,11 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A command that handles signals also continues when nobody reads its output: a member must not stop
-    // because the reader of its log has ended.
+    // A command that handles signals, such as `latchkey start`, goes on without a reader. A member must not
+    // stop because the program that reads its log has ended.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
-    // The process does not exit at once, because the command must first undo what it has begun, for example a
-    // hold.
+    // The process does not exit at once, because the command may have to release a hold.
     interruption.abort(new Interrupted('SIGPIPE'))
     late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
   })
@@ -59,7 +60,7 @@ export function processIo(): ProcessIo {
     onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
-      // A command that handles signals decides itself when to end, even if a signal came earlier.
+      // A command that handles signals decides itself when to end, so the timer is cancelled.
       late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {
@@ -75,7 +76,7 @@ export function processIo(): ProcessIo {
   }
 }
 
-/** Loads the client. Only commands that connect call this function. */
+/** Loads the client package. Commands that do not connect start faster without it. */
 const client = () => import('@latchkey/client')
 
 function start(

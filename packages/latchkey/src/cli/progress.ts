@@ -1,5 +1,5 @@
-// Driver: shows the progress of long work on standard error. A terminal shows one line that is overwritten.
-// Other outputs get a new line from time to time. Short work shows no line.
+// Driver: shows the progress of long work on standard error. A terminal shows one line, which is overwritten.
+// Other outputs, such as a log file, get a new line from time to time. Short work shows nothing.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -9,8 +9,12 @@ interface ProgressPorts {
   err(text: string): void
 }
 
-/** A terminal shows the progress every LOOK_MS. Other outputs, for example a log, get fewer lines. */
+/** In ms. A terminal gets a new text at this interval. */
 const LOOK_MS = 500
+/**
+ * In ms. An output that is no terminal gets its first line after FIRST_LINE_MS, and then one each
+ * NEXT_LINE_MS.
+ */
 const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000
 
@@ -43,7 +47,7 @@ export class Progress {
     this.#ports.err(`latchkey: ${text}\n`)
   }
 
-  /** Runs `work`, and shows `text` repeatedly until the work succeeds or fails. */
+  /** Runs `work`, and shows `text` again and again until the work succeeds or fails. */
   async during<T>(text: () => string, work: () => Promise<T>): Promise<T> {
     let timer: Timer | undefined
     const look = () => {
@@ -59,7 +63,6 @@ export class Progress {
     }
   }
 
-  /** Clears the line, so that the next output begins on an empty line. */
   clear(): void {
     if (this.#shown) this.#ports.err(CLEAR_LINE)
     this.#shown = false

@@ -1,6 +1,6 @@
-// Driver: `latchkey recover`: makes a backup from the directory of a member whose cluster has lost its
-// majority permanently. The command prints which data may be lost, and does nothing until the user has
-// confirmed the loss.
+// Driver: `latchkey recover`, which makes a backup from the directory of a member whose cluster has lost its
+// majority for ever. The command prints which data may be lost, and does nothing until the user has confirmed
+// the loss.
 
 import type { RecoveredMember, RecoverOptions } from '../open/index.js'
 import { type Command, flag, text, UsageError, words } from './command.js'
@@ -14,7 +14,7 @@ export type Recover = (path: string, options: RecoverOptions) => Promise<Recover
 const MAY_BE_LOST = `Every write that this member does not have is lost, even if the cluster acknowledged it. A write without an
 acknowledgement may have happened. All sessions end, and so do their keys and their places in queues.`
 
-/** `load` loads the store's native code only when the command runs. */
+/** `load` loads the native code of LevelDB, which only this command's run needs. */
 export const recoverCommand = (load: () => Promise<Recover>): Command => ({
   name: 'recover',
   usage: 'FILE --dir PATH --writes-may-be-lost',

@@ -1,4 +1,4 @@
-// Driver: `latchkey restore`: makes the first directory of a new cluster from a backup.
+// Driver: `latchkey restore`, which makes the directory of a new cluster's member from a backup.
 
 import { parseMembers } from '../sidecar/index.js'
 import { type Command, flag, text, texts, UsageError, words } from './command.js'
@@ -15,7 +15,7 @@ export interface RestoreOptions {
 }
 export type Restore = (path: string, options: RestoreOptions) => Promise<void>
 
-/** `load` loads the store's native code only when the command runs. */
+/** `load` loads the native code of LevelDB, which only this command's run needs. */
 export const restoreCommand = (load: () => Promise<Restore>): Command => ({
   name: 'restore',
   usage: 'FILE --id NAME --dir PATH',

@@ -22,7 +22,7 @@ import { sessions } from './sessions-command.js'
 import { txn } from './txn-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
-/** Functions that load modules which only some commands need. */
+/** Each function loads a module that only some commands need. */
 export interface Parts {
   sidecar(): Promise<SidecarParts>
   restore(): Promise<Restore>
@@ -52,7 +52,7 @@ export function commandsOf(parts: Parts): readonly Command[] {
   return [...all, completionCommand(() => commandsOf(parts))]
 }
 
-/** Runs `latchkey ARGS` and resolves to the exit code. `main` has already handled `--version`. */
+/** Runs `latchkey ARGS` and resolves to the exit code. main.ts has already handled `--version`. */
 export async function runCommand(args: readonly string[], io: Io, parts: Parts): Promise<number> {
   const commands = commandsOf(parts)
   const [first, ...rest] = args
@@ -76,8 +76,7 @@ export async function runCommand(args: readonly string[], io: Io, parts: Parts):
 }
 
 /**
- * Tells whether the user asks for help. Arguments after `--` belong to another program's command line and do
- * not count.
+ * Returns whether the user asks for help. Arguments after `--` belong to the command line of another program.
  */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
@@ -88,8 +87,8 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
   try {
     return await command.run(readLine(command, args), io)
   } catch (fault) {
-    // An interrupted command ends with the exit code of the signal, even if its call failed with another
-    // error.
+    // If the user has interrupted the command, the exit code is the one for the signal, also if an error has
+    // followed.
     const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)

@@ -1,11 +1,10 @@
-// Driver: owns a hold, and runs the user's command CMD during the hold. `latchkey lock`, `latchkey semaphore`
-// and `latchkey elect` use it.
+// Driver: owns a hold and runs the user's command CMD while the hold is in force, for `latchkey lock`,
+// `latchkey semaphore` and `latchkey elect`.
 //
 // Laws:
-// - CMD runs only while the hold is certainly in force. When this is no longer certain, CMD gets SIGTERM and
-//   later SIGKILL, and the exit code is 75.
-// - Otherwise the exit code is the exit code of CMD. In every case this process releases the hold before it
-//   ends.
+// - CMD runs only while the hold is certainly in force. When that is not certain any more, CMD gets SIGTERM
+//   and later SIGKILL, and the exit code is 75.
+// - In all other cases the exit code is that of CMD. This process always releases the hold before it ends.
 
 import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'
@@ -34,7 +33,7 @@ export const RUN_OPTIONS: OptionTable = {
 export const RUN_NOTES =
   'While CMD runs, this process renews the hold and passes signals on to CMD. If the hold is lost, CMD gets SIGTERM, and later\nSIGKILL.\nexit codes: the code of CMD (128 + n after signal n); 75 not free, or lost; 69 no leader; 126, 127 CMD cannot run.'
 
-/** A hold and its name in messages: `what` is, for example, 'the lock'. */
+/** A hold. `name` is the name of the lock, and `what` is its kind for messages, such as 'the lock'. */
 export interface Held {
   readonly hold: Hold
   readonly name: string
@@ -51,12 +50,13 @@ export interface Run extends Times {
 export interface Times {
   readonly lease: number
   /**
-   * How long to wait for the hold, in ms. 0 means one attempt without a wait, and undefined means no limit.
+   * In ms. How long the command waits for the hold. 0 means one attempt without a wait, and undefined means
+   * no limit.
    */
   readonly wait: number | undefined
 }
 
-/** Reads the times from the options. A wrong time is refused before the command connects to a member. */
+/** Reads the lease and the wait from the options, and throws a UsageError if one of these is wrong. */
 function timesOf(line: Line): Times {
   const lease = duration(line, 'lease') ?? 10_000
   if (lease < CAPS.minLease || lease > CAPS.maxLease)
@@ -79,8 +79,8 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * Returns what the attempt resolves to, or undefined if other clients had the lock until the wait was over.
- * Without a leader, the attempt gets no answer and the holder is unknown. The function then throws the error.
+ * Returns the hold, or undefined if other clients had the lock until the wait was over. If the cluster has no
+ * leader, the function throws the error, because nobody knows the holder then.
  */
 export async function heldUnlessBusy<H>(
   store: CommandStore,
@@ -105,11 +105,14 @@ export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number
   }
 }
 
-/** Releases the hold. A failed release keeps CMD's exit code, because the lease ends the hold anyway. */
+/**
+ * Releases the hold. If the release fails, the exit code stays the one of CMD, because the lease ends the
+ * hold anyway.
+ */
 async function release({ hold, what }: Held, io: Io): Promise<void> {
   try {
-    // If the hold was lost, the cluster is probably unreachable too. The release then waits only a short
-    // time, because the lease ends without the release.
+    // If the hold was lost, the cluster is probably unreachable. The release then waits only a short time,
+    // because the lease ends the hold anyway.
     await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
   } catch (error) {
     io.err(`latchkey: ${what} was not released, its lease will end it: ${explain(error)}\n`)
@@ -166,7 +169,7 @@ const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // 'error' also occurs if a signal cannot be sent to a running process. That process has not ended.
+      // Node also emits 'error' when a signal could not be sent. The process then still runs.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
       const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)

@@ -1,4 +1,4 @@
-// Driver: `latchkey semaphore`: runs a command while it has permits of a semaphore.
+// Driver: `latchkey semaphore`, which runs a command while it holds permits of a semaphore.
 
 import { type Command, text, UsageError, wholeNumber } from './command.js'
 import { EXIT } from './exit-codes.js'

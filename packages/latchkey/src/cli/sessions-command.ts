@@ -1,4 +1,4 @@
-// Driver: `latchkey sessions`: lists the clients' sessions, and ends a session.
+// Driver: `latchkey sessions`, which lists the clients' sessions and ends a session.
 
 import type { SessionInfo } from '@latchkey/protocol'
 import { type Command, text, UsageError, words } from './command.js'

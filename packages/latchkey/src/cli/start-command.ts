@@ -1,5 +1,4 @@
-// Driver: `latchkey start`: runs a member with its HTTP port as a process, from the settings to the exit
-// code.
+// Driver: `latchkey start`, which runs a member with its HTTP port as a process of its own.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type * as run from '../sidecar/run-exports.js'
@@ -22,7 +21,7 @@ import { JSON_OPTION } from './command-store.js'
 
 export type SidecarParts = typeof run
 
-/** `load` loads the store's native code. Help and --print-config need no native code. */
+/** `load` loads the native code of LevelDB. The options --help and --print-config work without it. */
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
   name: 'start',
   usage: '--id NAME --dir PATH [--member ID=URL ...]',
@@ -77,8 +76,8 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
 }
 
 /**
- * Runs the member until a signal or a failure stops it. `read` reads the files in the settings again, and
- * returns the same settings with the new contents of the files.
+ * Runs the member until a signal or a failure stops it. `read` returns the settings with the present contents
+ * of the files that they name.
  */
 async function serve(
   options: SidecarOptions,
@@ -95,15 +94,15 @@ async function serve(
   )
   for (const warning of options.warnings) logger.warn(warning)
   let hangUp = () => {}
-  // From now on, SIGHUP no longer ends the process. A SIGHUP before the member is ready does nothing, because
-  // the files have just been read.
+  // From now on, SIGHUP does not end the process. A SIGHUP before the member is ready does nothing, because
+  // the files were read a moment ago.
   io.onHangUp(() => hangUp())
   const reloads = (): Readonly<Record<string, number>> => reloader.counts
   const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember, reloads })
   const reload = () => {
     const again = read()
     sidecar.reload(again)
-    // Clients may still send removed tokens, so the log must keep hiding these tokens.
+    // Clients may still send tokens that were removed, so the log must not show these tokens either.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
@@ -118,7 +117,7 @@ async function serve(
     await sidecar.abandon()
     return EXIT.failure
   }
-  // After a second signal, the process does not wait for the end of the orderly stop.
+  // After a second signal, the process ends without waiting for the graceful stop.
   const outcome = await Promise.race([
     sidecar.stop().then(() => EXIT.ok, failed(io)),
     asked.second.then(signalExit),
@@ -132,14 +131,14 @@ const failed = (io: Io) => (error: unknown) => {
   return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
 }
 
-/** Returns promises of the first and of the second signal that asks the process to stop. */
+/** Returns two promises, which resolve at the first and at the second signal to stop. */
 function nextSignal(io: Io) {
   const asked: ((signal: NodeJS.Signals) => void)[] = []
   const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))
   const [first, second] = [next(), next()]
   const tell = (signal: NodeJS.Signals) => asked.shift()?.(signal)
   const off = io.takeSignals(tell, ['SIGTERM', 'SIGINT'])
-  // A signal may have come while the member was opening.
+  // The signal may have arrived while the member was opening.
   if (io.interrupted.reason instanceof Interrupted) tell(io.interrupted.reason.signal)
   return { first, second, off }
 }

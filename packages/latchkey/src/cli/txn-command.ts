@@ -1,4 +1,4 @@
-// Driver: `latchkey txn`: runs a transaction from a file. The file has the form of the argument of
+// Driver: `latchkey txn`, which runs a transaction from a file. The file has the JSON of the argument of
 // `store.txn`.
 
 import type { Txn } from '@latchkey/protocol'
@@ -41,7 +41,7 @@ async function content(file: string | undefined, io: Io): Promise<string> {
   }
 }
 
-/** Parses the text as JSON. The store checks the fields, as it does for every transaction. */
+/** Parses the JSON. The store checks its fields later. */
 function parsed(file = 'standard input', text: string): Txn {
   try {
     return JSON.parse(text) as Txn
@@ -50,7 +50,7 @@ function parsed(file = 'standard input', text: string): Txn {
   }
 }
 
-/** Shows a value that is UTF-8 as text in the result of a `get`. */
+/** Returns the result of an operation for JSON, with values that are UTF-8 as text. */
 function shown(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('value' in result)) return result ?? null
   const { value, ...rest } = result

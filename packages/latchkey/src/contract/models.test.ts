@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testCluster } from '../test-cluster/index.js'
 import { FlowRun } from './testing/models/flow-run.js'
 import { HeldRun, type World } from './testing/models/held-run.js'
-import { PartyRun } from './testing/models/party-run.js'
+import { LatchAndBarrierRun } from './testing/models/latch-and-barrier-run.js'
 
 const IS_LONG = process.env.MODEL_STEPS !== undefined
 const STEPS = Number(process.env.MODEL_STEPS ?? 3_000)
@@ -19,7 +19,7 @@ type Kind = (typeof KINDS)[number]
 const RULES = {
   'locks, semaphores, elections and sets': [HeldRun, 'granted after a wait', 'expired', 'ERR_ABORTED'],
   'circles of flows': [FlowRun, 'held', 'circle of one', 'circle of two'],
-  'latches and barriers': [PartyRun, 'open', 'passed', 'ERR_TIMEOUT', 'ERR_ABORTED'],
+  'latches and barriers': [LatchAndBarrierRun, 'open', 'passed', 'ERR_TIMEOUT', 'ERR_ABORTED'],
 } as const
 /** Of each rule on each kind of store. */
 const EACH = Math.ceil(STEPS / KINDS.length / Object.keys(RULES).length)

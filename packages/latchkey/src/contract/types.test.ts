@@ -1,4 +1,4 @@
-// Test: the names and types of docs/api.md. The function below is only compiled and never run.
+// Test: the names and types of docs/api.md. The compiler checks the function below, which never runs.
 
 import * as client from '@latchkey/client'
 import { expect, expectTypeOf, test } from 'vitest'

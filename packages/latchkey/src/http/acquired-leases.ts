@@ -1,10 +1,12 @@
-// Driver: remembers the lease with which each hold was acquired at this member, so that a renewal need not
-// repeat the lease. Beyond a limit, the oldest leases are forgotten. The renewal of a forgotten hold, or of a
-// hold from another member, uses the default lease.
+// Driver: remembers with which lease each hold was acquired at this member, so that a renewal need not repeat
+// the lease. This file keeps at most MOST leases and forgets the oldest lease. If the lease of a hold is
+// unknown, its renewal uses DEFAULT.
 
 import { binary } from '@latchkey/base'
 
+/** How many leases the member remembers. */
 const MOST = 100_000
+/** In ms. The lease for a renewal of a hold that is not remembered. */
 const DEFAULT = 10_000
 
 export class Leases {
@@ -29,7 +31,7 @@ export class Leases {
 }
 
 /**
- * Returns one name for a key and an id. The length of the key distinguishes, for example, 'a' with 'bc' from
- * 'ab' with 'c'.
+ * Returns one text for a lock and an id. The length of the key is part of the text, so that 'a' with 'bc'
+ * differs from 'ab' with 'c'.
  */
 export const holdName = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`

@@ -1,18 +1,19 @@
 // Driver: writes a streamed answer until the answer is complete, the answer fails, or the caller disconnects.
 //
 // Laws
-// - The next piece is requested only after the caller has read so much that its connection accepts more
-//   bytes. Without this law: the history of a whole day waits in memory for one slow reader.
-// - An endless answer gets some bytes at least every HEARTBEAT_MS. So proxies keep the answer open, and a
-//   failed write reveals a caller that has disappeared. A caller that has read nothing for two heartbeats is
-//   disconnected.
-// - An answer that fails in the middle is cut off, without the regular end of an HTTP answer. Without this
-//   law: the caller takes a part of the answer for the whole.
+// - The next piece is requested when the caller's connection accepts more bytes. Without this law: the
+//   history of a whole day is in memory for one slow reader.
+// - An answer without an end gets some bytes at least every HEARTBEAT_MS. So proxies keep the connection
+//   open, and a write fails when the caller has disappeared. A caller that reads nothing for two heartbeats
+//   is disconnected.
+// - If an answer fails after its beginning, the connection is destroyed without the last chunk of HTTP.
+//   Without this law: the caller believes that a part of the answer is the whole answer.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, onAbort, type Timer } from '@latchkey/base'
 import type { Stream } from './http-ports.js'
 
+/** In ms. An answer without an end gets a heartbeat at this interval. */
 export const HEARTBEAT_MS = 10_000
 const HEARTBEAT = ': heartbeat\n\n'
 
@@ -20,7 +21,7 @@ interface StreamPorts {
   readonly clock: Clock
   /** Aborts when the caller has disconnected or the member stops. The source of the pieces then ends too. */
   readonly signal: AbortSignal
-  /** The stream calls this function after each write. */
+  /** Called after each write. The member counts the bytes that the caller has not read. */
   wrote(response: ServerResponse): void
 }
 
@@ -30,7 +31,7 @@ export async function writeStream(
   ports: StreamPorts,
 ): Promise<void> {
   const heartbeat = isEndless ? new Heartbeat(ports.clock, response) : undefined
-  // A caller that does not read is disconnected at once, because the end of the answer would never be sent.
+  // A caller that does not read would never get the end of the answer, so its connection is destroyed.
   const offAbort = onAbort(ports.signal, () => {
     if (response.writableNeedDrain || !isEndless) response.destroy()
   })

@@ -157,7 +157,7 @@ test('C75: a stop of the member ends the session and releases nothing', async ()
   await own.member.store.locks.acquire('taken', { lease: '1h' })
   const waiting = post('locks/taken:acquire', { id: 'w', ...asked, session }, 'all', own)
   await poll(async () => (await own.member.store.locks.query('taken'))[0]?.waiters).toBe(1)
-  const drained = own.door.drain(600_000)
+  const drained = own.requestHandler.drain(600_000)
   expect(await waiting).toMatchObject({ status: 503, body: { code: 'ERR_CLOSED' } })
   expect(await events.next()).toMatchObject({ value: { event: 'error', data: { code: 'ERR_CLOSED' } } })
   await drained

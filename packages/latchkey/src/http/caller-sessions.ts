@@ -1,16 +1,17 @@
-// Driver: the sessions of HTTP callers. A session lives as long as the connection that opened it. Calls that
-// acquire locks may name the session, and their holds then end with it.
+// Driver: the sessions of HTTP callers. A caller opens a session by a request whose answer stays open, and
+// the session ends with that connection. Calls that acquire locks may name the session, and their holds then
+// end with the session.
 //
 // Laws
-// - When the caller's connection ends, the member releases the holds of its session, and the waits of the
-//   session leave their queues (C74). Without this law: a script with a lease of an hour is killed after a
-//   minute, and the next script waits for the rest of the hour.
-// - The session renews no lease. Without this law: a machine loses its network, and TCP notices that only after
-//   a quarter of an hour. Until then the lock stays held, although its lease is ten seconds.
-// - A stop of the member releases nothing (C75). Without this law: a restart of a member takes the locks from
-//   running scripts, which could renew their leases at another member.
-// - The session of another caller looks like a session that has ended. Without this law: a caller learns which
-//   ids exist, and a guessed id ends the holds of another caller.
+// - When the caller's connection closes, the member releases the holds of its session and ends the session's
+//   waits (C74). Without this law: a script with a lease of an hour is killed after a minute, and the next
+//   script waits for the rest of the hour.
+// - The session renews no lease. Without this law: a machine loses its network, and TCP notices that only
+//   after a quarter of an hour. Until then the lock stays held, although its lease is ten seconds.
+// - When the member stops, it releases nothing (C75). Without this law: a restart of a member takes the locks
+//   from running scripts, which could renew their leases at another member.
+// - The member answers for another caller's session as for a session that has ended. Without this law: a
+//   caller guesses an id, learns that it exists, or ends the holds of another caller.
 
 import { onAbort, type Timer } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
@@ -31,14 +32,15 @@ import { eventStream, type SentEvent } from './event-stream.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
 
-/** In ms: after a failed release or a failed read, the time until the next attempt. */
+/** In ms. After a failed release or a failed read of a hold, the next attempt begins after this time. */
 const RETRY_MS = 1_000
-/** In ms: the shortest time between two reads of one hold. */
+/** In ms. Between two reads of the same hold, at least this much time passes. */
 const LEAST_MS = 50
+/** In ms. A read of a hold fails after this time. */
 const READ_MS = 5_000
 
 export interface BoundAsk {
-  /** The id of the session. Undefined if the caller names none. */
+  /** The id of the session that the caller named. Undefined if the caller named no session. */
   readonly session: string | undefined
   readonly lease: number
   readonly tickets: readonly TicketArg[]
@@ -53,7 +55,7 @@ interface Hold {
 
 export class CallerSessions {
   readonly #sessions = new Map<string, Session>()
-  /** All holds of all sessions. A hold belongs to the session that acquired it last. */
+  /** The holds of all sessions. If two sessions acquire the same hold, it belongs to the later one. */
   readonly #holds = new Map<string, Hold>()
 
   readonly open = async (call: Call): Promise<Reply> => {
@@ -78,7 +80,9 @@ export class CallerSessions {
     return eventStream(call, session.events(), { event: 'session', data: { id: session.id } })
   }
 
-  /** Runs an acquisition. If the caller names a session, a granted hold belongs to the session. */
+  /**
+   * Runs a call that acquires locks. If the caller named a session, the granted holds belong to that session.
+   */
   async acquire(call: Call, ask: BoundAsk, run: (call: Call) => Promise<Reply>): Promise<Reply> {
     if (ask.session === undefined) return run(call)
     const session = this.#sessions.get(ask.session)
@@ -104,7 +108,7 @@ export class CallerSessions {
     }
   }
 
-  /** The caller has released the hold itself. */
+  /** Called when the caller itself has released the hold. */
   released(key: Uint8Array, id: string): void {
     const hold = this.#holds.get(holdName(key, id))
     if (hold !== undefined) this.#drop(hold)
@@ -133,7 +137,10 @@ export class CallerSessions {
     hold.timer = clock.after(Math.max(millis, LEAST_MS), () => void this.#check(hold), { ref: false })
   }
 
-  /** Tells the caller that a hold is over. The caller may have renewed it, at this member or at another one. */
+  /**
+   * Reads the hold from the cluster. If the hold is over, the caller's stream gets an event. A renewal may
+   * have reached the cluster through another member, so the deadline that this member knows proves nothing.
+   */
   async #check(hold: Hold): Promise<void> {
     const { session, ticket } = hold
     const [key, id] = ticket
@@ -167,7 +174,7 @@ class Session {
   readonly port: LockPort
   readonly who: Identity | undefined
   readonly holds = new Set<Hold>()
-  /** How many holds the calls under way may acquire. */
+  /** How many holds the unfinished calls of this session may still add. */
   pending = 0
   readonly #ending = new AbortController()
   readonly #lost: SentEvent[] = []
@@ -183,12 +190,18 @@ class Session {
     return this.#ending.signal
   }
 
-  /** True if the caller's connection has ended. False if the member stops, or the caller's token was removed. */
+  /**
+   * True if the caller has disconnected. False if the session is open, the member stops, or the caller's
+   * token was removed.
+   */
   get isLeft(): boolean {
     return this.ended.aborted && !isLatchkeyError(this.ended.reason, 'ERR_CLOSED')
   }
 
-  /** Events that the caller has not read count too, because they wait in memory. */
+  /**
+   * Throws ERR_BUSY if the session would have too many holds. Events that the caller has not read count like
+   * holds, because both use memory.
+   */
   reserve(count: number): void {
     if (this.holds.size + this.pending + this.#lost.length + count > CAPS.callerSessionHolds)
       throw new LatchkeyError(
@@ -218,7 +231,10 @@ class Session {
   }
 }
 
-/** Releases the holds in the background. After a failure, tries again until the longest lease is over. */
+/**
+ * Releases the holds in the background. After a failed attempt it tries again, until the longest lease is
+ * over anyway.
+ */
 async function release(port: LockPort, tickets: readonly TicketArg[], lease: number): Promise<void> {
   const until = port.clock.now() + lease
   for (let left = lease; left > 0 && !port.closed.aborted; left = until - port.clock.now()) {

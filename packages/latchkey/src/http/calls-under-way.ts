@@ -1,10 +1,10 @@
-// Driver: counts the HTTP calls of one hold that this member is serving at the same time. The first call that
-// gives up must not leave the queue while another call still waits for the same hold.
+// Driver: counts, for each hold, the HTTP calls that are in progress at this member. If one of these calls
+// gives up, it must not leave the queue while another call waits for the same hold.
 
 export class CallsUnderWay {
   readonly #counts = new Map<string, number>()
 
-  /** `run` gets a function that tells whether another call with the same name is in progress too. */
+  /** Runs the call. `isShared` returns true while another call with the same name is in progress. */
   async with<T>(name: string, run: (isShared: () => boolean) => Promise<T>): Promise<T> {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     try {

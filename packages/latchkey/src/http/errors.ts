@@ -1,4 +1,4 @@
-// Rule: the HTTP status and the JSON body of each error.
+// Rule: the HTTP status and the JSON body for each error.
 
 import { type ErrorCode, LatchkeyError, shownKey } from '@latchkey/protocol'
 import type { Reply } from './http-ports.js'
@@ -31,10 +31,10 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_UNDECODABLE: 500,
 }
 
-/** The value of the header Retry-After, in seconds. */
+/** In seconds, for the header Retry-After. */
 const RETRY_AFTER = '1'
 
-/** Makes the answer of every call that fails. */
+/** Makes the answer to a call that has failed. */
 export function problem(
   status: number,
   code: string,
@@ -45,7 +45,7 @@ export function problem(
   return { status, headers, body: { code, message, retryable, outcome, ...fields } }
 }
 
-/** Returns the fields of the error under the names in docs/errors.md, as far as the error has them. */
+/** Returns the fields that the error has, with the names that docs/errors.md lists. */
 function fieldsOf(error: LatchkeyError): object {
   const { key, holder, owner, token, waitedMillis, leader, missing, revision, clusters } = error
   const { present, circle } = error
@@ -59,8 +59,7 @@ function fieldsOf(error: LatchkeyError): object {
 }
 
 /**
- * Returns a key for JSON. A key in UTF-8 is sent as text. Other bytes are sent in base64, under the name
- * `keyBase64`.
+ * Returns the field for a key in JSON. UTF-8 is sent as text. Other bytes are sent in base64, as `keyBase64`.
  */
 export function keyJson(key: string | Uint8Array, field = 'key'): object {
   const shown = typeof key === 'string' ? key : shownKey(key)
@@ -77,7 +76,7 @@ const withContextJson = <T extends { readonly context?: string | Uint8Array | un
 const defined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** The caller did not send the rest of its body in time. */
+/** The caller has not sent the rest of its request in time. */
 export class TooSlow extends Error {
   constructor() {
     super('The request did not come whole in time.')

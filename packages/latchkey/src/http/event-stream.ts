@@ -1,25 +1,27 @@
 // Door: sends answers as server-sent events (text/event-stream).
 //
 // Laws
-// - Only the last event of a revision carries an id, because an id means: the caller has every event up to
-//   this revision. A caller that reconnects with its last id gets every later revision completely. Without
-//   this law: a caller loses its connection between two keys of one putAll, reconnects with the id of that
-//   revision, and never receives the change of the second key.
-// - An error in the middle is sent as an event with the name "error", its code and an advice. It is the last
-//   event.
-// - A wrong or forbidden request gets its HTTP status before the first event.
+// - Only the last event of a revision has an id. An id means that the caller has all events up to this
+//   revision. A caller that reconnects with its last id gets all later revisions. Without this law: a caller
+//   is disconnected between two keys of one putAll and reconnects with the id of that revision. The caller
+//   then never receives the change of the second key.
+// - An error after the first event is sent as the last event, with the name "error", its code and advice.
+// - A wrong or forbidden request is answered with its HTTP status, and sends no event.
 
 import type { Call, Reply } from './http-ports.js'
 import { errorReply } from './errors.js'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // This header asks a proxy to forward each event at once.
+  // With this header, a proxy such as nginx forwards each event at once.
   'x-accel-buffering': 'no',
 }
 
 export interface SentEvent {
-  /** With this event, the caller has every event up to this revision. */
+  /**
+   * The caller now has all events up to this revision. Undefined if further events of the same revision
+   * follow.
+   */
   readonly id?: number | undefined
   readonly event?: string
   readonly data?: object
@@ -30,7 +32,7 @@ export const eventText = ({ id, event, data }: SentEvent): string =>
     data === undefined ? '' : `data: ${JSON.stringify(data)}\n`
   }\n`
 
-/** `opening` is sent at once, so that the caller knows that the watch has begun. */
+/** Makes the answer. `opening` is sent at once, so that the caller knows that the watch has begun. */
 export const eventStream = (
   { signal }: Pick<Call, 'signal'>,
   events: AsyncIterator<SentEvent>,
@@ -62,7 +64,7 @@ async function* textsOf(
   }
 }
 
-/** Yields each item as soon as the item arrives, and tells whether the next item has arrived too. */
+/** Yields each item at once, together with the next item if that item has arrived too. */
 export async function* withNext<T>(
   items: AsyncIterator<T>,
 ): AsyncGenerator<readonly [item: T, next: T | undefined], undefined> {
@@ -72,8 +74,8 @@ export async function* withNext<T>(
       const { done, value } = await coming
       if (done === true) return undefined
       coming = items.next()
-      // The next turn of the loop handles a rejection. If the caller stops before, this handler keeps the
-      // rejection from ending the process.
+      // The next step of this loop reports a rejection of `coming`. If the caller stops before that step,
+      // this handler keeps the rejection from ending the process.
       coming.catch(() => {})
       const next = await Promise.race([coming, NOT_YET]).catch(() => undefined)
       yield [value, next === undefined || next.done === true ? undefined : next.value]

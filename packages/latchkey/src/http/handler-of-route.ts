@@ -1,4 +1,4 @@
-// Rule: connects each route of the table with the function that serves the route.
+// Rule: connects each route of the table with the function that handles it.
 
 import { KIND } from '@latchkey/protocol'
 import type { Call, Reply } from './http-ports.js'
@@ -24,7 +24,7 @@ import {
 import {
   downgrade,
   forceRelease,
-  type LockDoor,
+  type LockRoutes,
   proclaim,
   resizeSemaphore,
   rotate,
@@ -38,11 +38,11 @@ import { endSession, identity, listSessions } from './session-routes.js'
 import { batch, txn } from './transaction-routes.js'
 import { watchKeys } from './watch-routes.js'
 
-/** `key` is the part of the path that the route's path shows in braces. */
+/** `key` is the part of the path that stands in braces in the table of routes, for example {key}. */
 export type Handler = (call: Call, key: Uint8Array) => Promise<Reply>
 
-/** Returns all handlers except those of `OwnRoute`, which the member's HTTP server answers itself. */
-export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnRoute>, Handler>> {
+/** Returns the handlers of all routes except those of `OwnRoute`, which request-handler.ts answers itself. */
+export function handlers(locks: LockRoutes): Readonly<Record<Exclude<RouteId, OwnRoute>, Handler>> {
   return {
     status,
     version,
@@ -102,5 +102,5 @@ export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnR
   }
 }
 
-/** The routes of the process itself: its probes, its metrics and its web page. */
+/** The routes that need no store: the health probes, the metrics and the web console. */
 export type OwnRoute = 'livez' | 'readyz' | 'metrics' | 'page' | 'pageFile'

@@ -8,14 +8,14 @@ import type { LockPort, Semaphores } from '@latchkey/lock'
 import type { As, ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
-import type { Unfinished } from '../member/unfinished-messages-limit.js'
+import type { UnfinishedMessagesLimit } from '../member/unfinished-messages-limit.js'
 import type { Route } from './route-table.js'
 
 /**
- * Every route calls the store through this interface. The interface checks the caller's rights, so no route
- * can forget the check.
+ * The calls of the store that routes use. The store checks the caller's rights in each call, so no route can
+ * forget the check.
  */
-export interface Acting
+export interface CallerStore
   extends Pick<
     KeyValueCalls,
     | 'getEntry'
@@ -38,72 +38,72 @@ export interface Acting
   readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove' | 'query'>
   readonly barriers: Pick<Barriers, 'enter' | 'query'>
   readonly semaphores: Pick<Semaphores<As>, 'resize'>
-  /**
-   * Acquires locks under an id that the caller chooses. A program in another language holds its locks in this
-   * way.
-   */
+  /** Acquires locks under an id that the HTTP caller chooses, such as an id of its process. */
   readonly lockPort: LockPort
-  /** Reads large results in pieces. */
+  /** Used for reads of large results page by page. */
   readonly engine: Engine
 }
 
-/** Counts the bytes of request bodies that have arrived only in part. */
-export type Bodies = Pick<Unfinished, 'heard' | 'left'>
+/** Counts the bytes of request bodies of which only a part has arrived. */
+export type Bodies = Pick<UnfinishedMessagesLimit, 'heard' | 'left'>
 
 export interface PageFile {
   readonly type: string
   readonly bytes: Uint8Array
-  /** The same file, compressed. */
   readonly gzip: Uint8Array
 }
 
 export interface HttpPorts {
   readonly clock: Clock
   /** Returns the store that acts with the caller's rights. The store checks these rights. */
-  actAs(who: Identity): Acting
-  /** True if ready() would resolve at once. */
+  actAs(who: Identity): CallerStore
+  /** Returns true if a call of ready() would resolve at once. */
   isReady(): boolean
-  /** Why the member is not ready. Undefined if the only reason is that the cluster has no leader. */
+  /** Returns why the member is not ready. Undefined means that only a leader is missing. */
   whyNotReady?(): string | undefined
-  /** A warning that a ready member reports at /readyz. */
   warning?(): string | undefined
   /**
-   * Returns the caller's identity by its connection and its token, or the error that says why the caller has
-   * none. If no tokens are configured, every caller may do everything.
+   * Returns the caller's identity by the certificate of the socket and the token, or the error for the
+   * caller. If no tokens are configured, every caller has all rights.
    */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
   /** The browser origins whose pages may call this port. No other page may call it. */
   readonly origins: ReadonlySet<string>
   /**
-   * Returns a file of the member's web page. The name '' stands for the page itself. Undefined: no file has
-   * this name.
+   * Returns a file of the member's web console, or undefined if no such file exists. The name '' stands for
+   * the page itself.
    */
   pageFile?(name: string): PageFile | undefined
   /**
-   * The host names under which callers may address this port, besides IP addresses and localhost. Undefined:
-   * any host name.
+   * The host names that the Host header may have, besides IP addresses and localhost. Undefined means any
+   * host name.
    */
   readonly hosts: ReadonlySet<string> | undefined
   /**
-   * Counts the caller among the member's clients until the call is answered. Returns false if the limit is
-   * reached.
+   * Counts the caller among the member's clients until the call is answered. Returns false if the member has
+   * no room for one more client.
    */
   hasPlace(request: IncomingMessage): boolean
-  /** The request bodies that have arrived only in part. */
   readonly bodies: Bodies
-  /** An answer was written, and the caller may read it slowly. */
+  /**
+   * Called when an answer was written to the socket. The member counts the bytes that the caller has not
+   * read.
+   */
   wrote(response: ServerResponse): void
   /**
-   * A call was refused before it ran. `kind` is one of a few fixed words, so that it can be a label of a
-   * metric.
+   * Called when a call was refused before its route ran. `kind` is a label of a metric, so it must be a fixed
+   * word.
    */
   refused(kind: string, reason: string): void
-  /** If it is left out, requests are not traced. */
+  /** Traces requests. Undefined means that requests are not traced. */
   readonly tracer?: RequestTracer | undefined
   metrics(): Promise<{ readonly type: string; readonly text: string }>
-  /** A call failed because of a bug. The caller gets status 500, and this function must log the error. */
+  /**
+   * Called when a call has failed because of a bug. The caller gets status 500, and this function logs the
+   * error.
+   */
   failed(error: unknown): void
-  /** A call was answered after `millis`. The metrics count it. */
+  /** Called when a call was answered. The metrics count the call and its duration in ms. */
   observe(route: string, status: number, millis: number): void
 }
 
@@ -111,11 +111,11 @@ export interface HttpPorts {
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The body of the answer. An object is sent as JSON. */
+  /** An object is sent as JSON. */
   readonly body?: Uint8Array | string | object | undefined
   /**
-   * An answer in pieces, in place of `body`. Each piece is requested when the caller has read enough of the
-   * pieces before.
+   * The body in pieces, in place of `body`. The server takes the next piece when the caller has read most of
+   * the earlier pieces.
    */
   readonly stream?: Stream | undefined
 }
@@ -123,17 +123,17 @@ export interface Reply {
 export interface Stream {
   readonly pieces: AsyncIterator<string | Uint8Array>
   /**
-   * True if the answer ends only when the caller disconnects. The server then sends heartbeats, and a stop
-   * does not wait for the answer's end.
+   * True if the answer ends only when the caller disconnects, as the answer of a watch does. The server then
+   * sends heartbeats, and a graceful stop does not wait for the end of the answer.
    */
   readonly isEndless: boolean
 }
 
-/** A request after the checks of its path, its rights and its headers. */
+/** A request after the server has checked its path, headers and rights. */
 export interface Call {
   /** The store that acts with the caller's rights. */
-  readonly by: Acting
-  /** The name of the caller in logs and metrics. */
+  readonly by: CallerStore
+  /** The name of the caller in logs and metrics. Empty if the route needs no token. */
   readonly caller: string
   /** The caller's identity. Undefined if the route needs no token. */
   readonly who: Identity | undefined
@@ -141,10 +141,13 @@ export interface Call {
   readonly method: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly query: URLSearchParams
-  /** The query string exactly as it arrived. A key in the query may be bytes that are not UTF-8. */
+  /**
+   * The query string as it arrived, still percent-encoded. Routes decode keys from this text, because a key
+   * may contain bytes that are not UTF-8.
+   */
   readonly rawQuery: string
   /** Aborts when the caller has disconnected. */
   readonly signal: AbortSignal
-  /** Resolves to the whole body, or rejects with ERR_TOO_LARGE if the body has more than `most` bytes. */
+  /** Resolves to the whole body. Rejects with ERR_TOO_LARGE if the body has more than `most` bytes. */
   body(most: number): Promise<Uint8Array>
 }

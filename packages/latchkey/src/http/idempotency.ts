@@ -1,9 +1,9 @@
-// Door: the header Idempotency-Key. A write with this header is applied once, and a repeated request gets the
-// same answer (C73).
+// Door: the header Idempotency-Key. The cluster applies a write with this header once, and a repeated request
+// gets the same answer (C73).
 //
-// The answer is kept as a key of the store, below a reserved prefix, for KEPT_MS of cluster time. If the
-// caller's rights are limited to prefixes, the answer is kept below the caller's first prefix. So the usual
-// check of rights covers the kept answer too.
+// The store keeps the answer in a key below a reserved prefix, for KEPT_MS of cluster time. If the caller may
+// use only some prefixes of keys, the reserved prefix follows the first of these. So the usual check of
+// rights also covers the key of the answer.
 
 import { txnOnce } from '@latchkey/client'
 import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'
@@ -11,17 +11,21 @@ import type { Call } from './http-ports.js'
 import { oneHeader } from './request-options.js'
 
 export const KEPT_BELOW = 'latchkey/idempotency/'
+/** In ms. The store keeps an answer for a day. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 const SHAPE = /^[\x21-\x7e]{1,255}$/
 
-/** The results of a transaction, in the order of its steps. */
+/** The result of a transaction, with one element of `results` for each step. */
 export interface TxnDone {
   readonly succeeded: boolean
   readonly results: readonly (true | number | EntryOfKey | undefined)[]
   readonly revision: number
 }
 
-/** Returns the idempotency key, or undefined if the caller sends none. */
+/**
+ * Returns the text of the header Idempotency-Key, or undefined if the request has none. Throws a TypeError if
+ * the text is not allowed.
+ */
 export function idempotencyKey(call: Call): string | undefined {
   const key = oneHeader(call, 'idempotency-key')
   if (key === undefined || SHAPE.test(key)) return key
@@ -32,9 +36,9 @@ export function idempotencyKey(call: Call): string | undefined {
 
 /**
  * Refuses the header Idempotency-Key.
- * Law: a route that would apply a repeated request a second time refuses the header, and never ignores it.
- * Without this law: a caller relies on the header, repeats a request and counts a latch down twice, and the
- * latch opens before the work is done.
+ * Law: a route that applies a repeated request twice refuses the header, and never ignores it. Without this
+ * law: a caller relies on the header, repeats a request, and counts a latch down twice. The latch then opens
+ * before the work is done.
  */
 export function refuseIdempotencyKey(call: Call, instead: string): void {
   if (idempotencyKey(call) !== undefined)
@@ -48,7 +52,7 @@ export function writeOnce(call: Call, idempotent: string, txn: Txn, options: Wri
   return txnOnce(call.by.engine, txn, { ...rest, timeout: timeout as number }, { key, life: KEPT_MS })
 }
 
-/** Runs a transaction. If the caller sends an idempotency key, the transaction is applied only once. */
+/** Runs a transaction. With an Idempotency-Key, the cluster applies the transaction only once. */
 export function writeTxn(call: Call, txn: Txn, options: WriteOptions): Promise<TxnDone> {
   const idempotent = idempotencyKey(call)
   return idempotent === undefined

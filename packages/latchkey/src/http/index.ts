@@ -1,3 +1,3 @@
-export { HttpDoor } from './request-handler.js'
+export { HttpRequestHandler } from './request-handler.js'
 export { refuseOrigin } from './request-guards.js'
-export type { Acting, HttpPorts } from './http-ports.js'
+export type { CallerStore, HttpPorts } from './http-ports.js'

@@ -1,10 +1,11 @@
-// Door: reads a request body as a JSON object. A field that the table of routes does not contain is refused.
+// Door: reads a request body as a JSON object. A field that the table of routes does not list is an error.
 
 import { knownNames, refuseUnknown } from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
 
 /**
- * The limit has room for a context of 4 KiB in which every character is escaped, and for the other fields.
+ * In bytes. A body must not be longer. A context of 4 KiB in which each character is escaped fits into this
+ * limit, together with all other fields.
  */
 const MOST_BYTES = 64 * 1024
 

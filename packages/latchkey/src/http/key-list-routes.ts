@@ -1,8 +1,7 @@
 // Door: the routes that read several keys: GET /v1/kv and POST /v1/kv:getMany.
 //
-// Law: `next` is null only on the last page. A member also ends a page early when the page has too many
-// bytes. So the number of rows does not show the last page, and the member's own answer about more rows must
-// be used.
+// Law: `next` is null only on the last page. A page ends early if its rows have too many bytes, so a short
+// page need not be the last one. Only the store's answer says whether more rows follow.
 
 import { compareBytes, elementAt } from '@latchkey/base'
 import { pagesOf } from '@latchkey/client'
@@ -40,7 +39,7 @@ export async function listKeys(call: Call): Promise<Reply> {
 }
 
 /**
- * Reads the range from the query. If both `after` and `gte` are given, the greater of the two keys counts.
+ * Reads the range from the query. If `after` and `gte` are both given, the range begins at the greater key.
  */
 function rangeOf(call: Call): Range {
   const [prefix, gte, lt] = ['prefix', 'gte', 'lt'].map((name) => bytesOption(call, name))
@@ -49,7 +48,7 @@ function rangeOf(call: Call): Range {
   return { prefix, lt, ...(isAfter ? { gt: after } : { gte }) }
 }
 
-/** The limit has room for the largest number of keys at their usual length. */
+/** In bytes. A body of keys must not be longer. The most keys of usual length fit into this limit. */
 const MOST_BYTES = 1024 * 1024
 
 export async function getMany(call: Call): Promise<Reply> {
@@ -78,7 +77,7 @@ function keyOfList(given: unknown, name: string): string | Uint8Array {
   throw new TypeError(`${name} must be a text or { "keyBase64": … }; got ${show(given)}`)
 }
 
-/** Makes the JSON of one value at a time. To turn 15 MiB into JSON in one step would block the event loop. */
+/** Yields the JSON of one value at a time. To convert 15 MiB in one step would block the event loop. */
 async function* entriesOf(
   keys: readonly (string | Uint8Array)[],
   values: readonly (Uint8Array | undefined)[],
@@ -97,4 +96,5 @@ async function* entriesOf(
   return undefined
 }
 
+/** In bytes. The JSON of a long answer is sent in pieces of about this size. */
 const PIECE = 64 * 1024

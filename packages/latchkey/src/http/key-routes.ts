@@ -1,5 +1,5 @@
-// Door: the routes of one key, /v1/kv/{key}. The body of a PUT is the raw value. The ETag of a key is its
-// modRevision.
+// Door: the HTTP routes for one key, /v1/kv/{key}. The body of a PUT is the value. The ETag of a key is its
+// modRevision. As in etcd, this is the revision of the last change of the key.
 
 import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/protocol'
 import { problem } from './errors.js'
@@ -29,8 +29,8 @@ export async function getKey(call: Call, key: Uint8Array): Promise<Reply> {
 }
 
 /**
- * Tells whether If-None-Match of a read contains the revision. The header is `*`, or ETags separated by
- * commas. A proxy may have put `W/` before an ETag.
+ * Returns whether the header If-None-Match of a read names the revision. The header is `*`, or a list of
+ * ETags. A proxy may have put `W/` before an ETag.
  */
 const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
@@ -57,7 +57,8 @@ export async function deleteKey(call: Call, key: Uint8Array): Promise<Reply> {
 }
 
 /**
- * Increments the key. The body is, for example, `{ "by": 5 }`. Without a body, the key is incremented by 1.
+ * Adds a number to the value of the key. The body is `{ "by": 5 }`, for example. Without a body, the route
+ * adds 1.
  */
 export async function increment(call: Call, key: Uint8Array): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
@@ -74,7 +75,7 @@ async function incremented(call: Call, key: Uint8Array, by: number, options: Wri
   return { value: results[0] as number, revision }
 }
 
-/** Gives an existing key a new time to live. The value and the revision of the key do not change. */
+/** Changes the time to live of an existing key. The value and the revision of the key do not change. */
 export async function touchKey(call: Call, key: Uint8Array): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const { ttl } = await objectOf(call)
@@ -87,13 +88,15 @@ const refused = () =>
 
 interface Wanted {
   readonly is: '=' | '>'
-  /** `null` stands for an ETag that no value can have, so the condition is never met. */
+  /** `null` stands for an ETag that no key ever has, so the condition fails. */
   readonly modRevision: number | null
 }
 
 const NEVER = { succeeded: false, revision: 0, results: [] } as const
 
-/** Makes the write. If `wanted` is undefined, the write has no condition. */
+/**
+ * Makes the write if the condition holds. `wanted` is the condition, or undefined for a write without one.
+ */
 async function change(
   call: Call,
   key: Uint8Array,
@@ -112,8 +115,8 @@ async function change(
 }
 
 /**
- * Reads the condition of a write. If-Match: "7" names a revision. If-Match: * means that the key must exist.
- * If-None-Match: * means that the key must not exist.
+ * Reads the condition of a write. If-Match: "7" means that the key must have revision 7. If-Match: * means
+ * that the key must exist, and If-None-Match: * means that it must not.
  */
 function conditionOf(call: Call): Wanted | undefined {
   const match = oneHeader(call, 'if-match')

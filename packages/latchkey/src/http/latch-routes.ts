@@ -1,5 +1,5 @@
-// Door: the routes of latches and barriers. Latches have a list, POST /v1/latches/{name}:create, :countDown
-// and :wait, and DELETE. Barriers have a list and POST /v1/barriers/{name}:enter.
+// Door: the routes for latches (countdown latches) and barriers. A latch opens when it has been counted down
+// to zero. At a barrier, callers wait for each other.
 
 import { compareBytes } from '@latchkey/base'
 import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
@@ -51,7 +51,7 @@ export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
   return { status: 200, body: { left } }
 }
 
-/** Waits until the latch is open, the timeout ends, or the caller disconnects. */
+/** Waits until the latch is open, the timeout is over, or the caller disconnects. */
 export async function waitForLatch(call: Call, name: Uint8Array): Promise<Reply> {
   const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)
   await call.by.latches.wait(name, { timeout, signal })
@@ -64,8 +64,8 @@ export async function removeLatch(call: Call, name: Uint8Array): Promise<Reply> 
 }
 
 /**
- * Waits at the barrier. A caller that disconnects leaves the barrier. If this member ends, all its callers
- * leave too.
+ * Waits at the barrier. If the caller disconnects, it no longer counts as waiting. If this member ends, all
+ * its callers leave the barrier.
  */
 export async function enterBarrier(call: Call, name: Uint8Array): Promise<Reply> {
   const { parties } = await objectOf(call)

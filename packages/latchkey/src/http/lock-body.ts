@@ -20,21 +20,24 @@ type Fields = Record<string, unknown>
 export interface AcquireBody {
   readonly id: string
   readonly lease: number
-  /** How long to wait for the lock, in ms. `null` means one attempt without a wait. */
+  /** In ms. How long the caller waits for the lock. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** Undefined means an exclusive hold. */
+  /** The mode of a shared hold. Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /** Undefined if the caller names no flow. */
+  /**
+   * The caller's flow, a name by which the cluster finds deadlocks between callers. Undefined if the caller
+   * sent no flow.
+   */
   readonly flow: FlowArg | undefined
-  /** The session of a connection with which the hold ends. Undefined if the caller names none. */
+  /** The session whose end also ends the hold. Undefined if the caller sent no session. */
   readonly session: string | undefined
 }
 
 export interface HoldBody {
   readonly id: string
   readonly token: number
-  /** Present only if the renewal asks for another lease than the acquisition did. */
+  /** In ms, the new lease. Undefined means the lease of the acquisition. */
   readonly lease: number | undefined
 }
 
@@ -60,8 +63,8 @@ export async function campaignBody(call: Call): Promise<AcquireBody> {
 }
 
 /**
- * Reads the body of an acquisition. The header Idempotency-Key may replace the field `id`. All requests with
- * the same id belong to one attempt.
+ * Reads the body of an acquisition. If the field `id` is missing, the header Idempotency-Key replaces it.
+ * Repeated requests with the same id count as one acquisition.
  */
 export function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...given }: Fields) {
   const { lease = DEFAULT_LEASE, wait } = given
@@ -90,7 +93,7 @@ export async function proclaimBody(call: Call): Promise<HoldBody & { readonly co
   return { id: idOf(id), token: tokenOf(fencingToken), lease: undefined, context: saidOf(value) }
 }
 
-/** Reads the token of the hold to end. Undefined means every present hold. */
+/** Reads the fencing token of the hold that an administrator ends. Undefined means every present hold. */
 export async function forceBody(call: Call): Promise<number | undefined> {
   const { fencingToken } = await objectOf(call)
   return fencingToken === undefined ? undefined : tokenOf(fencingToken)
@@ -101,7 +104,7 @@ export function tokenOf(token: unknown): number {
   throw new TypeError(`fencingToken must be the number that acquire answered; got ${show(token)}`)
 }
 
-/** Reads the value that the leader of an election publishes. */
+/** Reads the value that an election's leader publishes. */
 function saidOf(value: unknown): Uint8Array {
   const bytes = valueOf(value, 'value')
   if (bytes.length > CAPS.contextBytes)

@@ -1,7 +1,8 @@
-// Door: the lists of locks and permits, the history of a lock, and the watches of locks and elections.
+// Door: the HTTP routes that list locks and semaphores, read the history of a lock, and watch locks and
+// elections.
 //
-// Law: a watch begins before the read that refuses a caller without the right. Without this law: a change
-// between the read and the begin of the watch is never sent to the caller.
+// Law: a route starts its watch before it reads the state. Without this law: the caller never learns of a
+// change between the read and the start of the watch.
 
 import { compareBytes, EMPTY, prefixEnd } from '@latchkey/base'
 import type { LockWatchEvent } from '@latchkey/lock'
@@ -75,8 +76,8 @@ interface LockPage {
 }
 
 /**
- * Reads one page. The holders of one lock always stay on the same page, so a page may have more rows than its
- * limit.
+ * Reads one page of the list. A page is never cut within the holders of one lock, so it may have more rows
+ * than its limit.
  */
 async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
   const queue = flagOption(call, 'queue', true)
@@ -96,7 +97,7 @@ async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
 const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): boolean =>
   a !== undefined && b !== undefined && compareBytes(a[0], b[0]) === 0
 
-/** `null` stands for all locks. */
+/** Returns the prefix of stored keys. `null` means all locks. */
 const prefixOf = (kind: Kind, prefix: Key = EMPTY): Key | null =>
   prefix.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, prefix)
 
@@ -105,18 +106,15 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
   const limit = limitOption(call)
   const all = toLockHistory(await call.by.lockPort.read(read, limits(call)))
   const rows = all.slice(Math.max(0, all.length - limit))
-  // The list may have been cut. `sinceMillis` then only reaches back to the oldest row of the list, for which
-  // the list is complete.
+  // If rows were left out, the history is complete only from the oldest row in this answer on.
   const sinceMillis = rows.length < all.length ? (rows[0]?.agoMillis ?? 0) : all.sinceMillis
   const history = rows.map(({ context, ...row }) => ({ ...row, ...contextJson(context ?? null) }))
   return { status: 200, body: { sinceMillis, history } }
 }
 
-// ---- watches
-
 /**
- * All keys of locks are less than this key, except keys that begin with 0xff. The keys of semaphores and
- * elections are greater.
+ * The end of the range of lock keys. Stored keys of locks are less than this key, and keys of semaphores and
+ * elections are greater. A lock name that begins with 0xff is stored in another form.
  */
 const END_OF_LOCKS = Uint8Array.of(0xff, KIND.semaphore)
 
@@ -169,8 +167,8 @@ export async function observe(call: Call, name: Key): Promise<Reply> {
     const value = told === 'vacant' ? null : saidJson(context, form)
     return { data: { type: told, ...(told !== 'vacant' && { id }), value, fencingToken, revision } }
   })
-  // The first event describes the present state, so it comes at once. If the caller is refused, the error
-  // comes instead.
+  // The first event has the present state, so it comes at once. If the caller lacks a right, the next() call
+  // throws the error here, and the answer gets the error's status.
   const { done, value } = await events.next()
   return eventStream(call, events, done === true ? undefined : value)
 }

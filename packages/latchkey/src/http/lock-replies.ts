@@ -1,11 +1,11 @@
-// Rule: the answers about a hold that was not granted, or that has ended.
+// Rule: the HTTP answers when a lock was not granted, and when a hold is over.
 
 import { type LockPort, toOwner } from '@latchkey/lock'
 import { LatchkeyError, nameOfLockKey, type OwnerResult, shownKey } from '@latchkey/protocol'
 import type { Reply } from './http-ports.js'
 import { codeOf, ownerJson } from './owner-json.js'
 
-/** Returns the Owner of the lock, together with the fields that every refusal has. */
+/** Returns the answer with the Owner of the lock and the fields that every refusal has. */
 export function ownerReply(
   status: number,
   owner: OwnerResult,
@@ -26,9 +26,8 @@ export function ownerReply(
 }
 
 /**
- * Throws ERR_NO_LEADER if the cluster has no leader. The Owner is then only the state at the begin of the
- * wait. Without this error, the caller cannot distinguish a lock with another holder from a cluster without a
- * leader.
+ * Throws ERR_NO_LEADER if the cluster has no leader when the wait ends. Without a leader, nobody knows who
+ * holds the lock now, and an answer "held by another" would be wrong.
  */
 export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis: number): void {
   const leaderless = port.noLeader()
@@ -43,8 +42,8 @@ export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis:
 }
 
 /**
- * Returns ERR_LOCK_LOST if no hold is in force. Returns ERR_NOT_OWNER if another caller holds the lock, or
- * this caller's id holds the lock with a later token.
+ * Returns the error for a hold that is not in force. The error is ERR_NOT_OWNER if another caller holds the
+ * lock, or if the same id holds it with a later token. Otherwise the error is ERR_LOCK_LOST.
  */
 export function lostHold(
   owner: OwnerResult,

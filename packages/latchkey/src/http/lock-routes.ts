@@ -1,6 +1,6 @@
-// Door: the routes of locks, semaphores and elections. A caller holds them under an id that it chooses, and
-// the id is also the idempotency key. A second request with the same id returns the same hold. One release
-// ends the hold, even if the hold was requested several times.
+// Door: the routes for locks, semaphores and elections. A caller chooses the id under which it holds a lock,
+// and the id is also the idempotency key: a second request with the same id returns the same hold. One
+// release ends the hold, however often it was requested.
 
 import {
   type Command,
@@ -33,7 +33,7 @@ import { type Acquired, LockWait } from './lock-wait.js'
 import { CallerSessions } from './caller-sessions.js'
 import { CallsUnderWay } from './calls-under-way.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
-import { LockSetDoor } from './lock-set-routes.js'
+import { LockSetRoutes } from './lock-set-routes.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import { objectOf } from './json-body.js'
 import { refuseIdempotencyKey } from './idempotency.js'
@@ -43,11 +43,11 @@ import { formOption, type ValueForm, valueJson } from './values-json.js'
 type Key = Uint8Array
 type Locks = (call: Call, name: Key) => Promise<Reply>
 
-export class LockDoor {
+export class LockRoutes {
   readonly #leases = new Leases()
   readonly #underWay = new CallsUnderWay()
   readonly sessions = new CallerSessions()
-  readonly sets = new LockSetDoor(this.#leases, this.#underWay, this.sessions)
+  readonly sets = new LockSetRoutes(this.#leases, this.#underWay, this.sessions)
 
   readonly acquire: Locks = async (call, name) =>
     this.#bound(lockKeyOf(KIND.lock, name), await acquireBody(call), call)
@@ -116,7 +116,10 @@ export async function showLock(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { ...ownerJson(owner), success: false, code: codeOf(owner) } }
 }
 
-/** Ends the hold with the given token by force. Without a token, it ends every present hold. */
+/**
+ * Ends the hold with the given fencing token, without the holder's consent. Without a token, the route ends
+ * all present holds.
+ */
 export async function forceRelease(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.lock, name)
   const token = await forceBody(call)
@@ -140,13 +143,14 @@ export async function proclaim(call: Call, name: Key): Promise<Reply> {
   return granted(call, owner, owner[7])
 }
 
-/** Changes the fencing token of the hold. From then on, the cluster refuses guards with the old token. */
+/**
+ * Gives the hold a new fencing token. From then on, the cluster refuses writes whose guard has the old token.
+ */
 export const rotate: Locks = async (call, name) => {
   const hold = await holdBody(call)
   return changed(call, name, hold, [OP.rotate, lockKeyOf(KIND.lock, name), hold.id, hold.token])
 }
 
-/** Turns an exclusive hold into a shared hold with the same token. */
 export const downgrade: Locks = async (call, name) => {
   const hold = await holdBody(call)
   return changed(call, name, hold, [OP.downgrade, lockKeyOf(KIND.lock, name), hold.id, hold.token])
@@ -172,7 +176,9 @@ export async function showLeader(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { id, fencingToken, value: saidJson(said, form), remainingMillis } }
 }
 
-/** Returns the value of an election's leader for JSON. `null` means that the leader published no value. */
+/**
+ * Returns the value of an election's leader for JSON. `null` means that the leader has published no value.
+ */
 export const saidJson = (said: string | Uint8Array | null | undefined, form: ValueForm | undefined) =>
   said === null || said === undefined
     ? null

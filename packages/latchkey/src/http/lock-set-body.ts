@@ -6,21 +6,23 @@ import { CAPS, KIND, knownNames, lockKeyOf, refuseUnknown, show } from '@latchke
 import type { Call } from './http-ports.js'
 import { objectOf } from './json-body.js'
 import { askOf, contextOf, idOf, leaseOf, tokenOf } from './lock-body.js'
-import type { SetAsk } from './lock-set-wait.js'
+import type { LockSetRequest } from './wait-for-lock-set.js'
 import { limitedKey } from './route-of-path.js'
 import { bytesField } from './values-json.js'
 
 type Key = Uint8Array
 type Fields = Record<string, unknown>
 
-/** The limit has room for 64 keys of 4 KiB in which every character is escaped. */
+/**
+ * In bytes. A body must not be longer. 64 keys of 4 KiB, with each character escaped, fit into this limit.
+ */
 const MOST_BYTES = 2 * CAPS.keysOfSet * CAPS.keyBytes * 6
 
 const OF_ASK = knownNames('key', 'keyBase64', 'mode')
 const OF_RELEASE = knownNames('key', 'keyBase64')
 const OF_RENEWAL = knownNames('key', 'keyBase64', 'fencingToken')
 
-export async function setBody(call: Call): Promise<SetAsk> {
+export async function setBody(call: Call): Promise<LockSetRequest> {
   const given = await objectOf(call, MOST_BYTES)
   const list = partsOf(given.keys, 'keys', OF_ASK).map(
     ({ key, part }) => [key, modeArg(part.mode)?.[0] ?? 0] as const,
@@ -46,7 +48,7 @@ export async function releaseSetBody(call: Call) {
   return { id: idOf(given.id), keys: partsOf(given.keys, 'keys', OF_RELEASE).map(({ key }) => key) }
 }
 
-/** Reads the keys of the set. A key is a text or an object, and no key may occur twice. */
+/** Reads the keys of the set. Each key is a text or an object, and no key may occur twice. */
 function partsOf(
   given: unknown,
   name: string,

@@ -1,5 +1,6 @@
-// Door: the routes of sets of locks: POST /v1/locks:acquireAll, :renewAll and :releaseAll. The cluster grants
-// all locks of a set in one step, or none of them. The caller's id of the set is also the idempotency key.
+// Door: the routes for lock sets: POST /v1/locks:acquireAll, :renewAll and :releaseAll. The cluster grants
+// all locks of a set in one command, or none. The id that the caller gives to the set is also the idempotency
+// key.
 
 import { circleError } from '@latchkey/lock'
 import {
@@ -20,13 +21,13 @@ import type { Call, Reply } from './http-ports.js'
 import { holdName, type Leases } from './acquired-leases.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
 import { releaseSetBody, renewSetBody, setBody } from './lock-set-body.js'
-import { LockSetWait, type SetAnswer, type SetAsk } from './lock-set-wait.js'
+import { LockSetWait, type LockSetResult, type LockSetRequest } from './wait-for-lock-set.js'
 import { codeOf, isGranted, promisedMillis } from './owner-json.js'
 import { limits } from './request-options.js'
 
 type Key = Uint8Array
 
-export class LockSetDoor {
+export class LockSetRoutes {
   readonly #leases: Leases
   readonly #underWay: CallsUnderWay
   readonly #sessions: CallerSessions
@@ -43,7 +44,7 @@ export class LockSetDoor {
     return this.#sessions.acquire(call, { ...ask, tickets }, (within) => this.#acquire(ask, within))
   }
 
-  async #acquire(ask: SetAsk, call: Call): Promise<Reply> {
+  async #acquire(ask: LockSetRequest, call: Call): Promise<Reply> {
     const { lockPort } = call.by
     const name = `${ask.list.map(([key]) => holdName(key, '')).join('')}/${ask.id}`
     const answer = await this.#underWay.with(name, (isShared) =>
@@ -51,7 +52,7 @@ export class LockSetDoor {
     )
     const [state, owners, circle = []] = answer.result
     if (state === 'held') return this.#granted(call, ask, owners, answer)
-    const [[first]] = ask.list as [SetAsk['list'][number]]
+    const [[first]] = ask.list as [LockSetRequest['list'][number]]
     if (state === 'circle') throw circleError(circle, shownKey(nameOfLockKey(first)), lockPort.decoding)
     if (state === 'broken') throw brokenSet(first)
     if (state === 'queued') return waitIsOver(call, ask, Math.round(answer.waitedMillis))
@@ -61,16 +62,15 @@ export class LockSetDoor {
   }
 
   /**
-   * Answers that the set is granted, with the time for which the caller may count on the hold.
-   * The caller counts that time from the moment when it sent its request. The bound of the cluster time is
-   * known for the later request that was answered. So the time between the two requests is added, at the rate
-   * of the slowest clock that is allowed.
+   * Answers that the set is granted, and for how long the caller may rely on it. The caller counts from the
+   * moment at which it sent its HTTP request. But the cluster time is known for the later command that was
+   * answered. So the time between the two is added, as the slowest allowed clock would measure it.
    */
   #granted(
     call: Call,
-    { id, list, lease }: SetAsk,
+    { id, list, lease }: LockSetRequest,
     owners: readonly OwnerResult[],
-    { waitedMillis }: SetAnswer,
+    { waitedMillis }: LockSetResult,
   ): Reply {
     const { rate } = call.by.lockPort.bound
     for (const [key] of list) this.#leases.set(key, id, lease)
@@ -139,10 +139,13 @@ const brokenSet = (first: Key): LatchkeyError =>
     { key: shownKey(nameOfLockKey(first)) },
   )
 
-/** Answers that the wait is over. The answer names the first lock of the set that another caller holds. */
-async function waitIsOver(call: Call, { list }: SetAsk, waitedMillis: number): Promise<Reply> {
+/**
+ * Answers that the wait is over without a grant. The answer names the first lock of the set that another
+ * caller holds.
+ */
+async function waitIsOver(call: Call, { list }: LockSetRequest, waitedMillis: number): Promise<Reply> {
   const { lockPort } = call.by
-  const [[first]] = list as [SetAsk['list'][number]]
+  const [[first]] = list as [LockSetRequest['list'][number]]
   throwIfLeaderless(lockPort, first, waitedMillis)
   for (const [key] of list) {
     const owner = (await lockPort.read([READ.lockOwner, key], limits(call))) as OwnerResult

@@ -1,13 +1,13 @@
-// Driver: waits once in a lock's queue under the caller's id, from the request to join the queue until the
-// grant is confirmed or the caller leaves.
+// Driver: waits in the queue of one lock, until the lock is granted or the HTTP caller stops waiting. The
+// caller has chosen the id of the hold.
 //
 // Laws
-// - A pushed message about a grant is only a hint. The caller holds the lock when a renewal with the grant's
+// - A pushed message about a grant is only a hint. The caller holds the lock after a renewal with the grant's
 //   token has succeeded. The renewal also shows the cluster that the waiter is alive.
-// - A caller that stops waiting leaves the queue. If the lock was granted at the same moment, the same
-//   command releases the lock.
-// - The listener for pushed messages is added before the request to join the queue is sent. Without this law:
-//   a grant between the two is missed.
+// - A caller that stops waiting leaves the queue. If the lock was granted at the same moment, the command
+//   that leaves the queue also releases the lock.
+// - This file listens for pushed messages before it asks to join the queue. Without this law: the lock is
+//   granted before the listener is added, and the caller never learns of the grant.
 
 import { lockCommand, type LockCallOptions, type LockPort, obstacleError } from '@latchkey/lock'
 import {
@@ -25,7 +25,10 @@ import { isGranted, tokenOf } from './owner-json.js'
 
 export interface Acquired {
   readonly owner: OwnerResult
-  /** The cluster time of the first log entry that this request caused. */
+  /**
+   * The cluster time of the first log entry that this wait caused. The HTTP answer tells the caller, computed
+   * from this time, how long the caller may rely on its hold.
+   */
   readonly stamped: number
 }
 
@@ -37,15 +40,18 @@ export class LockWait {
   readonly #isShared: () => boolean
   #wake: () => void = () => {}
   #news = false
-  /** True if the place in the queue (the ticket) belongs to an earlier session. */
+  /**
+   * True if the client has opened a new session since it joined the queue. The place in the queue belongs to
+   * the old session.
+   */
   #isMoved = false
   /**
-   * True once the timer of the wait has fired. The clock is not compared, because a timer may fire a moment
-   * too early: the comparison would then say that time remains, and the wait would never end.
+   * True when the timer of the wait has fired. A timer may fire a moment early. If the code compared the
+   * clock with the end of the wait, the wait would then never end.
    */
   #over = false
 
-  /** `isShared` tells whether another call with the same key and id is in progress at this member. */
+  /** `isShared` returns true if another call with the same lock and id waits at this member. */
   constructor(
     port: LockPort,
     key: Uint8Array,
@@ -61,8 +67,8 @@ export class LockWait {
   }
 
   /**
-   * Resolves to the hold. If the wait ends without a grant, the call resolves to the Owner that prevents the
-   * grant.
+   * Resolves to the hold. If the wait ends without a grant, the call resolves to the Owner of the lock at
+   * that time.
    */
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
@@ -96,7 +102,7 @@ export class LockWait {
 
   async #queue(until: number): Promise<Acquired> {
     const [first, queued] = await this.#enqueue(until).catch((error: unknown) => {
-      // The request may have joined the queue, although the request failed here.
+      // The cluster may have put the caller into the queue, although the request failed here.
       if (this.#ask.wait !== null) this.#leave()
       throw error
     })
@@ -129,8 +135,8 @@ export class LockWait {
   }
 
   /**
-   * Waits for a pushed message or a timer, then reads the state of the place in the queue (the ticket).
-   * Undefined if the caller does not hold the lock yet.
+   * Waits for a pushed message or the timer, then reads the waiter's state in the queue. Resolves to the
+   * hold, or to undefined if the caller does not hold the lock yet.
    */
   async #turn(until: number): Promise<OwnerResult | undefined> {
     if (!this.#news) await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -141,9 +147,9 @@ export class LockWait {
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
     if (state === 'queued' && !this.#isMoved) return undefined
     this.#isMoved = false
-    // The place in the queue (the ticket) has ended with its session, or its grant has expired. So the caller
-    // joins the queue again for the rest of the wait. After a change of the session, the same request keeps
-    // its place and moves the place to the new session.
+    // The place in the queue has ended with its session, or the grant has expired. So the caller joins the
+    // queue again for the rest of the wait. If only the session has changed, this request keeps the place and
+    // gives it to the new session.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }
@@ -160,9 +166,8 @@ export class LockWait {
   }
 
   /**
-   * Leaves the queue in the background. The session engine repeats the command until a member answers it, or
-   * the session ends. If a second call with the same id uses the same place, the second call leaves the queue
-   * itself.
+   * Leaves the queue in the background. The client engine repeats the command until a member answers it, or
+   * the session ends. If another call with the same lock and id waits, the place stays for that call.
    */
   #leave(): void {
     if (this.#isShared()) return

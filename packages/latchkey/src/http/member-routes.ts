@@ -1,4 +1,4 @@
-// Door: the routes about the member and the cluster: members, version, OpenAPI document and backup.
+// Door: the routes about the member and its cluster: members, version, OpenAPI document and backup.
 
 import { readFileSync } from 'node:fs'
 import { backupPieces } from '@latchkey/client'
@@ -39,8 +39,8 @@ export const version = async (): Promise<Reply> => ({ status: 200, body: { versi
 export const openApi = async (): Promise<Reply> => ({ status: 200, body: openApiDocument(versionOf()) })
 
 /**
- * Sends a backup. The answer begins after the first piece has been read, so a caller without the right gets
- * an error status and not a file that ends early.
+ * Sends a backup. The function waits for the first piece, so a caller without the admin right gets an error
+ * status and not a broken file.
  */
 export async function backup(call: Call): Promise<Reply> {
   const pieces = backupPieces(call.by.engine, call.signal)

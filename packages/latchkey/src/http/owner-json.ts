@@ -1,4 +1,4 @@
-// Rule: converts an Owner to JSON, and computes how long a holder may count on its hold by its own clock.
+// Rule: converts an Owner to JSON, and computes for how long a holder may rely on its hold by its own clock.
 
 import { type ContextArg, OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
@@ -14,8 +14,8 @@ export function ownerJson(owner: OwnerResult): object {
 }
 
 /**
- * Returns a context for JSON. A text is sent as text. Bytes are sent in base64 under the name
- * `contextBase64`, because JSON has no bytes.
+ * Returns the fields for a context. A text is sent as `context`. Bytes are sent in base64 as `contextBase64`,
+ * because JSON has no bytes.
  */
 export function contextJson(context: ContextArg): object {
   if (context === null) return {}
@@ -25,12 +25,12 @@ export function contextJson(context: ContextArg): object {
 }
 
 /**
- * Returns how long the caller may count on its hold, in ms after the caller sent its request.
- * Law: an answer that proves leadership bounds the cluster time (CT5, docs/locks.md). The caller sent its
- * request at its time s, and `stamped` is the time of an entry that was made after that. At a later time t of
- * the caller, the cluster time is at most stamped + (t - s) * rate. So the cluster time is less than
- * `deadline` while t - s is less than this result. If the request caused several entries, `stamped` must come
- * from the first one: after a long wait, a later entry would count the wait against the lease.
+ * Returns for how many ms, counted from the moment of its request, the caller may rely on its hold. Law: from
+ * an answer that proves leadership, the caller can compute the latest possible cluster time (CT5,
+ * docs/locks.md). The caller sends its request at its local time s. `stamped` is the cluster time of an entry
+ * that was made later. At a local time t, the cluster time is at most stamped + (t - s) * rate. So the lease
+ * has not ended while t - s is less than the result. If the request caused several entries, `stamped` must be
+ * the time of the first. With a later time, the duration of a wait would be subtracted from the lease twice.
  */
 export function promisedMillis(deadline: number, stamped: number, rate: number): number {
   return Math.max(0, Math.floor((deadline - stamped) / rate))

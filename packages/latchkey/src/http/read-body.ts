@@ -1,4 +1,4 @@
-// Driver: reads one request body completely, within its limit, or fails with the reason.
+// Driver: reads the body of one request up to a limit.
 
 import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -7,14 +7,14 @@ import { TooSlow } from './errors.js'
 import type { Bodies } from './http-ports.js'
 
 /**
- * The member reads up to this many bytes of a body that is too large. A caller reads the refusal only after
- * it has sent its whole body.
+ * In bytes. After a body was refused, the member still reads this much of it. Many callers read the refusal
+ * only after they have sent the whole body.
  */
 const MOST_DISCARDED = 16 * 1024 * 1024
 
 /**
- * Resolves to the body. Rejects with ERR_TOO_LARGE if the body has more than `most` bytes, and with ERR_BUSY
- * if the member needs the memory for other bodies. After a rejection, the rest of the body is read and
+ * Resolves to the body. Rejects with ERR_TOO_LARGE if the body has more than `most` bytes. Rejects with
+ * ERR_BUSY if unfinished-messages-limit.ts ends this connection. After a rejection, the rest of the body is
  * discarded.
  */
 export function readBody(request: IncomingMessage, most: number, bodies: Bodies): Promise<Uint8Array> {

@@ -1,15 +1,15 @@
-// Rule: decides which requests are accepted: by the identity of the caller, the origin of a browser page, and
-// the host name in the request.
+// Rule: decides which HTTP requests the member accepts, by the identity of the caller, the Origin header of a
+// browser, and the Host header.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import type { Identity, Right } from '../member/rights.js'
 import type { HttpPorts } from './http-ports.js'
 
-/** 'any' means that every authenticated caller has the right. */
+/** The right that a route needs. 'any' means that every known caller may use the route. */
 export type NeededRight = Right | 'any'
 
-/** Returns the caller's identity if the caller has the right. Otherwise returns the refusal. */
+/** Returns the caller's identity, or the error if the caller has no identity or lacks the right. */
 export function callerOf(
   ports: HttpPorts,
   { headers, socket }: IncomingMessage,
@@ -22,12 +22,11 @@ export function callerOf(
 }
 
 /**
- * Tells whether the request comes from the web page that this port itself serves. The origin of such a
- * request equals the host in the request.
- * Law: the result does not prove that the host name belongs to this port. A foreign page whose own host name
- * resolves to this port also has an origin that equals the host, so refuseOrigin must still check the host
- * name. If the browser reports a cross-origin request, the request does not come from this page: an http page
- * with the same name may come from any server.
+ * Returns whether the request comes from the web console that this port itself serves. The Origin header of
+ * such a request names the same host as the Host header. Law: this check alone proves nothing. The host name
+ * of a foreign page may resolve to this port, and Origin and Host then also agree. So refuseOrigin must check
+ * the host name. The browser reports in Sec-Fetch-Site whether a request comes from another site. An http
+ * page with the same name can come from any server, so such a request does not count as this page's.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers
@@ -38,11 +37,10 @@ export function isOwnPage(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Returns the reason to refuse the request because of its origin or its host name, or `null` if it is
- * allowed.
- * A web page can make its visitor's browser call a port on loopback. The page cannot hide its origin. The
- * browser sends Origin with every request that could change data. If the page made its own host name resolve
- * to loopback, the browser sends that name in Host.
+ * Returns the reason to refuse the request because of its Origin or Host header, or `null` if the request is
+ * allowed. Any web page can make its visitor's browser call a port on loopback. But the browser sends the
+ * page's origin with every request that could change data. If the page made its own host name resolve to
+ * loopback, the browser sends that name in Host.
  */
 export function refuseOrigin(
   ports: Pick<HttpPorts, 'origins' | 'hosts'>,
@@ -63,9 +61,8 @@ export function refuseOrigin(
 }
 
 /**
- * Returns the CORS headers for a page of an allowed origin. Without them, a browser blocks the page's call or
- * hides the answer. Undefined if the request does not come from such a page. `allow` lists the methods of the
- * path.
+ * Returns the CORS headers for a page of an allowed origin, or undefined for other requests. Without these
+ * headers, a browser blocks the page's call or hides the answer. `allow` lists the methods of the path.
  */
 export function pageHeaders(
   ports: Pick<HttpPorts, 'origins'>,

@@ -1,6 +1,6 @@
-// Driver: owns each HTTP request from its first byte to its answer. It finds the route, checks the rights,
-// reads the body within a limit, and answers exactly once. The handler of the route gets a Call and returns a
-// Reply.
+// Driver: owns each HTTP request from its head to the end of its answer. This file finds the route, checks
+// the rights, reads the body up to a limit, and answers exactly once. The handler of the route gets a Call
+// and returns a Reply.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ERRORS, isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
@@ -11,7 +11,7 @@ import { readBody } from './read-body.js'
 import { errorReply, problem } from './errors.js'
 import { handlers, type Handler } from './handler-of-route.js'
 import type { Call, HttpPorts, Reply } from './http-ports.js'
-import { LockDoor } from './lock-routes.js'
+import { LockRoutes } from './lock-routes.js'
 import { callerOf, isOwnPage, type NeededRight, pageHeaders, refuseOrigin } from './request-guards.js'
 import { pageReply } from './web-page.js'
 import { refuseUnknownQuery } from './request-options.js'
@@ -24,7 +24,7 @@ interface Answered {
   readonly reply: Reply
 }
 
-export class HttpDoor {
+export class HttpRequestHandler {
   readonly #ports: HttpPorts
   readonly #handlers: Readonly<Record<RouteId, Handler>>
   readonly #calls = new Set<CallEnd>()
@@ -36,7 +36,7 @@ export class HttpDoor {
   constructor(ports: HttpPorts) {
     this.#ports = ports
     this.#handlers = {
-      ...handlers(new LockDoor()),
+      ...handlers(new LockRoutes()),
       livez: async () => ({ status: 200, body: 'ok\n' }),
       readyz: async () => this.#readiness(),
       metrics: () => this.#metrics(),
@@ -50,14 +50,14 @@ export class HttpDoor {
     return this.#calls.size
   }
 
-  /** Resolves when the answer is written. The function that calls `handle` must catch its errors. */
+  /** Resolves when the answer is written. The code that calls `handle` must catch its errors. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
     const end = new CallEnd()
     this.#calls.add(end)
     if (this.#stopped !== undefined) end.end(this.#stopped)
-    // A call is in progress until its last byte is written or the caller has disconnected. A stop closes the
-    // connection only after that.
+    // A call is in progress until its last byte is written or the caller has disconnected. A graceful stop
+    // waits for calls in progress before it closes connections.
     response.once('close', () => {
       if (!response.writableFinished) end.end(new Error('the caller has gone'))
       if (this.#calls.delete(end) && this.#calls.size === 0) this.#idle()
@@ -78,15 +78,15 @@ export class HttpDoor {
       wrote: (to: ServerResponse) => this.#ports.wrote(to),
     }
     await writeStream(stream, response, ports).catch((error: unknown) => {
-      // A LatchkeyError is a known failure of the store, and the caller has received it. Any other error is a
-      // bug.
+      // A LatchkeyError is a known failure of the store, and the caller has already received this error. Any
+      // other error is a bug.
       if (!isLatchkeyError(error) && !end.signal.aborted) this.#ports.failed(error)
     })
   }
 
   /**
-   * Waits until no call is in progress. New calls are still answered meanwhile. Endless answers are ended at
-   * once, and waiting calls are ended after `patience` ms.
+   * Waits until no call is in progress. New calls are still answered meanwhile. Answers without an end, such
+   * as watches, are ended at once. Calls that are still open after `patience` ms end with ERR_CLOSED.
    */
   async drain(patience: number): Promise<void> {
     this.#stopping = true
@@ -104,7 +104,8 @@ export class HttpDoor {
   }
 
   /**
-   * Answers the request. If the caller names a trace, the span of the request becomes a part of that trace.
+   * Answers the request. If the caller sent a traceparent, the span of the request belongs to the caller's
+   * trace.
    */
   async #traced(request: IncomingMessage, end: CallEnd): Promise<Answered> {
     const { method = 'GET', headers, url = '/' } = request
@@ -132,7 +133,7 @@ export class HttpDoor {
       refuseUnknownQuery(route, query)
       const ports = this.#ports
       const call: Call = {
-        // A probe has no identity and never calls the store, so the store is made only when a route uses it.
+        // A health probe has no identity and needs no store, so the store is made when a route first uses it.
         get by() {
           return ports.actAs(caller as Identity)
         },
@@ -151,15 +152,15 @@ export class HttpDoor {
       return { name, reply: await this.#handlers[id](call, place.key) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
-      // A disconnected caller is not a fault of this member, so its error is not reported as a bug.
+      // If the caller has disconnected, the error is no bug of this member.
       if (!isLatchkeyError(error) && reply.status === 500 && !end.signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }
 
   /**
-   * Returns the error to report. If a read timed out because the cluster had no leader, the error says that.
-   * So the caller learns that a retry helps, and a longer timeout does not.
+   * Returns the error to report. If a read timed out because the cluster has no leader, the function returns
+   * ERR_NO_LEADER. The caller then knows that a retry helps and a longer timeout does not.
    */
   #reasonOf(error: unknown): unknown {
     if (!isLatchkeyError(error, 'ERR_TIMEOUT') || this.#ports.isReady()) return error
@@ -185,10 +186,16 @@ export class HttpDoor {
   }
 }
 
-/** Ends a call before its answer. Most calls never use the AbortSignal, so it is created at its first use. */
+/**
+ * Ends a call before its answer is complete. Most calls never use the AbortSignal, so it is created at its
+ * first use.
+ */
 class CallEnd {
   #reason: Error | undefined
-  /** True if the answer has no end. A stop does not wait for it. */
+  /**
+   * True if the answer has no end, as the answer of a watch. A graceful stop does not wait for such an
+   * answer.
+   */
   isEndless = false
   #controller: AbortController | undefined
 
@@ -204,13 +211,16 @@ class CallEnd {
   }
 }
 
-/** Returns the name of the route in the metrics. */
+/** Returns the name of the route for the metrics. */
 const figureOf = ({ routes, methods }: Place, method: string): string => {
   const id = routes[method] ?? routes[methods[0] as string]
   return id === undefined ? 'unknown' : routeAt(id).figure
 }
 
-/** Returns the path of the route for the name of a span. Span names must come from a small fixed set. */
+/**
+ * Returns the path of the route, for example /v1/kv/{key}, as the name of a span. The request's own path
+ * would make a new span name for each key.
+ */
 function pathOfRoute(url: string, method: string): string {
   try {
     return placeOf(split(url).path, method)?.path ?? 'unknown'
@@ -227,8 +237,8 @@ const nothingThere = (path: string): Reply => {
 const LATER = { retryable: true, headers: { 'retry-after': '1' } }
 
 /**
- * Splits the URL of the request. 'http://host/path' means the same as '/path', and an HTTP server must accept
- * both.
+ * Splits the URL of the request. Clients of proxies send 'http://host/path' in place of '/path', and an HTTP
+ * server must accept this form.
  */
 function split(given: string): { path: string; query: URLSearchParams; rawQuery: string } {
   const url = given.replace(/^https?:\/\/[^/?]*/i, '')
@@ -262,8 +272,8 @@ function refuse(
 }
 
 /**
- * Returns the caller's identity and counts the caller among the member's clients, or returns the refusal. A
- * probe does not count as a client.
+ * Returns the caller's identity and counts the caller among the member's clients. If the caller is refused,
+ * the function returns the refusal. A health probe does not count as a client.
  */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight): Identity | Reply {
   const caller = callerOf(ports, request, right)
@@ -279,8 +289,8 @@ const noPlace = () =>
   )
 
 /**
- * Returns the method that the request asks for. A browser sends OPTIONS first, and names the later method in
- * a header.
+ * Returns the method of the later request. Before a request of another site, a browser sends OPTIONS, which
+ * names this method in a header.
  */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
@@ -292,7 +302,7 @@ function wrongMethod(place: Place, method: string, path: string): string {
   return `${method} is not for this path; here one can ${place.methods.join(', ')}.`
 }
 
-/** Adds the CORS headers. A page of an allowed origin may also read a refusal. */
+/** Adds the CORS headers. With these headers, a page of an allowed origin can also read a refusal. */
 function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Reply {
   const more = pageHeaders(ports, request.method ?? 'GET', request.headers, reply.headers?.allow)
   return more === undefined ? reply : { ...reply, headers: { ...reply.headers, ...more } }
@@ -304,8 +314,8 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply,
   const { type, bytes } = encoded(status, reply.body)
   const headers: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (type) headers['content-type'] = type
-  // If the body has not been read, the connection is closed. To keep the connection, the member would have to
-  // read the rest of the body.
+  // If the body of the request was not read, the member closes the connection after the answer. Otherwise the
+  // member would have to read the rest of the body.
   if (closing || !request.complete) headers.connection = 'close'
   if (stream === undefined && status !== 204 && status !== 304)
     headers['content-length'] = String(bytes.length)

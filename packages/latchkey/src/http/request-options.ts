@@ -1,5 +1,4 @@
-// Door: reads the options of a request outside its body: headers, each of which may occur only once, and the
-// query parameters that the table of routes has.
+// Door: reads the headers and the query parameters of a request. A header with one value may occur only once.
 
 import {
   type CallOptions,
@@ -42,20 +41,23 @@ export function refuseUnknownQuery({ method, path, query: known }: Route, query:
 
 export const timeoutOption = (call: Call): number | undefined => durationOption(call, 'timeout')
 
-/** Returns the duration in milliseconds. */
+/** Returns the option as ms. */
 export function durationOption(call: Call, name: 'timeout' | 'ttl'): number | undefined {
   const text = call.query.get(name)
   return text === null ? undefined : millis(durationOf(text), name)
 }
 
-/** In a query, '5000' means the same as '5s', because a query has only texts and no numbers. */
+/** In a query, '5000' means 5000 ms, because a query has only texts and no numbers. */
 const durationOf = (text: string): number | string => (/^[1-9][0-9]*$/.test(text) ? Number(text) : text)
 
 export function callOptions(call: Call): CallOptions {
   return { timeout: timeoutOption(call), signal: call.signal }
 }
 
-/** Returns timeout and signal for the engine and the lock port, which have no default timeout. */
+/**
+ * Returns the timeout and the signal of the call. The engine and the lock port have no default timeout, so
+ * this function adds it.
+ */
 export const limits = (call: Call) => ({
   timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT,
   signal: call.signal,
@@ -68,7 +70,7 @@ export function readOptions(call: Call): ReadOptions {
   return { ...callOptions(call), consistency }
 }
 
-/** Reads a flag. `true` and `1` mean true, `false` and `0` mean false. */
+/** Reads a flag: `true` and `1` mean true, `false` and `0` mean false. Other texts are a TypeError. */
 export function flagOption(call: Call, name: string, standard = false): boolean {
   const text = call.query.get(name)
   if (text === null) return standard
@@ -85,8 +87,8 @@ export function wholeOption(call: Call, name: string): number | undefined {
 }
 
 /**
- * Returns the largest number of rows of a page. A greater limit is refused: with fewer rows than its limit, a
- * caller would take the page for the whole list.
+ * Returns how many rows a page may have. A limit above the maximum is an error. If it were reduced, the
+ * caller would get fewer rows than its limit and would think that the list is complete.
  */
 export function limitOption(call: Call): number {
   const limit = wholeOption(call, 'limit') ?? LIST_ROWS
@@ -94,7 +96,7 @@ export function limitOption(call: Call): number {
   throw new TypeError(`limit must be at most ${CAPS.pageRows}; got ${limit}. "next" leads to the next page.`)
 }
 
-/** Returns the bytes of a parameter that is a key. */
+/** Returns the bytes of a parameter that is a key, or a prefix of keys. */
 export function bytesOption(call: Call, name: string): Uint8Array | undefined {
   const start = `${name}=`
   const part = call.rawQuery.split('&').find((one) => one.startsWith(start))
@@ -107,8 +109,8 @@ export function bytesOption(call: Call, name: string): Uint8Array | undefined {
 const IN_BASE64 = 'base64:'
 
 /**
- * Reads the parameter `after`. Its value is the `next` of the page before: a key as text, or 'base64:' and
- * the key in base64.
+ * Reads the parameter `after`, which is the `next` of the page before: a key as text, or 'base64:' and the
+ * key in base64.
  */
 export function afterOption(call: Call): Uint8Array | undefined {
   const text = call.query.get('after')
@@ -116,14 +118,19 @@ export function afterOption(call: Call): Uint8Array | undefined {
   return bytesOption(call, 'after')
 }
 
-/** Law: when the caller sends this text as `after`, afterOption returns the same key, for all bytes. */
+/**
+ * Returns the key as the text of `next`. For all bytes, afterOption must read the same key from this text.
+ */
 export function nextOf(key: Uint8Array): string {
   const text = Buffer.from(key).toString('utf8')
   const isText = Buffer.from(text).equals(key) && !text.startsWith(IN_BASE64)
   return isText ? text : IN_BASE64 + Buffer.from(key).toString('base64')
 }
 
-/** Reads the header Latchkey-Guard. It has the form `key;token`, with the key percent-encoded. */
+/**
+ * Reads the header Latchkey-Guard, which has the form `key;token` with a percent-encoded key. The write is
+ * applied only while a hold of this lock with this fencing token is in force.
+ */
 export function guardOf(call: Call): Guard | undefined {
   const text = oneHeader(call, 'latchkey-guard')
   if (text === undefined) return undefined

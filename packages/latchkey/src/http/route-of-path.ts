@@ -1,23 +1,24 @@
-// Door: finds the routes of a request's path. Keys in a path are bytes, percent-encoded.
+// Door: finds the routes for the path of a request. A key in the path is percent-encoded and may have any
+// bytes.
 
 import { didYouMean } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-table.js'
 
-/** All routes of one path, by their methods. */
+/** A path of the API with all its routes, by method. */
 export interface Place {
   readonly path: string
-  /** The part of the path in braces. It is empty if the path has no braces. */
+  /** The key in the path, where the route has a name in braces. Empty if the route has none. */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
-  /** The allowed methods. If GET is allowed and the answer is no stream, HEAD is allowed too. */
+  /** The methods that the path allows. HEAD is allowed with GET, if the answer is not a stream. */
   readonly methods: readonly string[]
 }
 
 interface Template {
   readonly path: string
   readonly before: string
-  /** The part of the path after the key, for example ':acquire'. */
+  /** The text that follows the key in the path, for example ':acquire'. */
   readonly after: string
   readonly routes: Record<string, RouteId>
   readonly methods: string[]
@@ -54,14 +55,14 @@ function templateOf(path: string): Template {
 }
 
 /**
- * Returns the routes of the path, or undefined if no route has this path. Throws a TypeError if the key is
+ * Returns the routes for the path, or undefined if no route has such a path. Throws a TypeError if the key is
  * invalid.
  */
 export function placeOf(path: string, method: string): Place | undefined {
   const plain = PLAIN.get(path)
   if (plain !== undefined) return { ...plain, key: NO_KEY }
   const here = WITH_KEY.filter(({ before }) => path.startsWith(before))
-  // A key itself may be 'a:renew'. So ':renew' counts as a verb only if the verb has a route with this
+  // A key may itself end with ':renew'. So ':renew' counts as a verb only if a route with this verb has this
   // method.
   const verb = here.find(
     ({ after, routes }) => after !== '' && routes[method] !== undefined && path.endsWith(after),
@@ -72,8 +73,8 @@ export function placeOf(path: string, method: string): Place | undefined {
 }
 
 /**
- * Semaphores have only routes with a verb. For a path without a verb, the result says that POST is the right
- * method.
+ * Semaphores have only routes with a verb. A path without a verb is answered with 405, and the answer names
+ * POST.
  */
 const withoutVerb = ([first]: readonly Template[]): Template | undefined =>
   first && { ...first, routes: {}, methods: ['POST'] }
@@ -85,14 +86,14 @@ export const routeOf = (place: Place, method: string): Route | undefined => {
   return id === undefined ? undefined : routeAt(id)
 }
 
-/** Returns the known path that is most similar, as a hint in the answer 404. */
+/** Returns a hint for the answer 404: the known path that is most similar. */
 export function nearestPath(path: string): string {
   const known = [...PLAIN.keys(), ...WITH_KEY.map(({ before }) => before.slice(0, -1))]
   const segments = path.split('/', 3).join('/')
   return didYouMean(path, known) || didYouMean(segments, known)
 }
 
-/** Returns the known verb that is most similar, as a hint for a POST without a known verb. */
+/** Returns a hint for a POST with an unknown verb: the known verb that is most similar. */
 export function nearestVerb({ path }: Place, given: string): string {
   const verbs = WITH_KEY.filter(
     (one) => one.before === path.slice(0, path.indexOf('{')) && 'POST' in one.routes,
@@ -103,14 +104,13 @@ export function nearestVerb({ path }: Place, given: string): string {
   return hint || `: ${names.join(', ')}`
 }
 
-/** Decodes a percent-encoded key. */
 export function keyOf(encoded: string): Uint8Array {
   if (encoded === '') throw new TypeError('The key is missing: it is the last part of the path.')
   if (encoded.includes('/')) throw new TypeError('A slash in a key is written %2F.')
   return limitedKey(percentDecoded(encoded, 'the key'), 'The key')
 }
 
-/** Refuses a name that is longer than any key. Some routes never make a call that would check the length. */
+/** Refuses a name that is longer than a key may be. Some routes make no other check of the length. */
 export function limitedKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length <= CAPS.keyBytes) return key
   throw new LatchkeyError('ERR_TOO_LARGE', `${what} has ${key.length} bytes; at most ${CAPS.keyBytes}.`)

@@ -5,10 +5,10 @@ import { CAPS } from '@latchkey/protocol'
 export type Schema = { readonly [name: string]: unknown }
 
 export interface RouteBody {
-  /** `bytes` stands for a raw value. Otherwise, these are the fields of a JSON object. */
+  /** The fields of a JSON object, or 'bytes' for a body that is any sequence of bytes. */
   readonly fields: Readonly<Record<string, Schema>> | 'bytes'
   readonly required?: readonly string[]
-  /** True if the body may be empty. */
+  /** True if the request may have no body. */
   readonly optional?: boolean
 }
 
@@ -29,7 +29,7 @@ const object = (properties: Readonly<Record<string, Schema>>, required: readonly
 })
 const list = (items: Schema): Schema => ({ type: 'array', items })
 
-/** The number of rows of a page if the caller gives no limit. */
+/** How many rows a page has if the caller gives no limit. */
 export const LIST_ROWS = 100
 
 export const PARAMETERS = {
@@ -59,8 +59,6 @@ export const PARAMETERS = {
   queue: flag('With the callers that wait; true by default.'),
   renewals: flag('With each renewal.'),
 } satisfies Record<string, Schema>
-
-// ---- bodies
 
 const VALUE: Schema = {
   oneOf: [
@@ -198,8 +196,6 @@ export const BODIES = {
   campaign: { fields: { id, value: VALUE, lease, wait, flow, session } },
   proclaim: { fields: { ...owned, value: VALUE }, required: ['id', 'fencingToken', 'value'] },
 } satisfies Record<string, RouteBody>
-
-// ---- answers
 
 const revision = whole('A revision of the store.')
 const next: Schema = {

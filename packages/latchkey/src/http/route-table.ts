@@ -1,5 +1,5 @@
-// Rule: the table of all HTTP routes. The following are made from it: routing, the checks of query and body,
-// the rights, the statuses 404 and 405, and the OpenAPI document.
+// Rule: the table of all HTTP routes. The router, the checks of queries and bodies, the rights, the answers
+// 404 and 405, and the OpenAPI document all use this table.
 // long: one table is easier to read than several
 
 import type { Right } from '../member/rights.js'
@@ -9,26 +9,26 @@ export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 export interface Route {
   readonly method: Method
-  /** The path of the route. At most one part of the path is in braces. */
+  /** One part of the path may stand in braces, for example {key}. */
   readonly path: string
-  /** The name of the route in the metrics. Several routes may have the same name. */
+  /** The name of the route in the metrics. Several routes can have the same name. */
   readonly figure: string
   /**
-   * The right that the route needs at least. The store checks the exact rights. 'any' means every
-   * authenticated caller, and undefined means that the route needs no token.
+   * The least right that the route needs. The store checks the exact rights for the request. 'any' means
+   * every known caller, and undefined means that the route needs no token.
    */
   readonly right: Right | 'any' | undefined
   readonly summary: string
   /**
-   * The allowed query parameters. Undefined: any parameter is allowed and ignored, because probes may add
-   * some.
+   * The allowed query parameters. Undefined means that the route ignores all parameters, because health
+   * probes may add some.
    */
   readonly query?: Readonly<Record<string, Schema>>
   readonly headers?: readonly string[]
   readonly body?: RouteBody
-  /** The schema of a successful JSON answer, or the media type of another answer. */
+  /** The schema of the JSON answer, or the media type of an answer that is not JSON. */
   readonly answer: Schema | string
-  /** Further statuses, besides those that every route may answer with. */
+  /** The statuses of this route that not every route has. */
   readonly statuses?: readonly number[]
 }
 

@@ -1,4 +1,4 @@
-// Door: the routes of sequences: GET and DELETE /v1/sequences/{key}, and POST /v1/sequences/{key}:next.
+// Door: the routes for sequences, which are counters that give out unique numbers.
 
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
@@ -11,8 +11,8 @@ const options = (call: Call) => ({
 })
 
 /**
- * Returns a block of new numbers. Blocks never overlap. A repeated request gets another block, and the
- * numbers of the first block stay unused.
+ * Returns a block of new numbers, which no other caller gets. A repeated request gets another block, and
+ * nobody uses the numbers of the first block.
  */
 export async function nextSequence(call: Call, key: Uint8Array): Promise<Reply> {
   const given = options(call)

@@ -1,8 +1,8 @@
-// Door: POST /v1/batch and POST /v1/txn. The fields of the body have the names of the store's own calls. A
-// key that is not UTF-8 is sent in base64 as keyBase64, and a value names its own form.
+// Door: POST /v1/batch and POST /v1/txn. The fields of the body are named like the options of the store's
+// calls. A key that is not UTF-8 is given in base64 as keyBase64, and each value names its form.
 //
-// Law: a key that lives as long as a session is refused. Without this law: the key gets the session of this
-// member, which does not end with the caller, and the key of a crashed script stays.
+// Law: an operation whose key should live as long as a session is refused. Without this law: the key gets the
+// session of this member's own store. The caller's script crashes, that session goes on, and the key stays.
 
 import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'
@@ -14,7 +14,7 @@ import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './va
 
 type Fields = Record<string, unknown>
 
-/** The limit has room for the largest command in base64, and for the field names. */
+/** In bytes. A body must not be longer. The largest command in base64 fits into this limit. */
 const MOST_BYTES = 2 * CAPS.commandBytes
 
 export async function batch(call: Call): Promise<Reply> {
@@ -24,7 +24,7 @@ export async function batch(call: Call): Promise<Reply> {
   const idempotent = idempotencyKey(call)
   if (idempotent === undefined)
     return { status: 200, body: await call.by.batch(ops, { ...options, as: 'bytes' }) }
-  // batchArgs refuses steps that read. Only the steps of a transaction may read.
+  // batchArgs refuses operations that read, which only a transaction may have.
   batchArgs(ops, options)
   const { revision, results } = await writeOnce(call, idempotent, { then: ops }, options)
   return { status: 200, body: { revision, results } }
@@ -45,7 +45,7 @@ function toTxn({ when, then, else: otherwise }: Fields): Txn {
     then: then === undefined ? undefined : toOps(then, 'then'),
     else: otherwise === undefined ? undefined : toOps(otherwise, 'else'),
   }
-  // The call of the store checks the names and the types of the fields.
+  // The store checks the names and types of the other fields.
   return given as unknown as Txn
 }
 
@@ -58,7 +58,10 @@ function toOp(op: Fields, name: string): Fields {
   return 'value' in op ? { ...converted, value: valueOf(op.value, `${name}.value`) } : converted
 }
 
-/** A condition compares a value with a value, and any other property with a number. */
+/**
+ * Converts one condition of a transaction. A condition on the value compares with a value, and any other
+ * condition compares with a number.
+ */
 function toCondition(condition: Fields, at: number): Fields {
   const name = `when[${at}]`
   const converted = withBytes(condition, ['key', 'lock'], name)

@@ -1,9 +1,9 @@
-// Door: reads and writes values in JSON as { "text" }, { "base64" } or { "json" }, and keys, which are text
-// if they are UTF-8.
+// Door: converts values to JSON and back, as { "text" }, { "base64" } or { "json" }. Keys are text if their
+// bytes are UTF-8, and base64 otherwise.
 //
-// Law: an answer names the form of each value and never changes its bytes. A value that cannot be sent in the
-// form that the caller asks for is sent in base64. Without this law: a caller asks for text, gets changed
-// bytes for a picture among the values, writes these bytes back, and destroys the picture.
+// Law: each value in an answer names its form, and the bytes of a value are never changed. A value that
+// cannot be sent in the form that the caller asked for is sent in base64. Without this law: a caller asks for
+// text, gets the changed bytes of a picture, writes these bytes back, and destroys the picture.
 
 import { isUtf8 } from 'node:buffer'
 import { knownNames, notOneOf, refuseUnknown, show, toValue } from '@latchkey/protocol'
@@ -33,8 +33,8 @@ export function valueJson(value: Uint8Array, form: ValueForm | undefined): objec
 const inBase64 = (value: Uint8Array) => ({ base64: Buffer.from(value).toString('base64') })
 
 /**
- * Returns the parsed JSON. Undefined if the text is not JSON, or is nested more deeply than JSON.stringify
- * can write.
+ * Returns the parsed JSON. Returns undefined if the text is not JSON, or is nested too deeply for
+ * JSON.stringify.
  */
 function parsed(text: string): object | undefined {
   try {
@@ -46,7 +46,10 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/** Returns the bytes of a value in a body. `name` is the value's path in the body, for error messages. */
+/**
+ * Returns the bytes of a value in a request body. `name` is the path of the value in the body, for the
+ * error's message.
+ */
 export function valueOf(given: unknown, name: string): Uint8Array {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw noValue(name, given)
   refuseUnknown(given, VALUE_FIELDS, 'field', name)
@@ -62,8 +65,8 @@ const noValue = (name: string, given: unknown) =>
   new TypeError(`${name} must be { "text": … }, { "base64": … } or { "json": … }; got ${show(given)}`)
 
 /**
- * Decodes base64 with or without padding. Node ignores invalid characters, so the function encodes the result
- * again and compares the two texts.
+ * Decodes base64 with or without padding. Node ignores invalid characters, so the result is encoded again and
+ * compared with the text.
  */
 export function bytesOfBase64(text: unknown, name: string): Uint8Array {
   const plain = typeof text === 'string' ? text.replace(/={1,2}$/, '') : undefined
@@ -73,8 +76,8 @@ export function bytesOfBase64(text: unknown, name: string): Uint8Array {
 }
 
 /**
- * Reads an argument that the caller gives as text under `name`, or in base64 under `nameBase64`. Undefined if
- * the caller gives neither.
+ * Returns an argument of a body, which is text in the field `name`, or base64 in the field `nameBase64`.
+ * Undefined if the body has none of the two fields.
  */
 export function bytesField(
   given: Readonly<Record<string, unknown>>,

@@ -136,9 +136,9 @@ describe('keys', () => {
 
   test('a caller that hangs up leaves nothing behind', async () => {
     const watch = await watching('/v1/watch?prefix=g/')
-    expect(http.door.busy).toBeGreaterThan(0)
+    expect(http.requestHandler.busy).toBeGreaterThan(0)
     await watch.end()
-    await expect.poll(() => http.door.busy, { interval: 5, timeout: 10_000 }).toBe(0)
+    await expect.poll(() => http.requestHandler.busy, { interval: 5, timeout: 10_000 }).toBe(0)
   })
 
   test('a caller that does not read makes the member wait, and gets all of it when it reads', async () => {
@@ -218,7 +218,7 @@ test('C71: a stop ends streams at once, and tells them', async () => {
   const events = eventsOf(response)
   await events.next()
   // The patience is longer than the test.
-  await own.door.drain(600_000)
+  await own.requestHandler.drain(600_000)
   expect(await events.next()).toMatchObject({ value: { event: 'error', data: { code: 'ERR_CLOSED' } } })
   await own.close()
 })

@@ -1,4 +1,4 @@
-// Door: GET /v1/watch: sends the changes of keys as server-sent events.
+// Door: GET /v1/watch, which sends the changes of keys as server-sent events.
 
 import { type InitialWatchEvent, LatchkeyError, type WatchEvent, type WatchTarget } from '@latchkey/protocol'
 import { keyJson } from './errors.js'
@@ -23,8 +23,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
     throw new TypeError('from cannot be given together with initial, which begins with what is there.')
   const options = { as: 'bytes', signal: call.signal } as const
   if (isInitial && seen === undefined) return initialWatch(call, target, shown)
-  // This read returns the revision at which the watch begins, and refuses a caller that may not read these
-  // keys.
+  // This read returns the revision at which the watch begins. If the caller may not read these keys, it fails
+  // here.
   const { revision } = await call.by.scan(
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },
@@ -35,8 +35,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
 }
 
 /**
- * Waits for the first event of the watch. A refusal comes before the first event, so the caller gets it as a
- * status.
+ * Sends the present state of the keys first. The function waits for the first event, so that a refused caller
+ * gets its error as an HTTP status.
  */
 async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Promise<Reply> {
   const watch = call.by.watch(target, { as: 'bytes', signal: call.signal, initial: true })
@@ -45,7 +45,10 @@ async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Prom
   return eventStream(call, events, done === true ? undefined : value)
 }
 
-/** Makes the same error as for a compacted revision, so the caller starts its watch anew. */
+/**
+ * Returns the error for a revision that this store has not reached. The error has the code of a compacted
+ * revision, so that the caller begins its watch again.
+ */
 const aheadOf = (seen: number, revision: number) =>
   new LatchkeyError(
     'ERR_COMPACTED',
@@ -57,7 +60,10 @@ async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefin
   throw error
 }
 
-/** Reads the header Last-Event-ID. A caller that reconnects has every event up to this revision. */
+/**
+ * Reads the header Last-Event-ID, which a browser sends when it reconnects. The caller has all events up to
+ * this revision.
+ */
 function lastSeen(call: Call): number | undefined {
   const text = oneHeader(call, 'last-event-id')
   if (text === undefined || text === '') return undefined
@@ -83,8 +89,8 @@ async function* sent(watch: AsyncIterator<Event>, shown: Shown): AsyncGenerator<
 }
 
 /**
- * All events of a revision arrive together. So if the next event has not arrived, this event is the last of
- * its revision.
+ * Makes the event to send. All events of one revision arrive together, so if no `next` event has arrived,
+ * this event is the last of its revision.
  */
 function sentEvent(event: Event, next: Event | undefined, shown: Shown): SentEvent {
   if (event.type === 'reset') return { data: event }

@@ -1,9 +1,8 @@
-// Door: serves the console, the member's web page, and its files.
+// Door: serves the web console, which is the member's web page, and its files.
 //
-// Law: the page runs only scripts from its own files, loads nothing from other servers, and is never shown
-// inside another page's frame. Without this law: a value of the store that enters the page as HTML becomes a
-// program with the rights of the person at the page, or another page hides the console in a frame, and the
-// person presses a button that he does not see.
+// Law: the console runs only its own scripts, loads nothing from other servers, and is never shown in a frame
+// of another page. Without this law: a value of the store becomes a script that acts with the user's rights.
+// Or another page hides the console in a frame, and the user presses a button without seeing it.
 
 import { problem } from './errors.js'
 import type { Call, HttpPorts, Reply } from './http-ports.js'

@@ -2,7 +2,7 @@
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'
-import type { Acting } from './http-ports.js'
+import type { CallerStore } from './http-ports.js'
 import { type HttpMember, httpMember } from './testing/http-member.js'
 
 let ready = true
@@ -11,8 +11,8 @@ afterEach(async () => {
   for (const http of opened.splice(0)) await http.close()
 })
 
-/** The address of a door whose stores are the member's, changed by `change`. */
-async function doorOver(change: (by: Acting) => object): Promise<string> {
+/** Serves HTTP over the stores of a member, which `change` has changed, and returns the address. */
+async function addressWith(change: (by: CallerStore) => object): Promise<string> {
   const http = await httpMember(undefined, (member) => ({
     actAs: (who) => {
       const by = member.actAs(who)
@@ -27,7 +27,7 @@ async function doorOver(change: (by: Acting) => object): Promise<string> {
 
 test('a wait for a lock that ends while nobody leads is 503, and not the Owner of before', async () => {
   const leaderless = new LatchkeyError('ERR_NO_LEADER', 'Nobody leads.', { missing: ['b'], leader: 'b' })
-  const at = await doorOver(({ lockPort }) => ({
+  const at = await addressWith(({ lockPort }) => ({
     lockPort: Object.assign(Object.create(lockPort), { noLeader: () => leaderless }),
   }))
   const acquire = (body: object) =>
@@ -53,7 +53,7 @@ test('a wait for a lock that ends while nobody leads is 503, and not the Owner o
 test('a read that nobody confirms for want of a leader is 503, with a time to try again', async () => {
   ready = false
   const error = new LatchkeyError('ERR_TIMEOUT', undefined, { missing: ['b'], leader: 'c' })
-  const at = await doorOver(() => ({ getEntry: () => Promise.reject(error) }))
+  const at = await addressWith(() => ({ getEntry: () => Promise.reject(error) }))
   const response = await fetch(`${at}/v1/kv/a`)
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
   expect(await response.json()).toMatchObject({

@@ -1,14 +1,14 @@
-// Driver: writes a log line when another member has been out of reach for ten seconds, and when that member
-// is back.
+// Driver: writes a log line when another member has been unreachable for ten seconds, and when that member is
+// reachable again.
 //
 // Laws
-//   - A member that restarts within that time gets no line. Without this law: each upgrade fills the log.
-//   - A member that was never reached gets no line: a member that starts has lost nothing.
-//   - There is one line for each absence, however often the connection is tried.
+//   - A member that restarts within ten seconds gets no line. Without this law: each upgrade fills the log.
+//   - A member that was never reachable gets no line, because a member that starts has lost nothing.
+//   - Each absence gets one line, however often this member tries to connect.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 
-/** In ms, how long a member may be out of reach before a log line is written. */
+/** In ms. If a member is unreachable for this time, a line is logged. */
 const PATIENCE = 10_000
 
 interface Absence {
@@ -21,7 +21,7 @@ export class AbsentMembers {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #isConnected: (id: string) => boolean
-  /** The members that were connected at least once. The value of a connected member is undefined. */
+  /** The members that were connected at least once. The value is undefined while a member is connected. */
   readonly #known = new Map<string, Absence | undefined>()
 
   constructor(clock: Clock, logger: Logger, isConnected: (id: string) => boolean) {
@@ -31,8 +31,8 @@ export class AbsentMembers {
   }
 
   /**
-   * Called when a connection has begun or ended, or when the members have changed. `ids` are the
-   * other members.
+   * Called when a connection was opened or closed, or when the membership has changed. `ids` are the other
+   * members.
    */
   look(ids: readonly string[]): void {
     for (const [id, absence] of this.#known) {

@@ -1,5 +1,5 @@
-// Driver: runs the admin calls. Each call is sent to the member that can execute it: this member, the leader,
-// or another named member.
+// Driver: runs the admin calls. This file sends each call to the member that can execute it: this member, the
+// leader, or the member that the call names.
 
 import type { KvStore } from '@latchkey/kv'
 import {
@@ -28,16 +28,16 @@ export interface AdminPorts {
   readonly changes: MemberChanges
   readonly status: () => Status
   readonly figures: () => MemberFigures
-  /** The counts since the member was opened. */
+  /** Returns the counters since the member was opened, as metrics. */
   readonly counters: (status: Status) => Metric[]
-  /** Undefined if this member stores nothing on a disk. */
+  /** Resolves to undefined if this member stores nothing on a disk. */
   readonly diskUse: () => Promise<DiskUse | undefined>
-  /** Resolves when a leader is known and this member has caught up. */
+  /** Resolves when a leader is known and this member has caught up with the leader. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
-  /** Returns the reason why no member can be added, or undefined if a member can be added. */
+  /** Returns why no member can be added, or undefined if members can be added. */
   readonly whyNoMembers: () => string | undefined
-  /** Deletes this member's state and builds it again from the state of another member. */
+  /** Deletes this member's state. Other members then send their state to this member. */
   rebuild(): Promise<void>
 }
 
@@ -58,7 +58,8 @@ const HERE: Partial<Record<AdminCall, Run>> = {
   'sessions.list': ({ node, kv }) => listSessions(node, kv),
   snapshot: async ({ kv, node, diskUse }) => {
     const before = await diskUse()
-    // The log may be compacted up to the entry at which the state is durable.
+    // The log may only be compacted up to the last entry whose effects are durable, so the state is flushed
+    // first.
     await kv.flush()
     node.compact(0, 0)
     await kv.reclaim()
@@ -120,7 +121,7 @@ export class Admin {
     return call === 'status' || call === 'metrics' || call === 'ready' ? 'read' : 'admin'
   }
 
-  /** Runs a call from a client of this member. */
+  /** Runs a call of a client that is connected to this member. */
   run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     const here = Object.hasOwn(HERE, call) ? HERE[call] : undefined
     if (here !== undefined) return here(this.#ports, args)
@@ -133,7 +134,10 @@ export class Admin {
     return this.#ask(target, call, args)
   }
 
-  /** Runs a call that another member has sent, or that this member itself must execute. */
+  /**
+   * Runs a call on this member, because another member has sent it, or because only this member can execute
+   * it.
+   */
   async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     if (call === 'members.rebuild') return this.#ports.rebuild()
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined

@@ -1,10 +1,11 @@
-// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of the
-// requests take. Each kind of connection (`Door`) has counts of its own.
+// Driver: counts requests of clients by kind and answers by code, and measures how long some requests take.
+// Each source of calls (`CallSource`) is counted separately.
 //
 // Laws
-//   - a request costs two additions, however many clients there are: only one request in SAMPLE is timed;
-//   - labels are bounded: kinds and codes are those that this build knows, and everything else is 'other'.
-//     Without this law: a stranger sends a million kinds, and each becomes a row that is kept for ever.
+//   - Counting costs two additions for each request, and the clock is read for one request in SAMPLE.
+//   - The labels of metrics are a fixed set: a kind or a code that this build does not know counts as
+//     'other'. Without this law: a stranger sends a million kinds, and each kind stays in the metrics for
+//     ever.
 
 import { type Clock, Histogram } from '@latchkey/base'
 import {
@@ -18,27 +19,30 @@ import {
   readName,
 } from '@latchkey/protocol'
 
-/** Must be a power of two. */
+/**
+ * One request in this many is timed. The number must be a power of two, because the code uses it as a bit
+ * mask.
+ */
 const SAMPLE = 16
-/** How many requests of one connection may be timed at the same time. */
+/** How many requests of one connection may be timed at the same time. Further requests are not timed. */
 const MOST_TIMED = 256
 
 /**
- * The ways by which clients are connected. websocket: WebSockets. process: the store of this process, and
- * HTTP. member: the stores of other members.
+ * Where requests come from. websocket: clients on a WebSocket. process: the store in this process, and HTTP
+ * callers. member: stores in other members.
  */
-export const DOORS = ['websocket', 'process', 'member'] as const
-export type Door = (typeof DOORS)[number]
+export const CALL_SOURCES = ['websocket', 'process', 'member'] as const
+export type CallSource = (typeof CALL_SOURCES)[number]
 
-export type CallCounters = Readonly<Record<Door, DoorCounters>>
+export type CallCounters = Readonly<Record<CallSource, SourceCounters>>
 
 export const newCallCounters = (clock: Pick<Clock, 'now'>): CallCounters => ({
-  websocket: new DoorCounters(clock),
-  process: new DoorCounters(clock),
-  member: new DoorCounters(clock),
+  websocket: new SourceCounters(clock),
+  process: new SourceCounters(clock),
+  member: new SourceCounters(clock),
 })
 
-export class DoorCounters {
+export class SourceCounters {
   readonly #clock: Pick<Clock, 'now'>
   readonly #commands = new Float64Array(OPERATION_LIMIT)
   readonly #reads = new Float64Array(OPERATION_LIMIT)
@@ -47,7 +51,7 @@ export class DoorCounters {
   #seen = 0
   #answered = 0
   readonly #errors = new Map<string, number>()
-  /** The times of writes in seconds, from the request's arrival at this member to its answer. */
+  /** In seconds, from the arrival of a write at this member to its answer. */
   readonly writes = new Histogram()
   readonly readTimes = new Histogram()
 
@@ -87,7 +91,7 @@ export class DoorCounters {
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
   }
 
-  /** Returns the counts by kind. Kinds that never came are left out. */
+  /** Returns how many requests of each kind came. Kinds without a request are left out. */
   requests(): Map<string, number> {
     const counts = new Map([
       ['admin', this.#admin],
@@ -101,20 +105,20 @@ export class DoorCounters {
     return counts
   }
 
-  /** Returns the counts by code. 'ok' counts all answers without an error. */
+  /** Returns how many answers had each error code. 'ok' stands for answers without an error. */
   answers(): Map<string, number> {
     const failed = [...this.#errors.values()].reduce((sum, count) => sum + count, 0)
     return new Map([['ok', this.#answered - failed], ...this.#errors])
   }
 }
 
-/** Returns the code of the error, or undefined if the answer is no error. */
+/** Returns the code of the error in the answer, or undefined if the answer is no error. */
 export function errorCodeIn(answer: AnswerReply['answer']): string | undefined {
   if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return undefined
   return codeOf(answer instanceof Uint8Array ? decodeAnswer(answer) : answer)
 }
 
-/** The requests of one connection that are being timed. */
+/** The requests of one connection whose duration is being measured. */
 export class TimedRequests {
   readonly #begun = new Map<number, { readonly at: number; readonly into: Histogram }>()
 

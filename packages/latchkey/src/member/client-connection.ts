@@ -1,6 +1,6 @@
-// Driver: the connection of one client, in this process or remote. Each request was checked before this file
-// gets it. This file sends commands to the log or to the leader, reads to client-reads.ts, and watches to
-// client-watches.ts.
+// Driver: the connection of one client, which runs in this process or elsewhere. Other code has already
+// checked the form of each request. This file sends commands to the log or to the leader, reads to
+// client-reads.ts, and watches to client-watches.ts.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
 import { fitsRecord, isPlainPut, type KvStore, RecordSource, sentForm } from '@latchkey/kv'
@@ -24,7 +24,7 @@ import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin-calls.js'
 import { ClientReads } from './client-reads.js'
 import { ClientWatches } from './client-watches.js'
-import { type DoorCounters, TimedRequests } from './call-counters.js'
+import { type SourceCounters, TimedRequests } from './call-counters.js'
 import { ConnectionTraces } from './connection-traces.js'
 import type { CommandQueue } from './command-queue.js'
 import type { Forwarder } from './forwarder.js'
@@ -49,27 +49,26 @@ export interface ClientConnectionPorts {
   readonly admin: Admin
   readonly turns: ReadTurns
   readonly commands: CommandQueue
-  /** The counters of the way by which this client is connected. */
-  readonly calls: DoorCounters
+  /** Counts the requests and answers of this kind of connection. */
+  readonly calls: SourceCounters
   /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
   tell(reply: LinkReply): void
-  /** The identity of this connection's client. */
   readonly identity: Identity
-  /** From now on, grants to this session are pushed to this client connection. */
+  /** From this call on, the member sends grants for this session to this client connection. */
   attach(session: number, clientConnection: ClientConnection): void
   ended(clientConnection: ClientConnection): void
 }
 
 /**
- * How many sessions one connection may open at the same time. A client needs one session. A further request
- * fails with ERR_BUSY.
+ * How many openSession commands of one connection may be unanswered. A client needs one session. A further
+ * openSession fails with ERR_BUSY.
  */
 const MOST_OPENING = 64
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
 type Decoded = Parameters<CommandQueue['submit']>[5]
-type Told = Outcome | { type: 'returned'; answer: Uint8Array }
+type CommandOutcome = Outcome | { type: 'returned'; answer: Uint8Array }
 
 export class ClientConnection implements Link {
   readonly #ports: ClientConnectionPorts
@@ -126,14 +125,14 @@ export class ClientConnection implements Link {
     }
   }
 
-  /** Pushes a grant to the session to which this connection is attached. */
+  /** Pushes to the client that its session was granted a lock. */
   granted(key: Uint8Array, owner: OwnerResult): void {
     if (!mayTouchLock(this.#ports.identity, key)) return
     const shown = this.#may('read') ? owner : ownerWithoutContext(owner)
     this.tell({ kind: 'granted', key, owner: shown })
   }
 
-  /** Pushes the end of a wait at a latch or a barrier to the session to which this connection is attached. */
+  /** Pushes to the client that a wait of its session at a latch or a barrier has ended. */
   ended(ticket: PartyTicket, result: PartyResult): void {
     if (mayTouchLock(this.#ports.identity, ticket[1])) this.tell({ kind: 'ended', ticket, result })
   }
@@ -157,19 +156,16 @@ export class ClientConnection implements Link {
     return isOthersSession(this.#ports.identity, this.#ports.kv.openSessions.openerOf(session))
   }
 
-  // ---- Commands
-
   #command(command: Command): void {
     const { id, body } = command
     const { identity } = this.#ports
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
-    // The answer says that the session has ended. A client whose token has a new name then opens
-    // another session.
+    // The client gets the answer of a session that has ended. So a client that connects with another token
+    // opens a new session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
-    // Nearly all writes are plain puts. Plain puts are not decoded here, because the state machine decodes
-    // them anyway.
+    // Nearly all writes are plain puts. The state machine decodes each put anyway, so this file does not.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)
@@ -186,22 +182,22 @@ export class ClientConnection implements Link {
     const refusal = refusalOfCommand(identity, decoded)
     if (refusal !== undefined) return this.#refuse(id, refusal)
     const holdBack = this.#may('read') ? undefined : heldBackOf(decoded)
-    const told = holdBack && ((outcome: Told, at: number) => this.#told(outcome, at, holdBack))
+    const told = holdBack && ((outcome: CommandOutcome, at: number) => this.#told(outcome, at, holdBack))
     if (decoded[0] === OP.openSession) return this.#openSession(command, decoded[1])
     this.#handOn(command, decoded[0] === OP.endSession, told, decoded)
     if (isPlain) this.#ports.kv.expectPut(body)
   }
 
   /**
-   * Opens a session. This member, and not the client, names the identity that opens the session, because
-   * sessions are counted by that name.
+   * Opens a session. The member, and not the client, writes the identity into the command, because each
+   * identity may have only a limited number of sessions.
    */
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)
     const body = encodeCommand([OP.openSession, life, by])
     if (this.#opening >= MOST_OPENING) return this.#refuse(command.id, new LatchkeyError('ERR_BUSY'))
     this.#opening++
-    const told = (outcome: Told, id: number) => {
+    const told = (outcome: CommandOutcome, id: number) => {
       this.#opening--
       this.#told(outcome, id)
     }
@@ -220,10 +216,10 @@ export class ClientConnection implements Link {
   }
 
   /**
-   * Handles the outcomes of all commands of this connection. The second argument is the client's own request
-   * id.
+   * Called with the outcome of each command of this connection. `id` is the id that the client gave its
+   * request.
    */
-  readonly #told = (outcome: Told, id: number, holdBack: HiddenFields = asItIs): void => {
+  readonly #told = (outcome: CommandOutcome, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
         return this.#answer(id, provenTime(outcome), holdBack(sentForm(outcome.answer)))
@@ -250,8 +246,6 @@ export class ClientConnection implements Link {
     this.tell(refusedReply(id, error))
   }
 
-  // ---- Other requests
-
   #admin({ id, call, args }: Extract<LinkRequest, { kind: 'admin' }>): void {
     const { admin } = this.#ports
     if (!this.#may(admin.right(call))) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
@@ -265,8 +259,8 @@ export class ClientConnection implements Link {
 const asItIs: HiddenFields = (answer) => answer
 
 /**
- * Returns the cluster time that the answer proves, or 0. A stored answer to an earlier attempt does not prove
- * that this member leads, and only a proof of leadership bounds cluster time (CT5).
+ * Returns the cluster time that the answer proves, or 0. A holder may use the time only if the answer proves
+ * that this member leads now (CT5). A stored answer to an earlier attempt proves nothing.
  */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time

@@ -1,9 +1,10 @@
-// Driver: all client connections of one member. Each connection is told which member leads. Grants and the
-// ends of waits are sent to the connections that are attached to the session.
+// Driver: owns all client connections of one member. This file tells each connection which member leads. It
+// also sends the grants and the ends of waits of a session to the connections that are attached to the
+// session.
 
 import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { Membership, Replica } from '@latchkey/raft'
-import type { CallCounters, Door } from './call-counters.js'
+import type { CallCounters, CallSource } from './call-counters.js'
 import { ClientConnection, type ClientConnectionPorts } from './client-connection.js'
 import type { Identity } from './rights.js'
 import { SessionAttachments } from './session-attachments.js'
@@ -18,10 +19,10 @@ export class ClientConnections {
   readonly #shared: Shared
   readonly #open = new Set<ClientConnection>()
   readonly #attachments = new SessionAttachments<ClientConnection>()
-  /** The index of the last entry in the member's own log at its start. */
+  /** The index of the last entry in this member's log when the member was opened. */
   readonly #recovered: number
 
-  /** `shared` has the objects that all connections of the member share. */
+  /** `shared` has the objects that all client connections use. */
   constructor(replica: Replica, shared: Shared) {
     this.#replica = replica
     this.#shared = shared
@@ -32,11 +33,11 @@ export class ClientConnections {
     return this.#open.size
   }
 
-  /** `tell` is called in a later turn of the event loop than the request that it answers. */
-  open(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
+  /** Opens a client connection. A reply reaches `tell` in a later turn of the event loop than its request. */
+  open(tell: (reply: LinkReply) => void, identity: Identity, source: CallSource): ClientConnection {
     const clientConnection = new ClientConnection({
       ...this.#shared,
-      calls: this.#shared.calls[door],
+      calls: this.#shared.calls[source],
       tell,
       identity,
       attach: (session, by) => this.#attachments.attach(session, by),
@@ -66,9 +67,9 @@ export class ClientConnections {
   }
 
   /**
-   * Returns the membership of the last applied change, even if the log already has a later change. While
-   * a member that starts applies its own log, the membership is the newest one of the log, so that old changes
-   * are not reported again.
+   * Returns the membership of the last applied change, even if the log has a later change. While a member
+   * that was just opened applies the entries of its own log, this is the newest membership in the log. So
+   * clients do not hear of old changes again.
    */
   #membership(): Membership {
     const { applied, raft } = this.#replica.node

@@ -1,26 +1,22 @@
-// Driver: writes a log line at level info for each client that connects or disconnects, and for each client
-// that moves its session to this member.
+// Driver: writes a log line at level info when a client connects, when it disconnects, and when its session
+// moves to this member.
 //
 // Law: these lines are limited in number and length. Without this law: a client connects and disconnects a
-// thousand times a second, and the disk is full of log lines by the evening.
+// thousand times a second, and fills the disk with log lines within a day.
 
 import { type Clock, LimitedLines, type Logger, shortText } from '@latchkey/base'
 
-/**
- * At most 10 lines of each kind are written in 60,000 ms. This is enough to show each client of a small
- * cluster.
- */
+/** At most 10 lines of each kind in 60,000 ms. A small cluster thus logs each of its clients. */
 const LINES = { most: 10, every: 60_000 } as const
 
 /**
- * The WebSocket status codes of a normal close. A client sends such a code, or its system does when the
- * process ends normally.
+ * The status codes of WebSocket closes that are no fault. The client or its system sends such a code when the
+ * client closes or its process ends.
  */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
 
-/** One connection of a client. */
 export interface LoggedClient {
-  /** Called when the client has named a session that was opened over another connection. */
+  /** Called when the client uses a session that was opened over another connection. */
   movedHere(session: number): void
   /** Called when the connection has closed. `code` is the WebSocket status of the close. */
   gone(code: number): void
@@ -54,7 +50,10 @@ export class ClientLog {
     }
   }
 
-  /** `times` is the number of events since the last line of this kind, including the present event. */
+  /**
+   * Writes a line if the limit allows it. `times` in the line is the number of events since the last line of
+   * the same kind.
+   */
   #write(kind: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     const times = this.#lines.note(kind, this.#clock.now())
     if (times !== undefined) this.#logger.info(message, times > 1 ? { ...fields, times } : fields)

@@ -8,12 +8,12 @@ import { ConnectionErrors, RefusalLog, silentLogger } from '@latchkey/base'
 import { encodeHello } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, onTestFinished, test } from 'vitest'
-import { ClientDoor } from './client-websockets.js'
+import { ClientWebSockets } from './client-websockets.js'
 import { ClientLog } from './client-log.js'
 import { Outboxes } from './unread-bytes-limit.js'
 import { ANONYMOUS } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
-import { Unfinished } from './unfinished-messages-limit.js'
+import { UnfinishedMessagesLimit } from './unfinished-messages-limit.js'
 
 const UPGRADE =
   'GET /clients HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
@@ -32,9 +32,9 @@ function frameHead(length: number): Buffer {
 async function scene() {
   const clock = new ManualClock()
   const refusals = new RefusalLog({ clock, logger: silentLogger })
-  const unfinished = new Unfinished({ clock, refusals })
+  const unfinished = new UnfinishedMessagesLimit({ clock, refusals })
   const clientConnection = { close: () => {}, send: () => {} } as unknown as ClientConnection
-  const door = new ClientDoor({
+  const websockets = new ClientWebSockets({
     clock,
     errors: new ConnectionErrors({ clock, logger: silentLogger }),
     log: new ClientLog({ clock, logger: silentLogger }),
@@ -50,13 +50,17 @@ async function scene() {
   })
   const server = createServer()
   server.on('upgrade', (request, socket, head) =>
-    door.upgrade(request, socket, head, { address: 'a', hasPlace: () => true, identify: () => ANONYMOUS }),
+    websockets.upgrade(request, socket, head, {
+      address: 'a',
+      hasPlace: () => true,
+      identify: () => ANONYMOUS,
+    }),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const socket = dial((server.address() as AddressInfo).port, '127.0.0.1')
   onTestFinished(() => {
     socket.destroy()
-    door.close()
+    websockets.close()
     server.close()
   })
   let said = ''
@@ -75,28 +79,28 @@ async function scene() {
   socket.write(Buffer.concat([frameHead(hello.length), hello]))
   // The welcome.
   await expect.poll(() => said.length).toBeGreaterThan(0)
-  return { clock, door, socket, unfinished, gone, said: () => said }
+  return { clock, websockets, socket, unfinished, gone, said: () => said }
 }
 
 test('C8: a client that says nothing for two pings is gone', async () => {
-  const { clock, gone, door } = await scene()
+  const { clock, gone, websockets } = await scene()
   clock.advance(2 * PING_MS)
   await gone
-  await expect.poll(() => door.connections).toBe(0)
+  await expect.poll(() => websockets.connections).toBe(0)
 })
 
 test('C8, C45: a client in the midst of a long message answers no ping, and stays as long as it goes on; then it is told why not', async () => {
-  const { clock, socket, unfinished, gone, door, said } = await scene()
+  const { clock, socket, unfinished, gone, websockets, said } = await scene()
   socket.write(frameHead(16_000 * KiB))
   for (let second = 1; second <= 60; second++) {
     socket.write(Buffer.alloc(64 * KiB))
     await expect.poll(() => unfinished.bytes, { interval: 5 }).toBe(second * 64 * KiB + 14)
     clock.advance(1_000)
   }
-  expect([door.connections, said().includes('ERR_BUSY')]).toEqual([1, false])
+  expect([websockets.connections, said().includes('ERR_BUSY')]).toEqual([1, false])
   clock.advance(10_000)
   await expect.poll(said).toContain('ERR_BUSY')
   socket.end()
   await gone
-  await expect.poll(() => [door.connections, unfinished.bytes]).toEqual([0, 0])
+  await expect.poll(() => [websockets.connections, unfinished.bytes]).toEqual([0, 0])
 })

@@ -1,4 +1,5 @@
-// Driver: the reads of one client connection, and the views that it has opened.
+// Driver: the reads of one client connection, and the views that the client has opened. A view is a snapshot
+// of the state, which a client reads page by page.
 
 import type { KvStore } from '@latchkey/kv'
 import {
@@ -17,11 +18,11 @@ import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.j
 import { refusalOfRead } from './required-rights.js'
 import type { Identity } from './rights.js'
 
-/** Reads whose answers may be long, because they depend on what is stored. */
+/** Reads whose answer can be longer than a message. Such an answer is limited by MOST_ANSWER. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
-/** In bytes, the limit of an answer, which must fit into one message. */
+/** In bytes. An answer must not be longer than this, because it must fit into one message. */
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
-/** How many reads of one connection may wait. A further read fails with ERR_BUSY. */
+/** How many reads of one connection may wait for the leader. A further read fails with ERR_BUSY. */
 const MOST_READS = 20_000
 
 interface Ports {
@@ -35,8 +36,8 @@ export class ClientReads {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
   /**
-   * The views that this client connection has opened. The connection cannot read or close the views of
-   * others.
+   * The views that this client connection has opened. A connection cannot use the views of another
+   * connection.
    */
   readonly #views = new Set<number>()
   #reading = 0
@@ -53,7 +54,10 @@ export class ClientReads {
     this.#ports.turns.left(this)
   }
 
-  /** Answers a read. With `stale` the member answers from its own state, so no leader is asked. */
+  /**
+   * Answers a read. A stale read is answered from this member's own state. For any other read, the leader
+   * first confirms that it still leads.
+   */
   read(id: number, stale: boolean, read: Read): void {
     const refusal = refusalOfRead(this.#ports.identity, read)
     if (refusal !== undefined) return this.#tell(refusedReply(id, refusal))
@@ -74,14 +78,17 @@ export class ClientReads {
     this.#ports.kv.expect(read)
   }
 
-  /** Runs the read now, or in a later turn after the reads of other connections. */
+  /**
+   * Serves the read in this turn of the event loop, or in a later turn if this turn has read enough bytes
+   * (read-turns.ts).
+   */
   #serve(id: number, read: Read, time: number): void {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
   }
 
   /**
-   * Serves the read and returns about how many bytes its answer has. A page of rows is read outside
-   * the event loop.
+   * Serves the read, and returns about how many bytes the answer has. For a page of rows, LevelDB reads
+   * outside the event loop.
    */
   #serveNow(id: number, read: Read, time: number): number {
     if (this.#closed) return 0

@@ -1,5 +1,6 @@
-// Door: the WebSockets of clients. The handshake (cluster, credentials, version) comes first, then the
-// frames. Each frame is checked as a whole before any part of it is used.
+// Door: the WebSockets of clients. First comes the handshake with the cluster's name, credentials and the
+// protocol's version, then the frames with requests. The member checks the whole frame before it uses any
+// part of it.
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -24,50 +25,61 @@ import type { Outboxes } from './unread-bytes-limit.js'
 import { ANONYMOUS, type Identity } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
 import type { ClientLog } from './client-log.js'
-import type { Unfinished, WhyEnded } from './unfinished-messages-limit.js'
+import type { UnfinishedMessagesLimit, WhyEnded } from './unfinished-messages-limit.js'
 
-/** In ms. A connection without a completed handshake is closed after this time. */
+/** In ms. A connection that has not completed the handshake within this time is closed. */
 const HELLO_MS = 5_000
 /**
- * In ms. A connection that sends nothing for this time after a ping is closed. The other side may have
- * vanished without closing the connection (C8).
+ * In ms, the time between two pings. A client that sends nothing from one ping to the next is disconnected,
+ * because its machine may have vanished without closing the connection (C8).
  */
 const PING_MS = 10_000
 
-/** Takes one of the places for clients. Returns false if no place is free. */
+/**
+ * Counts the connection among the member's clients. Returns false if the member has no room for one more
+ * client.
+ */
 type HasPlace = (kind: 'client') => boolean
 
 interface Arrival {
   readonly address: string
   readonly hasPlace: HasPlace
   /**
-   * Returns the identity that belongs to the token or to the certificate of the connection, or an error if
-   * there is none.
+   * Returns the identity for the token, or for the certificate of the connection. Returns an error if the
+   * token and the certificate are not accepted.
    */
   readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }
 
-interface ClientDoorPorts {
+interface ClientWebSocketsPorts {
   readonly clock: Clock
   readonly errors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly log: ClientLog
   readonly outboxes: Outboxes
-  readonly unfinished: Unfinished
+  readonly unfinished: UnfinishedMessagesLimit
   readonly cluster: string
   clusterId(): string
-  /** The index of the last entry that this member has applied. A session has the index of its first entry. */
+  /**
+   * Returns the index of the last entry that this member has applied. A session's id is the index of the
+   * entry that opened it, so a session with a greater id is unknown here.
+   */
   applied(): number
   readonly defer: (run: () => void) => void
-  /** Returns the reason why this member serves no client now. The client then goes to another member. */
+  /**
+   * Returns why this member serves no clients now, for example because it was removed. The client then
+   * connects to another member.
+   */
   refusal(): LatchkeyError | undefined
-  /** Creates the connection object of a client, whose replies go to `tell`. */
+  /** Makes the object that handles the requests of one client and passes replies to `tell`. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection
 }
 
-/** In fragments, the most of one message. Clients of this project send each message as one fragment. */
+/**
+ * How many fragments one WebSocket message may have. Clients of this project send each message as one
+ * fragment.
+ */
 const MOST_FRAGMENTS = 64
-/** The WebSocket status "try again later". */
 const CLOSE_BUSY = 1013
 const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
   busy: 'ERR_BUSY: too much of messages that are not whole; try again later',
@@ -75,32 +87,32 @@ const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
 }
 
 /**
- * The time that a refused peer may take to answer the close. The library ws has this option, but its types do
- * not name it.
+ * In ms. A refused client may take this long to answer the close frame, then the socket is destroyed. The
+ * types of the library ws do not have this option, so it is added with a spread.
  */
 const GOODBYE = { closeTimeout: REFUSED_MS }
 
-export class ClientDoor {
-  readonly #ports: ClientDoorPorts
+export class ClientWebSockets {
+  readonly #ports: ClientWebSocketsPorts
   readonly #server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
     maxPayload: CAPS.maxPayload,
-    // Each fragment costs more memory than its bytes.
+    // A fragment needs more memory than its bytes, so maxPayload alone would not limit the memory.
     maxFragments: MOST_FRAGMENTS,
     skipUTF8Validation: true,
     ...GOODBYE,
   })
-  /** Each socket with its identity, which is undefined before the handshake. */
+  /** The open sockets with their identities. The identity is undefined until the handshake is complete. */
   readonly #sockets = new Map<WebSocket, Identity | undefined>()
 
   /**
-   * Sockets that have sent something since the last ping. A client cannot answer a ping while it sends
-   * a long message.
+   * The sockets that have sent something since the last ping. A client cannot answer a ping while it sends a
+   * long message, so any byte counts as an answer.
    */
   readonly #heard = new WeakSet<WebSocket>()
 
-  constructor(ports: ClientDoorPorts) {
+  constructor(ports: ClientWebSocketsPorts) {
     this.#ports = ports
   }
 
@@ -109,7 +121,7 @@ export class ClientDoor {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void {
-    // A browser sends the origin of its page, and no page is a client of this port.
+    // Only a browser sends an Origin header, and a web page must not use this port.
     if (request.headers.origin !== undefined) {
       this.#note('origin', 'a page of a browser asked for a WebSocket')
       return endRefused(socket, 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n', this.#ports.clock)
@@ -138,7 +150,10 @@ export class ClientDoor {
     socket.once('message', this.#guard(socket, greet))
   }
 
-  /** Counts the bytes of a message that ws has received in part. The sum over all connections is limited. */
+  /**
+   * Counts the bytes of a message of which a part has arrived. unfinished-messages-limit.ts limits the sum
+   * over all connections.
+   */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
     const { unfinished } = this.#ports
     const scan = new FrameScan()
@@ -212,8 +227,8 @@ export class ClientDoor {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // Code of other connections calls this function. An error that it throws must not end those
-      // connections.
+      // The code that answers requests of other connections can call this function. If the function throws,
+      // only this connection must end.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )
@@ -235,18 +250,24 @@ export class ClientDoor {
     )
   }
 
-  /** An error in a handler of this connection ends this connection only. */
+  /** Wraps a handler of this connection. If the handler throws, only this connection is closed. */
   #guard<Args extends readonly unknown[]>(socket: WebSocket, handle: (...args: Args) => void) {
     return this.#ports.errors.guard('client', handle, () => this.#fail(socket))
   }
 
-  /** Reads no further messages, sends the reason, and waits only a short time until the client closes. */
+  /**
+   * Closes the connection after an error. The close frame carries a reason for the client, and no further
+   * message is read.
+   */
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
     socket.close(1011, 'an error in this member: its log tells which')
   }
 
-  /** `close` also ends the reads of the client. It is called for a client that does not read its answers. */
+  /**
+   * Makes the queue of replies to one client. If the client does not read its replies, the queue calls
+   * `close`, which also ends the client's reads.
+   */
   #outbox(socket: WebSocket, close: () => void): Outbox {
     const { outboxes, defer } = this.#ports
     let isOpen = true
@@ -270,7 +291,10 @@ export class ClientDoor {
     return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer: deferGuarded })
   }
 
-  /** Handles a frame. If the socket closes meanwhile, the other requests of the frame are not begun. */
+  /**
+   * Handles the requests of one frame. If the socket closes meanwhile, the member drops the remaining
+   * requests of the frame.
+   */
   #hear(
     socket: WebSocket,
     clientConnection: ClientConnection,
@@ -301,7 +325,7 @@ export class ClientDoor {
   }
 
   /**
-   * Closes the connections whose token or certificate is not valid any more. The client learns the reason
+   * Closes the connections whose token or certificate was removed or changed. The client learns the reason
    * when it connects again.
    */
   keepOnly(isKnown: (who: Identity) => boolean): void {
@@ -312,7 +336,7 @@ export class ClientDoor {
     }
   }
 
-  /** Closes all connections. The clients go to another member, or come back. */
+  /** Closes all connections, so that the clients connect to another member. */
   sendAway(): void {
     for (const socket of this.#sockets.keys()) socket.close(1001)
   }
@@ -323,7 +347,7 @@ export class ClientDoor {
   }
 }
 
-/** Without tokens, clients can be told apart by their addresses only. */
+/** If no tokens are configured, the logs name clients by their addresses. */
 const named = (who: Identity, address: string): Identity =>
   who === ANONYMOUS ? { ...who, name: `anonymous at ${address}` } : who
 

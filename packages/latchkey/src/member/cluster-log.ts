@@ -1,12 +1,13 @@
-// Driver: writes a log line for each change of the cluster that this member sees: the leader, missing
-// members, members that joined, left or lag. It also reports when a majority of the members is out of reach,
-// and when a majority is reached again.
+// Driver: writes a log line for each change of the cluster that this member notices: a new leader, missing
+// members, and members that joined, left or lag. This file also reports when a majority of the members is
+// unreachable, and when a majority is reachable again.
 //
 // Laws
-//   - A change is logged once. A condition that lasts is logged again every half minute, so that a reader who
-//     opens the log later sees the condition too.
-//   - A majority counts as lost only after it was reached once: a member that starts has lost nothing.
-//   - Log lines change nothing: no decision is made here.
+//   - A change is logged once. A lasting fault is logged again every half minute, so that a reader of the
+//     newest lines sees it too.
+//   - A majority counts as lost only after this member has reached it once. A member that starts has lost
+//     nothing.
+//   - This file makes no decisions. The member works the same without it.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import type { ElectionReason, Replica } from '@latchkey/raft'
@@ -14,11 +15,13 @@ import { AbsentMembers } from './absent-members.js'
 import { whyElectionLost } from './lost-election-reason.js'
 import { leaderReplyOf, whyNoLeader } from './member-status.js'
 
-/** In ms. A starting member may take this long to find a leader before its log contains a warning. */
+/** In ms. A member that has found no leader after this time logs a warning. */
 const FIRST_LOOK = 5_000
+/** In ms. After the first warning, a lasting fault is logged again at this interval. */
 const NEXT_LOOKS = 30_000
-/** In entries. A member that lacks more entries than this is reported as lagging. */
+/** In entries. If a member lacks more entries than this, the log says that the member lags. */
 const LAGS = 10_000
+/** In entries. A lagging member has caught up when it lacks fewer entries than this. */
 const CAUGHT_UP = 100
 
 const WHY_ELECTION: Readonly<Record<ElectionReason, string>> = {
@@ -42,7 +45,7 @@ export class ClusterLog {
   #leaderlessSince: number | undefined
   #warned = false
   #members: Members | undefined
-  /** Undefined until a majority was reached for the first time. */
+  /** Undefined until this member has reached a majority for the first time. */
   #hasMajority: boolean | undefined
   readonly #lagging = new Set<string>()
   readonly #absent: AbsentMembers
@@ -97,8 +100,8 @@ export class ClusterLog {
       leader === this.#replica.node.options.id
         ? 'this member won the election and leads'
         : 'another member leads'
-    // If a warning said that there is no leader, the line about the new leader is a warning too. So a log
-    // that contains only warnings shows the end of the trouble.
+    // After a warning about a missing leader, the line about the new leader is a warning too. So a log with
+    // warnings only shows the end of the fault.
     this.#logger[this.#warned ? 'warn' : 'info'](message, { leader, term, leaderlessMillis })
     this.#warned = false
   }

@@ -1,53 +1,54 @@
-// Driver: owns the commands of a leading member that wait to be written into its log. Nearly all commands are
-// small and do not wait. Large commands take turns.
+// Driver: owns the commands that wait, at the leader, for their turn to be written into the log. Nearly all
+// commands are small and do not wait. Large commands of several connections take turns.
 //
-// Without this queue: one client sends ten putAll of 20,000 rows at once. They follow one another in the log
-// and take three seconds to apply. The commands of other clients, for example a renewal, come after them, and
-// a lock of 3 s is lost. Seven thousand openSession have the same effect, because each of them is an entry of
-// its own.
+// Without this queue: one client sends ten putAll of 20,000 rows each. These commands stand one after another
+// in the log and take three seconds to apply. A renewal of another client comes after them, and a lock with a
+// lease of 3 s is lost. Seven thousand openSession have the same effect, because each openSession is a
+// separate entry.
 //
 // Laws:
-//   - at any time the large commands that are in the log and not applied have at most WINDOW work together,
-//     or there is only one such command. So a small command waits for at most that much work, whatever others
-//     have sent before;
-//   - connections take turns: the next is the connection with the least work, counting the work that was done
-//     for it and its next command. A connection's commands keep their order, but its locks do not wait for
-//     its writes, nor do its sessions;
-//   - a small write waits only for a waiting write of its own connection;
-//   - a deleteRange that is alone in its entry is counted before it is written into the log (kv,
-//     delete-range-surveys.ts). Until it is applied no other write to its range is in the log, because the
-//     count would be wrong;
-//   - the waiting commands are limited, in total and for each connection. A further command fails with
-//     ERR_BUSY.
+//   - The large commands that are in the log and not applied cost at most WINDOW together, or there is only
+//     one such command. So a small command waits for at most WINDOW of work, however much others have sent
+//     before.
+//   - Connections take turns. The next connection is the one with the least cost, which is the cost of its
+//     commands so far plus its next command. The writes of a connection keep their order, and so do its lock
+//     commands, but its lock commands do not wait for its writes.
+//   - A small command waits only for waiting commands of the same kind from its own connection.
+//   - For a deleteRange that has an entry to itself, the member first counts the rows of the range (kv,
+//     delete-range-surveys.ts). Until the deleteRange is applied, this queue sends no other deleteRange for
+//     overlapping keys.
+//   - The bytes of waiting commands are limited, in total and for each connection. Beyond the limit, a
+//     command fails with ERR_BUSY.
 
 import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
 import { type Command, decodeCommand, isBadCommand, OP, opOf } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
-/** In units of kv's rules/apply-work-limit.ts. This work takes about a tenth of a second of one core. */
-const WINDOW = 20_000
-/** A command with at most this much work is small. */
-const SMALL = 32
-/** A command of a small kind is small up to this many bytes. */
-const SMALL_BODY = 16 * 1024
-const SMALL_RENEWAL = 1024
-/** In bytes. A waiting command counts as its own bytes and this many more. */
-const OVERHEAD_BYTES = 1024
 /**
- * The commands of all connections together may have this many times the bytes that one connection may have.
+ * The cost of large commands that may be in the log and not applied, as kv's rules/apply-work-limit.ts counts
+ * the cost: 1 for a record, 2 for a row. To apply this much takes about a tenth of a second of one core.
  */
+const WINDOW = 20_000
+/** A command that costs at most this much is small, and does not wait for the large commands. */
+const SMALL = 32
+/** In bytes. A longer command is not small, even if its kind touches only one row. */
+const SMALL_BODY = 16 * 1024
+/** In bytes. A longer renew, releaseAll or leaveParties is not small, because it names many locks. */
+const SMALL_RENEWAL = 1024
+/** In bytes. The memory that a waiting command needs besides the bytes of its body. */
+const OVERHEAD_BYTES = 1024
+/** All connections together may have this many times the waiting bytes that one connection may have. */
 const MOST_FULL = 4
 
 /**
- * The sender of commands: a connection to this member, or a session of another member that forwards its
- * commands.
+ * Who sent a command: a connection to this member, or a session of another member that forwards its commands.
  */
-export type Origin = object | string
-type Told = (outcome: Outcome, ticket: number) => void
+export type CommandSender = object | string
+type OnOutcome = (outcome: Outcome, ticket: number) => void
 
 interface Waiting {
   readonly record: CommandRecord
-  readonly told: Told
+  readonly onOutcome: OnOutcome
   readonly ticket: number
   readonly alone: boolean
   readonly weight: number
@@ -62,16 +63,16 @@ interface Range {
 
 type Kind = 'sessions' | 'writes' | 'locks'
 
-/** The waiting commands of one origin and one kind. */
+/** The waiting commands of one sender and one kind. The commands keep their order. */
 class Lane {
   readonly waiting: Waiting[] = []
   /**
-   * The work that was done, or is under way, for the origin (the sender) of these commands. A new origin
-   * begins with the same number as the origin that was served last.
+   * The cost of the commands of this sender that were sent to the log. A new sender begins with the value of
+   * the sender that had the last turn, so it gets no advantage over the others.
    */
   served: number
   bytes = 0
-  /** True while a deleteRange of this lane is being counted. The later commands of the lane wait. */
+  /** True while the member counts the rows of a deleteRange of this sender. The later commands wait. */
   surveying = false
   left = false
 
@@ -87,14 +88,17 @@ class Lane {
 interface CommandQueuePorts {
   readonly node: Pick<RaftNode, 'submit'>
   readonly kv: Pick<KvStore, 'survey' | 'weigh'>
-  /** The most bytes of waiting commands for one connection. One command may always wait. */
+  /**
+   * How many bytes of waiting commands one connection may have. A single command may always wait, even if it
+   * is larger.
+   */
   readonly mostBytes: number
 }
 
 export class CommandQueue {
   readonly #ports: CommandQueuePorts
   readonly #record = new RecordSource()
-  readonly #lanes: Readonly<Record<Kind, Map<Origin, Lane>>> = {
+  readonly #lanes: Readonly<Record<Kind, Map<CommandSender, Lane>>> = {
     sessions: new Map(),
     writes: new Map(),
     locks: new Map(),
@@ -102,10 +106,12 @@ export class CommandQueue {
   readonly #ranges = new Set<Range>()
   #waiting = 0
   #bytes = 0
-  /** How many commands are in the log and not applied, or are about to be written into the log. */
+  /**
+   * How many commands of this queue are in the log and not applied, or are about to be written into the log.
+   */
   #underWay = 0
   #weight = 0
-  /** The value of `served` of the origin that was served last. */
+  /** The value of `served` of the sender that had the last turn. */
   #served = 0
 
   constructor(ports: CommandQueuePorts) {
@@ -117,36 +123,37 @@ export class CommandQueue {
   }
 
   /**
-   * Submits a command. `told` is called once with the outcome and `ticket`, or never if the connection closes
-   * before the turn of the command. `decoded` is the decoded body, if the caller has it.
+   * Submits a command. The queue calls `onOutcome` once with the outcome and `ticket`. If the connection
+   * closes while the command waits, the queue never calls `onOutcome`. `decoded` is the decoded body, if the
+   * caller has it.
    */
   submit(
-    origin: Origin,
+    sender: CommandSender,
     record: CommandRecord,
-    told: Told,
+    onOutcome: OnOutcome,
     ticket: number,
     alone: boolean,
     decoded?: Command,
   ): void {
     const kind = kindOf(record.body)
-    const lane = this.#lanes[kind].get(origin)
+    const lane = this.#lanes[kind].get(sender)
     const isSmall = isSmallByKind(record.body)
     if (isSmall && (kind === 'sessions' || lane?.waits !== true))
-      return this.#ports.node.submit(this.#record.of(record), told, alone, ticket)
+      return this.#ports.node.submit(this.#record.of(record), onOutcome, alone, ticket)
     const command = isSmall ? undefined : (decoded ?? decodedOf(record.body))
     const weight = command === undefined ? SMALL : this.#weigh(command, record.body.length)
     if (weight <= SMALL && lane?.waits !== true)
-      return this.#ports.node.submit(this.#record.of(record), told, alone, ticket)
+      return this.#ports.node.submit(this.#record.of(record), onOutcome, alone, ticket)
     const bytes = record.body.length + OVERHEAD_BYTES
-    const waiting = { record, told, ticket, alone, weight, bytes, range: rangeOf(command) }
-    if (!this.#hasRoom(lane, bytes)) return told({ type: 'refused', reason: 'busy' }, ticket)
-    this.#add(lane ?? this.#newLane(kind, origin), waiting)
+    const waiting = { record, onOutcome, ticket, alone, weight, bytes, range: rangeOf(command) }
+    if (!this.#hasRoom(lane, bytes)) return onOutcome({ type: 'refused', reason: 'busy' }, ticket)
+    this.#add(lane ?? this.#newLane(kind, sender), waiting)
     this.#next()
   }
 
   /**
-   * Estimates the work. An error of a row is ignored here, because the command meets the same error when it
-   * is applied.
+   * Estimates the cost. If kv cannot read a row, the command counts as a full WINDOW. The command then meets
+   * the same error when it is applied, and reports it.
    */
   #weigh(command: Command, bytes: number): number {
     try {
@@ -162,9 +169,9 @@ export class CommandQueue {
     return this.#bytes === 0 || this.#bytes + bytes <= MOST_FULL * mostBytes
   }
 
-  #newLane(kind: Kind, origin: Origin): Lane {
+  #newLane(kind: Kind, sender: CommandSender): Lane {
     const lane = new Lane(this.#served)
-    this.#lanes[kind].set(origin, lane)
+    this.#lanes[kind].set(sender, lane)
     return lane
   }
 
@@ -183,7 +190,7 @@ export class CommandQueue {
     return first
   }
 
-  /** Sends all commands that may be sent now. */
+  /** Sends waiting commands to the log as long as their cost fits into WINDOW. */
   #next(): void {
     while (this.#waiting > 0) {
       const lane = this.#nextLane()
@@ -196,8 +203,8 @@ export class CommandQueue {
   }
 
   /**
-   * Returns the lane whose turn it is. Undefined if all waiting commands must wait until commands under way
-   * are applied.
+   * Returns the lane with the least cost. Undefined if every waiting command must wait until an earlier
+   * command is applied.
    */
   #nextLane(): Lane | undefined {
     let found: Lane | undefined
@@ -242,9 +249,9 @@ export class CommandQueue {
   }
 
   #submit(waiting: Waiting): void {
-    const { record, told, ticket, alone } = waiting
-    const done: Told = (outcome) => {
-      told(outcome, ticket)
+    const { record, onOutcome, ticket, alone } = waiting
+    const done: OnOutcome = (outcome) => {
+      onOutcome(outcome, ticket)
       this.#done(waiting)
       this.#next()
     }
@@ -257,18 +264,18 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /** Called when no command waits or is under way. All origins then begin again with equal work. */
+  /** Called when no command waits and none is in the log unapplied. All senders begin again with cost 0. */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0
   }
 
-  /** Removes the waiting commands of an origin. These commands were never in a log. */
-  leave(origin: Origin): void {
+  /** Removes the waiting commands of a closed connection. These commands were never in a log. */
+  leave(sender: CommandSender): void {
     for (const lanes of Object.values(this.#lanes)) {
-      const lane = lanes.get(origin)
+      const lane = lanes.get(sender)
       if (lane === undefined) continue
-      lanes.delete(origin)
+      lanes.delete(sender)
       lane.left = true
       while (lane.waiting.length > 0) this.#take(lane)
     }
@@ -309,7 +316,8 @@ function isSmallByKind(body: Uint8Array): boolean {
 }
 
 /**
- * Decodes a command. Returns undefined if the command will be refused, because such a command makes no work.
+ * Decodes a command. Returns undefined if the member will refuse the command, because a refused command costs
+ * nothing.
  */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)

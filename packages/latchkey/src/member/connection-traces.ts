@@ -19,8 +19,8 @@ export class ConnectionTraces {
   }
 
   /**
-   * Returns the request to execute. If this member traces the request, the returned request belongs to the
-   * span of this member.
+   * Returns the request to execute. If this member makes a span for the request, the returned request names
+   * that span as its parent.
    */
   begin(request: LinkRequest): LinkRequest {
     if (!('trace' in request) || request.trace === undefined) return request
@@ -38,7 +38,7 @@ export class ConnectionTraces {
     trace.end(errorCodeIn(answer))
   }
 
-  /** Called when the connection has closed, so that its open requests are not answered any more. */
+  /** Called when the connection has closed. The spans of its open requests end with ERR_CLOSED. */
   close(): void {
     for (const trace of this.#open.values()) trace.end('ERR_CLOSED')
     this.#open.clear()

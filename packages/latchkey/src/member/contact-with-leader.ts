@@ -1,28 +1,36 @@
-// Rule: decides whether this member has contact with its leader. It has contact if it receives messages from
-// the leader and has a connection for its own messages.
+// Rule: decides whether this member has contact with its leader. A member has contact if messages of the
+// leader arrive and a connection to the leader is open.
 //
 // Laws
-// - Time is measured by the clock of the election timers, so that a pause of this process is not taken for
-//   silence of the leader.
-// - A member is cut off when it has had no contact with its leader for three quarters of an election timeout.
-//   The member is no longer cut off as soon as it leads, or has contact with the leader of another term. With
-//   the former leader, contact must last for half a timeout without a long gap. Without the half timeout: a
-//   bad link lets one message pass now and then, and each time all stores repeat all their requests.
-// - A member forwards requests of other members only if it has heard from its leader within half an election
-//   timeout (M28). Without this law: the leader stops, and all other members are cut off at the same time.
-//   They forward requests to each other, although none of them can reach a leader.
+// - Time is measured by the clock of the election timers. That clock counts a pause of this process as a
+//   short time, so a pause does not count as silence of the leader.
+// - A member without contact for three quarters of an election timeout is cut off. The member is no longer
+//   cut off when it becomes leader, or when it has contact with the leader of another term. If the same
+//   leader comes back, contact must first last for half an election timeout. Without this half: over a bad
+//   link, one message arrives now and then, and each time all stores repeat all their requests.
+// - A member forwards requests of other members only if its leader was silent for at most half an election
+//   timeout (M28). Without this law: the leader stops, and all other members lose contact at the same time.
+//   These members forward requests to each other, although no member reaches a leader.
 
-/** In election timeouts. A member without contact for this time is cut off. */
+/** In election timeouts. A member that has had no contact with its leader for this time is cut off. */
 const CUT_OFF = 0.75
+/**
+ * In election timeouts. With the same leader, contact must last for this time until the member no longer
+ * counts as cut off.
+ */
 const BACK = 0.5
+/** In election timeouts. A member helps others only if its leader was silent for at most this time. */
 const HEARD = 0.5
 
 export interface LeaderView {
   readonly leads: boolean
-  /** True if the leader is known and messages to the leader can arrive. */
+  /** True if the leader is known and a connection to the leader is open. */
   readonly connected: boolean
   readonly term: number
-  /** In ms of the election timers' clock: the present time, and the time of the leader's last message. */
+  /**
+   * In ms of the election timers' clock. `clock` is the present time, and `heardAt` is the time of the
+   * leader's last message.
+   */
   readonly clock: number
   readonly heardAt: number
 }
@@ -32,12 +40,12 @@ export class LeaderReach {
   readonly #view: () => LeaderView
   #reachedAt = 0
   /**
-   * The term of the last leader with which this member had contact. The second field is the term of the
-   * leader before this member was cut off.
+   * `#term` is the term of the leader with which this member last had contact. `#termBefore` is the term of
+   * the leader that this member had when it was cut off.
    */
   #term = 0
   #termBefore = 0
-  /** The time since which this member has had contact with the leader again. */
+  /** When contact with the same leader began again, while this member still counts as cut off. */
   #backSince: number | undefined
   isCutOff = false
 
@@ -47,8 +55,8 @@ export class LeaderReach {
   }
 
   /**
-   * Checks the contact. Called several times in each election timeout. Returns true if `isCutOff` has
-   * changed.
+   * Checks the contact. The caller calls this function several times in each election timeout. Returns true
+   * if `isCutOff` has changed.
    */
   look(): boolean {
     const view = this.#view()
@@ -79,7 +87,7 @@ export class LeaderReach {
     return clock - this.#reachedAt
   }
 
-  /** True if this member leads, or had contact with its leader a moment ago. */
+  /** True if this member leads, or has heard from its leader within half an election timeout. */
   get isFresh(): boolean {
     const view = this.#view()
     return (view.leads || view.connected) && this.#silence(view) <= this.#electionTimeout * HEARD

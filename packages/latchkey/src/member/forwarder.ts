@@ -1,25 +1,27 @@
-// Driver: owns the requests that this member has sent to another member and that have no answer yet. If the
-// connection closes, a request ends as unknown. A request that could not be sent ends as refused. This file
-// sends no request twice: only the client may retry.
+// Driver: owns the requests that this member has sent to another member and that are not answered yet. If the
+// connection closes, such a request ends as unknown. A request that could not be sent ends as refused. This
+// file sends no request twice, because only the client knows whether a retry is safe.
 //
-// Law: every request ends. An answer may be lost although the connection stays open, and a leader that has
-// stopped answers nothing while its connection is still open. So a command ends as unknown when another
-// member leads, and any request ends when its time is over.
+// Law: every request ends. An answer may be lost while the connection stays open, and a stopped process
+// answers nothing while its connection is still open. So a command ends as unknown when another member
+// becomes leader, and every request ends when its time is over.
 //
-// Law: an answer ends only the request to which it belongs (C5). A leader may answer a request of this
-// member's former process over the connection of the present process. So the ids begin at another number in
-// each process.
+// Law: an answer ends only the request that it answers (C5). After a restart of this member, a leader may
+// still answer requests of the process before. So the ids of requests begin at another number in each
+// process.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { CommandRequest } from '@latchkey/protocol'
 import type { Outcome } from '@latchkey/raft'
 import { type MemberMessage, encodeMemberMessage, firstId } from './member-messages.js'
 
-/** How many requests may be under way to one member. A further request is refused as busy. */
+/** How many requests to all other members may be unanswered. A further request is refused as busy. */
 const MOST_PENDING = 20_000
-/** In ms, how long to wait for an answer. An admin call may wait for a change of membership. */
+/** In ms. A command that has no answer after this time ends as unknown. */
 const COMMAND_MS = 10_000
+/** In ms. An admin call may take this long, because it may wait for a change of membership. */
 const CALL_MS = 120_000
+/** In ms. How often the forwarder looks for requests whose time is over. */
 const LOOK_MS = 1_000
 
 interface Pending {
@@ -32,14 +34,14 @@ type Tell = Pending['tell']
 
 interface ForwarderPorts {
   readonly clock: Clock
-  /** Gives another random sequence at each start of the process. */
+  /** Must give other numbers at each start of the process. */
   readonly random: Random
   send(to: string, frame: Uint8Array): boolean
 }
 
 export class Forwarder {
   readonly #ports: ForwarderPorts
-  /** In the order of sending. */
+  /** The unanswered requests by their ids, in the order in which they were sent. */
   readonly #pending = new Map<number, Pending>()
   #lastId: number
   #timer: Timer | undefined
@@ -79,7 +81,7 @@ export class Forwarder {
     tell({ type: 'refused', reason: 'not-leader' })
   }
 
-  /** Handles an answer from `from`. An answer for which no request waits is dropped. */
+  /** Handles an answer from the member `from`. If no request waits for the answer, the answer is dropped. */
   answered(from: string, message: MemberMessage): void {
     if (
       message.kind !== 'applied' &&
@@ -94,14 +96,17 @@ export class Forwarder {
     pending.tell(outcomeOf(message))
   }
 
-  /** Called when the connection to `peer` has closed. The requests to that member may still be executed. */
+  /**
+   * Called when the connection to that member has closed. Its requests end as unknown, because the member may
+   * still execute them.
+   */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)
   }
 
   /**
-   * Called when that member leads. The former leader may have received commands of this member and may never
-   * answer them.
+   * Called when a member has become leader. Commands that were sent to the former leader may never be
+   * answered, so they end as unknown.
    */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)
@@ -125,7 +130,7 @@ export class Forwarder {
     return this.#ports.clock.after(LOOK_MS, look, { ref: false })
   }
 
-  /** Ends all requests. */
+  /** Stops the timer and drops all requests without an outcome. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined

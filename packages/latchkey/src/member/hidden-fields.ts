@@ -1,7 +1,6 @@
-// Rule: removes the fields of an answer that a client without the right to read must not see. An answer about
-// a lock contains its Owner with the context of the hold. The holder has set the context for readers. The
-// context is left out even if the client names itself as the holder, because the ids of holders are known to
-// everybody.
+// Rule: removes the contexts of holds from answers to clients without the right to read. An answer about a
+// lock contains its Owner with the context, which the holder has set for readers. The context is removed even
+// if the client names itself as the holder, because the ids of holders are no secret.
 
 import {
   type Answer,
@@ -20,19 +19,23 @@ export type HiddenFields = (answer: Answer | Uint8Array) => Answer | Uint8Array
 
 const OF_ONE_HOLD: ReadonlySet<number> = new Set([OP.release, OP.downgrade, OP.proclaim, OP.rotate])
 
-/** Returns undefined if the answer contains no context. The owners in the answer to a renewal have none. */
+/**
+ * Returns the function that removes the contexts from the answer to this command. Undefined if the answer has
+ * no context.
+ */
 export function heldBackOf(command: Command): HiddenFields | undefined {
   const [op] = command
   if (op === OP.tryLock || op === OP.steal) return OF_ASKING
   if (op === OP.tryLockAll) return OF_ASKING_ALL
   if (OF_ONE_HOLD.has(op)) return OF_RELEASE
   if (op === OP.cancelWait) return OF_TICKET
-  // Except for these two commands, only writes have a list at this place, and the list is their guard.
+  // renew and releaseAll have a list of locks as the first argument. All other commands with a list there are
+  // writes with guards.
   const isGuarded = op !== OP.renew && op !== OP.releaseAll && Array.isArray(command[1])
   return isGuarded ? OF_GUARDED : undefined
 }
 
-/** The answer to a write whose guard was refused contains the holder of the guard's lock. */
+/** If the guard of a write fails, the answer contains the Owner of the guard's lock. */
 const OF_GUARDED: HiddenFields = (given) => {
   const answer = given instanceof Uint8Array ? decodeAnswer(given) : given
   if (!isError(answer) || !answer[4]) return given

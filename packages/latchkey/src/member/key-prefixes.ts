@@ -1,15 +1,16 @@
-// Rule: finds out which keys and ranges lie below which prefixes.
+// Rule: finds the prefix to which a key belongs, and checks whether ranges lie within prefixes.
 
 import { compareBytes, prefixEnd, startsWith } from '@latchkey/base'
 
 type Key = Uint8Array
-/** A range of keys. The start belongs to the range, and the end does not. null means no limit. */
+/**
+ * A range of keys, with its start and without its end. null means that the range has no limit on this side.
+ */
 export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
- * Finds the prefix of a key in a sorted list of prefixes. No prefix in the list begins with another one. Only
- * the last prefix that is not greater than the key can be the prefix of the key. So a command of many keys
- * costs little more for a client with many prefixes.
+ * Returns the prefix of the key. The list is sorted, and no prefix in it begins with another one, so at most
+ * one prefix can match. A binary search finds it, so a client with many prefixes costs little more time.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]
@@ -30,8 +31,7 @@ export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolea
 }
 
 /**
- * Returns the prefixes in the form that an Identity needs: sorted, and without prefixes that begin with
- * another one.
+ * Returns the prefixes as an Identity needs them: sorted, and without prefixes that another prefix covers.
  */
 export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
   const tidy: Key[] = []

@@ -1,23 +1,23 @@
-// Driver: measures how long no leader is known. Other members may refuse the connection of this member and
-// report that it was removed. This member believes the report only after a time without a leader (M12). A
-// member that was stopped when it was removed never reads of its removal in its own log, and no member
-// connects to it any more.
+// Driver: measures for how long this member has known no leader. Other members may refuse this member's
+// connection and say that it was removed. This member believes the others only after a time without a leader
+// (M12). A member that did not run when it was removed does not find its removal in its own log. No other
+// member connects to such a member any more.
 //
 // Laws:
-//   - the time counts only while no leader is known, and never for a member that knows no members yet: a
-//     member that joins waits to be contacted;
-//   - the result is only a hint for messages: it causes no vote, no entry and no write, and the next known
-//     leader cancels it.
+//   - The time counts only while no leader is known. The time never counts for a member that knows no other
+//     members yet, because a joining member waits until the others connect to it.
+//   - The result is only a hint for messages to clients. The result causes no vote, no entry and no write,
+//     and the next leader cancels it.
 
 import type { Clock, Timer } from '@latchkey/base'
 
 interface LeaderlessTimePorts {
   readonly clock: Clock
-  /** In ms: after this time without a leader the report is believed. */
+  /** In ms. After this time without a leader, this member believes that it was removed. */
   readonly patience: number
-  /** True when a leader is known, or when this member knows no other members yet. */
+  /** Returns true if a leader is known, or if this member knows no other members yet. */
   isCalm(): boolean
-  /** Returns the member that has reported that this member is not in the cluster any more. */
+  /** Returns the id of a member that says that this member was removed. Undefined if none says so. */
   missedBy(): string | undefined
   tell(by: string): void
 }

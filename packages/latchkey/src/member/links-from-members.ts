@@ -1,20 +1,20 @@
-// Driver: the links from stores that are embedded in other members, while those members have no contact with
-// the leader. Each such store is a client of this member. This member forwards the requests of the store to
-// the leader, as for all clients.
+// Driver: serves the stores that are embedded in other members, while those members have no contact with the
+// leader. Such a store connects to this member by a link. This member forwards the store's requests to the
+// leader, as for all clients.
 //
 // Laws (M28)
-// - A request is forwarded only once: this member forwards a request from such a link to its leader as an
-//   ordinary command between members. A member that gets such a command and does not lead refuses it. Without
-//   this law: member a believes that c can reach the leader, and c believes that a can reach the leader. One
-//   command then travels between a and c for ever.
-// - A link is opened only by a member of this cluster, and only while this member hears its leader. The link
-//   is closed as soon as this member itself is cut off. Without this law: member c follows a leader that was
-//   deposed, and accepts the requests of member a. The store of a waits there until its lease expires,
-//   although d knows the new leader.
-// - An answer carries the leader's cluster time unchanged through this member, and the store counts from the
-//   moment at which it first sent the request (CT5).
-// - A session that is opened over a link belongs to the same identity as a session that the store opens
-//   at its own member. The identity comes from the authenticated connection, never from a message.
+// - A request is forwarded only once. This member forwards a request from a link to its leader as a command
+//   between members. A member that is not the leader refuses such a command. Without this law: member a
+//   believes that c reaches the leader, and c believes that a does. One command then travels between a and c
+//   for ever.
+// - Only a member of this cluster may open a link, and only while this member has contact with its leader.
+//   When this member loses that contact, it closes the link. Without this law: member c follows a deposed
+//   leader and accepts the requests of member a. The store of a then waits at c until its lease ends,
+//   although another member knows the new leader.
+// - This member passes on the leader's cluster time unchanged. The store counts from the moment at which the
+//   store first sent the request (CT5).
+// - A session has the same identity whether a store opens it over a link or at its own member. The identity
+//   comes from the authenticated connection, never from a message.
 
 import { copyBytes, type Defer, shortError } from '@latchkey/base'
 import { decodeRequests, type LinkReply } from '@latchkey/protocol'
@@ -25,16 +25,16 @@ import { Outbox } from './replies-to-connection.js'
 import { embeddedIn, type Identity } from './rights.js'
 
 /**
- * How many links one store may have. It needs one link, and a second one while it moves. If there are more,
- * the oldest link is closed.
+ * How many links one store may have at this member. A store needs one link, and a second one while it moves
+ * from one link to the other. For one link more, the oldest link is closed.
  */
 const MOST_LINKS = 4
 
 interface LinksFromMembersPorts {
   readonly defer: Defer
-  /** Returns false if that member is not connected, or does not read its messages. */
+  /** Returns false if that member is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Returns the reason why this member does not help that member now. */
+  /** Returns why this member does not serve that member's store now, or undefined if it serves the store. */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
 }
@@ -67,8 +67,8 @@ export class LinksFromMembers {
   }
 
   /**
-   * Makes the outbox for the replies of a link. If a message cannot be sent, the message is lost and the link
-   * is closed.
+   * Makes the queue of replies for one link. If a reply cannot be sent, the reply is lost, so the link is
+   * closed.
    */
   #outbox(from: MemberId, id: number): Outbox {
     const { send, defer } = this.#ports
@@ -85,7 +85,7 @@ export class LinksFromMembers {
     })
   }
 
-  /** Runs the function. If the reply over a link throws an error, only this link ends. */
+  /** Runs the function. If it throws, only this link is closed. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()
@@ -106,17 +106,20 @@ export class LinksFromMembers {
     }
   }
 
-  /** Called when the member that opened the link has closed it. */
+  /** Called when the other member has closed the link. */
   closed(from: MemberId, id: number): void {
     this.#drop(from, id)
   }
 
-  /** Called when the connection to that member has closed. Replies to that member may be lost. */
+  /**
+   * Called when the connection to that member has closed. All links of its store end, because replies may be
+   * lost.
+   */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')
   }
 
-  /** Called when this member cannot help other members any more. */
+  /** Called when this member cannot serve the stores of other members any more. */
   closeAll(reason: string): void {
     for (const from of [...this.#byMember.keys()]) this.#endOf(from, reason)
   }

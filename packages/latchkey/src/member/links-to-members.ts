@@ -1,6 +1,6 @@
-// Driver: owns the links of this member's embedded store to other members, while this member has no contact
-// with the leader (M28). The links use the existing connections between members, so no member has to prove
-// its identity again.
+// Driver: owns the links of this member's own store to other members, while this member has no contact with
+// the leader (M28). A link uses the existing connection between the members, so it needs no further proof of
+// identity.
 
 import { copyBytes, microtask, type Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -9,9 +9,9 @@ import type { MemberId } from '@latchkey/raft'
 import { firstId, type LinkMessage } from './member-messages.js'
 
 interface LinksToMembersPorts {
-  /** Gives another random sequence at each start of the process. */
+  /** Must give other numbers at each start of the process. */
   readonly random: Random
-  /** Returns false if that member is not connected, or accepts no more messages. */
+  /** Returns false if that member is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
 }
 
@@ -55,15 +55,15 @@ export class LinksToMembers {
   }
 
   /**
-   * Returns the link with that id, but only if the link leads to `from`. A member must not end or answer a
-   * link to another member.
+   * Returns the link with that id if it leads to `from`. A message from another member must not end or answer
+   * the link.
    */
   #of(from: MemberId, id: number): LinkToMember | undefined {
     const link = this.#links.get(id)
     return link?.to === from ? link : undefined
   }
 
-  /** Called when the connection to that member has closed. Requests to that member may be lost. */
+  /** Called when the connection to that member has closed. Its links end, because requests may be lost. */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }
@@ -121,7 +121,9 @@ class LinkToMember implements Link {
     if (this.#state !== 'over' && !this.#ports.send(message)) this.#endLater()
   }
 
-  /** Ends the link in a later turn, because a link never replies inside the call that made the request. */
+  /**
+   * Ends the link in a later microtask, because a link never replies before the call of `send` has returned.
+   */
   #endLater(): void {
     microtask(() => this.end(unreachable(this.to)))
   }
@@ -155,8 +157,8 @@ class LinkToMember implements Link {
   }
 
   /**
-   * Reports the end once: to the caller if the link is still being opened, or to the listener of the open
-   * link.
+   * Ends the link. If the link is still being opened, its caller gets the reason. If the link is open, its
+   * listener gets the reason.
    */
   end(reason: Error): void {
     const before = this.#leave()

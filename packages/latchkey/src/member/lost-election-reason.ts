@@ -1,13 +1,13 @@
-// Rule: explains why this member has lost an election, as far as it knows. The explanation names the members
-// that have refused their vote, the members that have not answered, and another member that leads or is in a
-// higher term. A refusal does not contain its reason.
+// Rule: explains why this member has lost an election. The explanation names members that refused their vote,
+// members that did not answer, and a member that leads or has a higher term. The reason of a refusal is
+// unknown, because a refused vote carries none.
 
 import type { LostCampaign, MemberId } from '@latchkey/raft'
 
 interface Outcome {
   readonly self: MemberId
   readonly voters: readonly MemberId[]
-  /** The present leader. */
+  /** The present leader, if this member knows one. */
   readonly leader: MemberId | undefined
 }
 

@@ -1,10 +1,10 @@
-// Rule: turns the counts of a member since it was opened into metrics.
+// Rule: converts the counters of a member to metrics.
 
 import type { Histogram } from '@latchkey/base'
 import type { Metric, Status } from '@latchkey/protocol'
 import { membersOf, type Replica } from '@latchkey/raft'
 import type { KvStore, StoreFigures } from '@latchkey/kv'
-import { type CallCounters, type DoorCounters, DOORS } from './call-counters.js'
+import { type CallCounters, type SourceCounters, CALL_SOURCES } from './call-counters.js'
 
 interface Counted {
   readonly replica: Replica
@@ -204,8 +204,8 @@ const ofLevelDb = ({
 ]
 
 function ofCalls(calls: CallCounters): Metric[] {
-  const rows = (name: string, countsOf: (counters: DoorCounters) => ReadonlyMap<string, number>) =>
-    DOORS.flatMap((door) =>
+  const rows = (name: string, countsOf: (counters: SourceCounters) => ReadonlyMap<string, number>) =>
+    CALL_SOURCES.flatMap((door) =>
       [...countsOf(calls[door])].map(([label, count]) => [{ door, [name]: label }, count] as const),
     )
   return [
@@ -224,7 +224,7 @@ function ofCalls(calls: CallCounters): Metric[] {
     histogram(
       'latchkey_request_duration_seconds',
       'From the arrival of a request at this member to its answer, measured for one request in sixteen',
-      DOORS.flatMap((door) => [
+      CALL_SOURCES.flatMap((door) => [
         [{ door, kind: 'write' }, calls[door].writes] as const,
         [{ door, kind: 'read' }, calls[door].readTimes] as const,
       ]),

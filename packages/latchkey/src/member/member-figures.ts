@@ -1,4 +1,4 @@
-// Rule: the metrics of a member.
+// Rule: the values of a member that are measured for its metrics.
 
 import type { KvStore } from '@latchkey/kv'
 import type { MemberFigures } from '@latchkey/protocol'
@@ -7,7 +7,7 @@ import type { Replica } from '@latchkey/raft'
 interface Measured {
   readonly replica: Replica
   readonly kv: KvStore
-  /** How many there are. */
+  /** How many clients are connected. */
   readonly clientConnections: number
 }
 

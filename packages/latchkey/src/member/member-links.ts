@@ -1,5 +1,5 @@
-// Driver: this member's links for stores that are cut off from their leader (M28). Some links lead from its
-// own store to other members, and others lead from the stores of other members to this member.
+// Driver: the links of this member (M28). While this member has no contact with the leader, its own store
+// sends requests over links to other members. Stores of other members do the same over links to this member.
 
 import type { Defer, Random } from '@latchkey/base'
 import type { Dial } from '@latchkey/client'
@@ -16,12 +16,12 @@ interface MemberLinksPorts {
   readonly replica: Replica
   readonly random: Random
   readonly defer: Defer
-  /** Returns false if that member is not connected, or accepts no more messages. */
+  /** Returns false if that member is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Whether this member serves clients at all. */
+  /** Returns false if this member serves no clients, for example because it was removed. */
   serves(): boolean
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
-  /** Called at each change. */
+  /** Called when this member has lost contact with its leader, and when it has contact again. */
   cutOff(isCutOff: boolean): void
 }
 
@@ -57,14 +57,14 @@ export class MemberLinks {
     }))
   }
 
-  /** Called after each tick. */
+  /** Called after each tick of the election timers. */
   look(): void {
     if (!this.#reach.look()) return
     if (this.isCutOff) this.#from.closeAll(NOT_HEARD)
     this.#ports.cutOff(this.isCutOff)
   }
 
-  /** True if this member has had no contact with its leader for most of an election timeout. */
+  /** True if this member has had no contact with its leader for three quarters of an election timeout. */
   get isCutOff(): boolean {
     return this.#reach.isCutOff
   }
@@ -73,11 +73,9 @@ export class MemberLinks {
     this.#lastLeader = leader
   }
 
-  // ---- For the own store
-
   /**
-   * The connected members that may have contact with the leader. The last known leader comes last, because
-   * that leader is most likely out of reach.
+   * Returns the connected members that may have contact with the leader. The last known leader comes last,
+   * because this member could not reach it itself.
    */
   others(): readonly MemberId[] {
     const { node, transport } = this.#ports.replica
@@ -91,8 +89,6 @@ export class MemberLinks {
     return this.#to.dialTo(id)
   }
 
-  // ---- For the stores of other members
-
   #whyNot(from: MemberId): string | undefined {
     if (!this.#reach.isFresh) return NOT_HEARD
     if (!this.#ports.serves()) return 'it serves nobody just now'
@@ -103,8 +99,6 @@ export class MemberLinks {
   get served(): number {
     return this.#from.count
   }
-
-  // ---- Messages between members
 
   hear(from: MemberId, message: LinkMessage): void {
     switch (message.kind) {
@@ -125,17 +119,17 @@ export class MemberLinks {
   }
 
   /**
-   * Law (M12): a store whose member was removed learns of the removal, even if the connections between the
-   * members are older than the removal, and the leader ended before it could report that the removal is
-   * committed. Without this law: no member talks to the removed member any more, and it waits for a leader. A
-   * watch of its store is silent for ever (seed 320000870).
+   * Law (M12): a removed member's store learns of the removal, even if the leader has stopped before it sent
+   * the removal to that member. Without this law: no member talks to the removed member any more, and its
+   * store waits for a leader for ever (seed 320000870). So a request for a link from such a member is
+   * answered with the removal.
    */
   #tellNotMember(to: MemberId): void {
     const index = this.#ports.replica.missing(to)
     if (index !== undefined) this.#ports.send(to, { kind: 'notMember', index })
   }
 
-  /** The connection to that member has closed. */
+  /** Called when the connection to that member has closed. */
   gone(id: MemberId): void {
     this.#to.gone(id)
     this.#from.gone(id)

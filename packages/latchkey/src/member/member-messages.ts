@@ -1,13 +1,13 @@
-// Door: the messages between members that do not belong to consensus, as positional msgpack arrays. Anything
-// else is decoded to null.
+// Door: encodes and decodes the messages between members that are not messages of Raft, as msgpack arrays.
+// Any other frame is decoded to null.
 
 import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { CAPS, isTraceparent, pack, unpack } from '@latchkey/protocol'
 
 /**
- * The messages between two members. A request is forwarded by a follower to its leader, and the leader sends
- * its outcome. The sender of a request chooses the id.
+ * A message between two members. A follower forwards a request to the leader, and the leader answers with the
+ * outcome. The sender of a request chooses the `id`, and the answer has the same `id`.
  */
 export type MemberMessage =
   | {
@@ -17,35 +17,32 @@ export type MemberMessage =
       readonly number: number
       readonly done: number
       readonly body: Uint8Array
-      /**
-       * The traceparent of the follower's span or of the client's span. Left out if the command is not
-       * traced.
-       */
+      /** The W3C traceparent of the span that sent the command. Undefined if the command is not traced. */
       readonly trace?: string | undefined
     }
   /**
-   * The answer of the log. `time` is the time of the entry, which bounds cluster time (CT5), or 0 if the
-   * answer proves nothing.
+   * The result of an applied command. `time` is the cluster time of its entry, from which a holder computes
+   * an upper bound of cluster time (CT5). `time` is 0 if the answer proves nothing about the present.
    */
   | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
   /**
-   * refused: this attempt has not written the command into the log, for the given reason. unknown: the
-   * command was forwarded, and nobody knows its outcome.
+   * `refused`: this attempt did not write the command into the log, for the given reason. `unknown`: the
+   * leader has the command, and nobody knows whether it will be applied.
    */
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
   | { readonly kind: 'unknown'; readonly id: number }
   /** An admin call, for example a change of membership or a transfer of leadership. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
-  /** The state of a member after the entry `index`: a hash for each key space (state-check.ts). */
+  /** The sender's state after it applied the entry `index`: one hash for each key space (state-check.ts). */
   | {
       readonly kind: 'stateHashes'
       readonly index: number
       readonly spaces: Readonly<Record<string, string>>
     }
   /**
-   * Asks for the sum of at most this many rows of a key space after the entry `index`. The rows begin after
-   * the key of another row (state-search.ts).
+   * Asks for the sum over at most `rows` rows of a key space, in the state after the entry `index`. The first
+   * of these rows is the row after the key `after` (state-search.ts).
    */
   | {
       readonly kind: 'compare'
@@ -56,8 +53,8 @@ export type MemberMessage =
       readonly rows: number
     }
   /**
-   * The sum of the rows and the key of the last row. Undefined if the member does not have that state any
-   * more.
+   * The sum over these rows, and the key of the last of these rows. `rows` is undefined if the sender no
+   * longer has the state after that entry.
    */
   | {
       readonly kind: 'compared'
@@ -67,18 +64,18 @@ export type MemberMessage =
   | LinkMessage
 
 /**
- * A link from the store that is embedded in one member to another member (links-from-members.ts). The member
- * that opens the link chooses its number. The messages on the link are frames of a client and a member. A
- * member sends an empty frame to ask whether the link is alive, and answers with an empty frame.
+ * A link connects the store that is embedded in one member with another member (links-from-members.ts). The
+ * member that opens the link chooses its `id`. A `frame` contains requests of the store or replies to the
+ * store. An empty frame asks whether the other side is alive, and the other side answers with an empty frame.
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
   | { readonly kind: 'linkAsked'; readonly id: number; readonly frame: Uint8Array }
   | { readonly kind: 'linkClose'; readonly id: number }
   | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
-  /** The link was refused, or the member that serves the link has ended it. */
+  /** The member that serves the link has refused or ended the link. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
-  /** The sender has applied the entry `index`, and its cluster does not list the receiver as a member. */
+  /** Tells the receiver that the cluster no longer lists it as a member, after the entry `index`. */
   | { readonly kind: 'notMember'; readonly index: number }
 
 const KINDS = [
@@ -101,10 +98,9 @@ const KINDS = [
 type Kind = (typeof KINDS)[number]
 
 /**
- * Law: two processes of the same member start from different numbers, so that an answer completes only its
- * own call (C5). The first number is drawn at random, so two processes have the same first number with a
- * chance of one in 2^32. A member may answer a request from before a restart over a connection from after the
- * restart. The 2^32 possible first numbers are half a million apart, and the greatest is far below 2^53.
+ * Law: the numbers of requests begin at another number at each start of a member. So an answer to a request
+ * from before a restart never completes a request from after the restart (C5). The first number is drawn at
+ * random from 2^32 values, about half a million apart. The greatest value is far below 2^53.
  */
 export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
@@ -157,14 +153,15 @@ const isSpaceName = (value: unknown): value is SpaceName =>
   (SPACE_NAMES as readonly unknown[]).includes(value)
 const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
   value === null ? undefined : copyBytes(value)
-/** More key spaces than will ever exist. */
+/** No state has more key spaces than this. A longer list is refused. */
 const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-/** In bytes, the longest short text, such as a reason or the id of a member. */
+/** In bytes. A short text, such as a reason or the id of a member, is not longer than this. */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
+/** How many arguments an admin call may have. */
 const MOST_ARGUMENTS = 8
 const areArguments = (value: unknown): value is (string | null)[] =>
   Array.isArray(value) &&
@@ -173,8 +170,8 @@ const areArguments = (value: unknown): value is (string | null)[] =>
 const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
 
 /**
- * Whether the number fits into a record of the log. A forwarded command is written into this member's log, so
- * a larger number is refused here.
+ * Returns whether a record of the log has room for this number. A leader writes a forwarded command into its
+ * log, so it refuses a larger number here.
  */
 const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
 
@@ -227,7 +224,7 @@ const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
   },
   linkOpen: ([id]) => (count(id) ? { kind: 'linkOpen', id } : null),
   linkClose: ([id]) => (count(id) ? { kind: 'linkClose', id } : null),
-  // The reader of the frame copies it.
+  // The reader of this frame copies its bytes, so no copy is made here.
   linkAsked: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkAsked', id, frame } : null),
   linkTold: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkTold', id, frame } : null),
   linkClosed: ([id, reason]) => (count(id) && text(reason) ? { kind: 'linkClosed', id, reason } : null),

@@ -1,13 +1,13 @@
-// Rule: the status that a member reports about itself and the other members.
+// Rule: makes the status that a member reports about itself and the other members.
 
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 import type { PeerTimes } from './peer-times.js'
 
-/** The fields of the status that describe the process of the member. */
+/** The fields of the status that concern the member's process. */
 export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
-/** `removed` is the reason why no leader serves this member any more. */
+/** `removed` is the message for clients if this member was removed, and undefined otherwise. */
 export function statusOf(
   replica: Replica,
   removed: string | undefined,
@@ -55,9 +55,7 @@ function memberStatus({ node, transport }: Replica, times: PeerTimes, id: string
   }
 }
 
-/**
- * Returns what clients learn about the leader. If there is no leader, the reply names the missing members.
- */
+/** Returns what clients learn about the leader: its id, or, without a leader, which members are missing. */
 export function leaderReplyOf(replica: Replica, membership: Membership): LeaderReply {
   const { node, transport } = replica
   const { leader, term, role } = node.raft
@@ -84,7 +82,7 @@ export function leaderReplyOf(replica: Replica, membership: Membership): LeaderR
   }
 }
 
-/** Returns the reason why no leader is known, or undefined if a leader is known. */
+/** Returns why no leader is known, or undefined if one is known. */
 export function whyNoLeader(replica: Replica): string | undefined {
   const reply = leaderReplyOf(replica, replica.node.raft.membership)
   return reply.id === undefined ? leaderlessMessage(reply) : undefined

@@ -1,5 +1,6 @@
-// Driver: one whole member: the replica with its key-value state, its client connections, and its messages to
-// other members. All effects go through the ports, so that the simulator can run the same code.
+// Driver: one member: its Raft replica with the key-value state, its client connections, and its messages to
+// other members. The member uses clocks, disks and networks only through its ports, so the simulator runs the
+// same code.
 
 import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
 import {
@@ -27,7 +28,7 @@ import { OwnMembership, removed } from './own-membership.js'
 import { PeerTimes } from './peer-times.js'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
 import { MemberChanges } from './membership-changes.js'
-import { type CallCounters, type Door, newCallCounters } from './call-counters.js'
+import { type CallCounters, type CallSource, newCallCounters } from './call-counters.js'
 import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
 import { LeaderlessTime } from './leaderless-time.js'
@@ -43,16 +44,12 @@ import { memberCounters } from './member-counters.js'
 import { memberFigures } from './member-figures.js'
 import { statusOf } from './member-status.js'
 
-/**
- * In election timeouts. After this time without a leader, this member believes members that report its
- * removal.
- */
+/** In election timeouts. A member without a leader for this long believes others that say it was removed. */
 const LEADERLESS_TIMEOUTS = 4
 
 interface MemberPorts {
   readonly fs: FileSystem
   readonly dir: string
-  /** The version of latchkey, for status(). */
   readonly version: string
   readonly clock: Clock
   readonly random: Random
@@ -61,17 +58,17 @@ interface MemberPorts {
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
-  /** Is told about each step of the replica. Left out in production. */
+  /** The simulator's observer of each step of the replica. Undefined in production. */
   readonly observer?: ReplicaPorts['observer']
-  /** Called when the member may serve clients. */
+  /** Called when all addresses that are new to the log have been checked, and clients can be served. */
   readonly asked?: (() => void) | undefined
-  /** Returns why no member can be added. Undefined if connections of members are authenticated. */
+  /** Returns why no member may be added: connections between members are not authenticated. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
-  /** Left out if requests are not traced. */
+  /** Undefined if requests are not traced. */
   readonly tracer?: RequestTracer | undefined
-  /** Left out if nothing is stored on a disk. */
+  /** Returns the bytes on disk. Undefined if the member stores nothing on a disk. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
-  /** Asks that this member's state be deleted and the member be opened again. The call returns at once. */
+  /** Must delete this member's state and open the member again, after the call has returned. */
   rebuild(): void
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
@@ -83,11 +80,9 @@ interface MemberPorts {
 
 export type MemberEvents = {
   failed: LatchkeyError
-  /** True: the member was removed from its cluster. False: it is a member again. */
+  /** True: the cluster has removed this member. False: the cluster has added this member again. */
   removed: boolean
-  /**
-   * True: the member has lost contact with its leader. False: it has contact again (contact-with-leader.ts).
-   */
+  /** True: contact with the leader was lost. False: contact is back (contact-with-leader.ts). */
   cutOff: boolean
 }
 
@@ -255,12 +250,12 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.node.options.id
   }
 
-  /** True if the member was removed and its last answers have been sent (own-membership.ts). */
+  /** True if the member was removed and has sent its last answers (own-membership.ts). */
   get isLeft(): boolean {
     return this.#ownMembership.isOver
   }
 
-  /** True if the member is not in its membership: it was removed, or does not know yet that it was added. */
+  /** True if the membership that this member has applied does not list the member. */
   get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)
@@ -275,7 +270,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** Returns the counts since the member was opened. `status` is the member's present status. */
+  /** Returns the counters since the member was opened. `status` is the present status. */
   counters(status: Status): Metric[] {
     const [calls, queued] = [this.#calls, this.#commands.waiting]
     return memberCounters({
@@ -289,7 +284,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * Resolves when a linearizable read has proved that a leader is known and that this member has caught up.
+   * Resolves after a linearizable read. Such a read proves that this member knows a leader and has applied
+   * all entries that were committed before the call.
    */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -299,11 +295,16 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  // ---- Clients
-
-  /** `tell` is called in a later turn of the event loop than the request that it answers. */
-  clientConnection(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
-    return this.#clients.open(tell, identity, door)
+  /**
+   * Opens a connection for a client in this process. A reply reaches `tell` in a later turn of the event loop
+   * than its request.
+   */
+  clientConnection(
+    tell: (reply: LinkReply) => void,
+    identity: Identity,
+    source: CallSource,
+  ): ClientConnection {
+    return this.#clients.open(tell, identity, source)
   }
 
   get clientConnections(): number {
@@ -319,14 +320,12 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * Called when connections of other members have changed. Waiting clients are told which members are
-   * missing.
+   * Called when a connection between members was opened or closed. If no leader is known, waiting clients
+   * learn which members are missing.
    */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
   }
-
-  // ---- Other members
 
   hear(from: MemberId, bytes: Uint8Array): void {
     const message = decodeMemberMessage(bytes)
@@ -353,8 +352,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * Called with the state hash after the first entry of each half minute of cluster time. The next entry
-   * waits for the returned promise.
+   * Called with the hash of this member's state, at the first entry of each half minute of cluster time. The
+   * next entry is applied after the returned promise has resolved.
    */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return this.#states.onStateHash(hash)
@@ -364,9 +363,10 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.transport.sendApp(to, encodeMemberMessage(message))
   }
 
-  // ---- The end
-
-  /** Rebuilds this member's state. The state is deleted only if another member can send it again. */
+  /**
+   * Deletes this member's state and opens the member again. The cluster must have another voter, which can
+   * send the state.
+   */
   #rebuild(): void {
     const { node, transport } = this.replica
     const others = node.raft.membership.voters.filter((id) => id !== this.id)

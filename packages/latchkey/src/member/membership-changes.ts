@@ -1,17 +1,15 @@
-// Driver: runs changes of membership as calls that resolve when the change is committed. A call names the
-// wanted result, so that a second call after an unknown outcome does nothing twice (M15).
+// Driver: runs calls that add, promote, update or remove members. A call resolves when its change is
+// committed. A call names the wanted membership, so a repeated call changes nothing twice (M15).
 //
 // Laws:
-//   - a proposed change may be committed by the other members although this member's disk fails. So the
-//     caller gets an error with an unknown outcome and its reason, and never the error of the disk. That
-//     error concerns only this member, and another member will answer (N5);
-//   - a caller does not see the leader's own changes: its call waits for them. A change that another caller
-//     has requested refuses the call (M3);
-//   - an address is used by one member only (M26). If two members had the same address, connections to one of
-//     them would reach the other and be refused. One of the members would count as a voter that never
-//     answers;
-//   - a waiting call was not proposed. Such a call ends as not applied, at the latest when its leader no
-//     longer leads.
+//   - If this member's disk fails after a change was proposed, the other members may still commit the change.
+//     So the caller gets ERR_OUTCOME_UNKNOWN with the failure as its cause. An error of the disk would say
+//     that nothing was changed (N5).
+//   - The leader also makes changes of its own, for example it completes a joint configuration. A call waits
+//     for these changes. While another caller's change is not committed, a call fails (M3).
+//   - Two members never have the same address (M26). Otherwise connections to one member would reach the
+//     other and be refused, and a voter that never answers would count for majorities.
+//   - If the leader steps down before a call has proposed its change, the call ends as not applied.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -25,15 +23,16 @@ import {
   sameUrl,
 } from '@latchkey/raft'
 
-/** Returns the change to propose now, or an error if the change can never be proposed. */
+/** Returns the change to propose now. Returns an error if this change can never be proposed. */
 type Ask = () => MembershipChange | LatchkeyError
-type There = (now: Membership) => boolean
+type IsReached = (now: Membership) => boolean
 
 /**
- * In election timeouts. A call whose change was not proposed within this time ends. A leader without a
- * majority has stepped down long before.
+ * In election timeouts. If a call could not propose its change within this time, the call fails. A leader
+ * that reaches no majority steps down in less time.
  */
 const BOOK_KEEPING_TIMEOUTS = 2
+/** In ms. A call whose change is not committed this long after the proposal ends with ERR_OUTCOME_UNKNOWN. */
 const COMMIT_MS = 60_000
 
 export class MemberChanges {
@@ -86,7 +85,7 @@ export class MemberChanges {
     return isMember(membership, id) ? undefined : noSuchMember(id, membership)
   }
 
-  /** Returns why that member cannot have this address, or undefined if the address is allowed. */
+  /** Returns the error if another member has this address, or undefined if the address is free. */
   #taken(id: string, url?: string): LatchkeyError | undefined {
     const { peers } = this.#node.raft.membership
     const wanted = url ?? peers[id]?.url ?? ''
@@ -94,46 +93,55 @@ export class MemberChanges {
     return wanted === '' || other === undefined ? undefined : addressTaken(id, wanted, other)
   }
 
-  #reach(ask: Ask, there: There): Promise<void> {
+  #reach(ask: Ask, isReached: IsReached): Promise<void> {
     return new Promise((resolve, reject) => {
-      new Way(this.#node, this.#clock, ask, there, (error) => (error ? reject(error) : resolve())).go()
+      new MembershipCall(this.#node, this.#clock, ask, isReached, (error) =>
+        error ? reject(error) : resolve(),
+      ).go()
     })
   }
 }
 
-/**
- * The error for a caller that has named a member that does not exist. A retry does not help, but another id
- * does.
- */
+/** Returns the error for a call that names a member that does not exist. */
 export function noSuchMember(id: unknown, membership: Membership): LatchkeyError {
   const known = membersOf(membership).join(', ')
   return new LatchkeyError('ERR_MISMATCH', `There is no member ${show(id)}: the members are ${known}.`)
 }
 
-/** One call for a change. The change waits to be proposed, or waits for its commit. */
-class Way {
+/**
+ * One call for a change. The call first proposes the change, perhaps after a wait, and then waits for the
+ * commit.
+ */
+class MembershipCall {
   readonly #node: RaftNode
   readonly #clock: Clock
   readonly #ask: Ask
-  readonly #there: There
+  readonly #isReached: IsReached
   readonly #tell: (error?: LatchkeyError) => void
   readonly #offs: (() => void)[] = []
   #proposed = false
   #over = false
 
-  constructor(node: RaftNode, clock: Clock, ask: Ask, there: There, tell: (error?: LatchkeyError) => void) {
+  constructor(
+    node: RaftNode,
+    clock: Clock,
+    ask: Ask,
+    isReached: IsReached,
+    tell: (error?: LatchkeyError) => void,
+  ) {
     this.#node = node
     this.#clock = clock
     this.#ask = ask
-    this.#there = there
+    this.#isReached = isReached
     this.#tell = tell
   }
 
   go(): void {
     const node = this.#node
     this.#offs.push(
-      node.on('membership', (now) => this.#there(now) && this.#end()),
-      // The leader's own changes come first, because their listener was added earlier (cluster-founder.ts).
+      node.on('membership', (now) => this.#isReached(now) && this.#end()),
+      // cluster-founder.ts has added its listener for this event earlier, so the leader's own change is
+      // proposed first.
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),
       node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),
@@ -147,12 +155,12 @@ class Way {
 
   #propose(): void {
     const { raft, applied, role } = this.#node
-    if (this.#there(applied.membership)) return this.#end()
+    if (this.#isReached(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // The same change was requested before and is not committed yet. This call waits for that change and
-    // proposes nothing.
-    if (role === 'leader' && this.#there(raft.membership)) return this.#isProposed()
+    // Another call has proposed the same change, and it is not committed yet. This call waits for that
+    // commit.
+    if (role === 'leader' && this.#isReached(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
     if (proposal.ok) return this.#isProposed()
     const waits =
@@ -167,9 +175,9 @@ class Way {
   }
 
   /**
-   * Called when this leader steps down. It may just have committed the change, and may apply the change in a
-   * moment. This is always so for its own removal (M11). Otherwise the new leader finishes the change or
-   * drops it, and a retry of the caller finds out which.
+   * Called when this leader steps down. If the change was proposed, this member may still apply it within an
+   * election timeout, as it does after its own removal (M11). Otherwise nobody knows whether the new leader
+   * commits the change, and the caller must call again.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))

@@ -1,4 +1,4 @@
-// Rule: the outcome of a forwarded command, as the message to the member that forwarded it.
+// Rule: the message with the outcome of a forwarded command, for the member that forwarded it.
 
 import type { Outcome } from '@latchkey/raft'
 import type { MemberMessage } from './member-messages.js'

@@ -1,28 +1,28 @@
-// Driver: knows whether this member is still in its cluster's membership.
+// Driver: knows whether this member still belongs to its cluster.
 //
 // Laws (M12, R8):
-//   - a member counts as removed only if committed entries have made it a member before, because a joining
-//     member is not in the list of members until it has caught up;
-//   - requests that were under way at the removal may still be answered, above all the removal itself (M11).
-//     So the removal is reported an election timeout later;
-//   - a member that is added again is a member again, also in the same process;
-//   - a member that heard of its removal only from others (leaderless-time.ts) is a member again as soon as
-//     it has a leader.
+//   - A member counts as removed only if committed entries have made it a member before. A joining member is
+//     not in the list of members until it has caught up.
+//   - The removal is reported one election timeout after it was applied. In this time, requests that were
+//     sent before the removal can still be answered, above all the request to remove this member (M11).
+//   - A member that is added again counts as a member again, without a restart.
+//   - A member that learned of its removal only from other members (leaderless-time.ts) counts as a member
+//     again when it has a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 
-/** The message for the operator of the removed member. */
+/** Returns the message for the operator of a removed member. */
 export const removed = (id: string): string =>
   `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
 interface OwnMembershipPorts {
   readonly id: MemberId
   readonly clock: Clock
-  /** In ms, the time from the removal to the report of the removal. */
+  /** In ms. The removal is reported this long after it was applied. */
   readonly grace: number
   /**
-   * True: this member was removed, and requests to it will not be answered any more. False: it is a member
+   * True: this member was removed and answers no more requests. False: this member belongs to the cluster
    * again.
    */
   tell(removed: boolean): void
@@ -39,12 +39,12 @@ export class OwnMembership {
     this.#ports = ports
   }
 
-  /** True if the member was removed and the removal was reported. */
+  /** True if the removal was reported. */
   get isOver(): boolean {
     return this.#told
   }
 
-  /** Takes the membership of the last change that this member has committed and applied. */
+  /** Called with the membership of each committed change that this member has applied. */
   look(membership: Membership): void {
     const members = membersOf(membership)
     if (members.includes(this.#ports.id)) this.#belongs()
@@ -52,8 +52,8 @@ export class OwnMembership {
   }
 
   /**
-   * Called when other members report the removal. This member's own log does not contain the removal, or
-   * contained it before this start.
+   * Called when other members say that this member was removed. This member's own log does not contain the
+   * removal.
    */
   heard(): void {
     if (this.#told) return
@@ -61,7 +61,7 @@ export class OwnMembership {
     this.#tell(true)
   }
 
-  /** A leader is known here. */
+  /** Called when this member knows a leader. */
   led(): void {
     if (this.#hearsay) this.#tell(false)
   }

@@ -1,10 +1,10 @@
-// Driver: remembers since when each other member has been connected or disconnected, so that `status` can
-// tell the age of a connection. A connection that is always young breaks again and again.
+// Driver: remembers since when each other member has been connected or disconnected, for `status`. If a
+// connection is always young, it breaks again and again.
 
 import type { Clock } from '@latchkey/base'
 import type { MemberId, Transport } from '@latchkey/raft'
 
-interface Since {
+interface ConnectionState {
   readonly connected: boolean
   readonly at: number
 }
@@ -13,7 +13,7 @@ export class PeerTimes {
   readonly #clock: Clock
   readonly #transport: Transport
   readonly #openedAt: number
-  readonly #since = new Map<MemberId, Since>()
+  readonly #since = new Map<MemberId, ConnectionState>()
 
   constructor(clock: Clock, transport: Transport) {
     this.#clock = clock
@@ -22,25 +22,24 @@ export class PeerTimes {
     transport.on('peer', ({ id }) => void this.#look(id))
   }
 
-  /** For how long this member has been open. */
+  /** For how many ms this member has been open. */
   get uptimeMillis(): number {
     return this.#clock.now() - this.#openedAt
   }
 
   /**
-   * For how many milliseconds that member has been connected or disconnected. The number is never greater than
-   * `uptimeMillis`, because this member knows nothing of the time before it was opened.
+   * Returns for how many ms that member has been connected or disconnected. This member knows nothing of the
+   * time before it was opened, so the number is at most `uptimeMillis`.
    */
   millisOf(id: MemberId): number {
     return this.#clock.now() - this.#look(id).at
   }
 
-  /** Forgets the members that are not in this list. */
   keepOnly(ids: readonly MemberId[]): void {
     for (const id of this.#since.keys()) if (!ids.includes(id)) this.#since.delete(id)
   }
 
-  #look(id: MemberId): Since {
+  #look(id: MemberId): ConnectionState {
     const connected = this.#transport.connected(id)
     const known = this.#since.get(id) ?? { connected: false, at: this.#openedAt }
     const since = known.connected === connected ? known : { connected, at: this.#clock.now() }

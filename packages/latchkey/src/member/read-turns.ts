@@ -1,30 +1,31 @@
-// Driver: limits how many bytes the reads of clients look up in one turn of the event loop.
+// Driver: limits how many bytes of answers the reads of clients may take from the state in one turn of the
+// event loop.
 //
-// Law: after TURN_BYTES of answers the next read waits for another turn of the event loop, and then the
-// client connections take turns. Without this law: some clients ask for fifty values of 1 MiB each in one
-// frame. The leader looks up all these values and sends nothing for longer than an election timeout. Another
+// Law: after TURN_BYTES of answers, the next read waits for the next turn of the event loop, and connections
+// with waiting reads take turns. Without this law: some clients ask for fifty values of 1 MiB each in one
+// frame. The leader reads all these values and sends nothing for longer than an election timeout. Another
 // member becomes leader, and the same happens there.
 
 import type { Clock } from '@latchkey/base'
 
 /**
- * The bytes of answers in one turn. They take about 16 ms on a slow core, which is far below any election
- * timeout.
+ * In bytes. The answers to reads may have this many bytes in one turn of the event loop. To read them takes
+ * about 16 ms on a slow core, far less than an election timeout.
  */
 const TURN_BYTES = 4 * 1024 * 1024
-/** Bytes for each ms. A read that takes longer than its bytes counts by its time. */
+/** In bytes. For each ms that a read takes, it counts as at least this many bytes. */
 const BYTES_A_MS = TURN_BYTES / 16
-/** The cost of the smallest read. */
+/** In bytes. Each read counts as at least this much. */
 const LEAST = 100
 
-/** Looks up the value, sends the answer, and returns the bytes of the answer. */
+/** Reads the value, sends the answer, and returns the bytes of the answer. */
 type Serve = () => number
 
 export class ReadTurns {
   readonly #clock: Clock
   /**
-   * The waiting reads of each client connection, in the order of their arrival. The connections are in the
-   * order of their turns.
+   * The waiting reads of each client connection, in the order of their arrival. The first connection has the
+   * next turn.
    */
   readonly #waiting = new Map<object, Serve[]>()
   #left = TURN_BYTES
@@ -50,7 +51,7 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // A query of locks examines all locks, even if it finds no lock. So the time of a read counts too.
+    // The time counts too, because a query of locks examines all locks, even if its answer is short.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }
@@ -70,7 +71,7 @@ export class ReadTurns {
       const [clientConnection, queue] = next
       this.#waiting.delete(clientConnection)
       const serve = queue.shift()
-      // The next reads of this connection come after the reads of all other connections.
+      // If further reads of this connection wait, the connection goes to the end of the queue.
       if (queue.length > 0) this.#waiting.set(clientConnection, queue)
       if (serve !== undefined) this.#serve(serve)
     }

@@ -1,6 +1,6 @@
-// Driver: knows whether this member can serve now, because a linearizable read has proved it. Such a read is
-// made twice in an election timeout, and more often until a read succeeds. A member that is not ready also
-// reads at once when it learns of a leader.
+// Driver: knows whether this member can serve clients, because a linearizable read has succeeded a short time
+// ago. This file makes such a read twice in an election timeout, and more often until one succeeds. A member
+// that is not ready also makes one when it learns of a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'
@@ -25,8 +25,7 @@ export class Readiness {
   }
 
   /**
-   * True if the member can serve. It becomes false at the latest two election timeouts after the leader was
-   * lost.
+   * True if the member can serve. After the leader is lost, this becomes false within two election timeouts.
    */
   get ready(): boolean {
     return this.#clock.now() - this.#provenAt < this.#electionTimeout * 1.5

@@ -1,19 +1,20 @@
-// Driver: owns the replies to one connection. All replies of one turn of the event loop are sent together. A
-// client that does not read loses its connection, so that the member does not run out of memory.
+// Driver: owns the replies to one connection. All replies of one turn of the event loop are sent in one
+// frame. If a client does not read its replies, its connection is closed, so that the member does not run out
+// of memory.
 
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
 /**
- * In bytes. If the replies of a turn have more bytes than this, they are sent at once, because a small frame
- * of requests may ask for far more than its own size.
+ * In bytes. If the waiting replies have more bytes than this, they are sent before the turn ends. A small
+ * frame of requests may ask for very large replies.
  */
 const MOST_GATHERED = 1024 * 1024
 
 interface OutboxPorts {
   write(frame: Uint8Array): void
   /**
-   * Called after a frame was written. Returns false if the connection was closed because the client has too
-   * many unread bytes.
+   * Called after a frame was written. Returns false if the client had too many unread bytes and its
+   * connection was closed.
    */
   wrote(): boolean
   defer(run: () => void): void
@@ -23,7 +24,10 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
   #bytes = 0
-  /** The watch ids of the last events. Further watches with the same events are added to this list. */
+  /**
+   * The ids of the watches that get the events in the last reply. Each further watch with the same events
+   * adds its id here.
+   */
   #lastIds: number[] = []
   #over = false
 
@@ -39,8 +43,8 @@ export class Outbox {
   }
 
   /**
-   * Adds the watch to the last events if its events are the same. Watches of one range get the same events
-   * one after the other, so these events are sent once.
+   * Adds the watch to the last reply if that reply has the same events. Watches of the same range get the
+   * same events one after another, so the events are sent once.
    */
   #joins(reply: LinkReply): boolean {
     const last = this.#replies[this.#replies.length - 1]
@@ -66,7 +70,7 @@ export class Outbox {
   }
 }
 
-/** Returns an approximate size in bytes. Only parts that can be large are counted. */
+/** Returns about how many bytes the reply has. Parts that are always small are not counted. */
 function weigh(reply: LinkReply): number {
   switch (reply.kind) {
     case 'answer':

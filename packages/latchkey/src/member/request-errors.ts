@@ -1,4 +1,4 @@
-// Rule: the errors for requests that a member refuses, and the replies that carry these errors.
+// Rule: the errors for requests that a member refuses, and the replies with these errors.
 
 import { CAPS, errorAnswer, LatchkeyError, type LinkReply } from '@latchkey/protocol'
 
@@ -17,17 +17,17 @@ export const tooMany = (): LatchkeyError =>
 export const viewGone = (): LatchkeyError =>
   new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
 
-/** The error for a command that the leader, or this member, did not accept. */
+/** Returns the error for a command that was not written into the log, for the given reason. */
 export function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
   if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
   return new LatchkeyError('ERR_NO_LEADER')
 }
 
-/** The reply to a request that was not executed and will not be. */
+/** Returns the reply to a request that was not executed and never will be. */
 export const refusedReply = (id: number, error: LatchkeyError): LinkReply => reply(id, true, error)
 
-/** The reply to a request that failed while it was executed. */
+/** Returns the reply to a request that failed while it was executed. */
 export const failedReply = (id: number, error: unknown): LinkReply =>
   reply(
     id,

@@ -1,16 +1,16 @@
-// Driver: follows the traced requests of one member from their arrival to their answer. Each of these
-// requests has a line in the log, and a span if an OpenTelemetry SDK is registered.
+// Driver: follows the traced requests of one member, from their arrival to their answer. The member logs one
+// line for each traced request, and makes a span if an OpenTelemetry SDK is registered.
 //
-// Law (OB3): the traces of a stranger have a bounded cost. Each trace id is checked as a whole when it
-// arrives. At most CAPS.tracedRequests are followed at the same time, and a further request is served without
-// a span and without a line. Warnings are limited in number. Without this law: a client names a new trace in
-// each of a million requests that wait, and the member keeps all these traces.
+// Law (OB3): requests with made-up trace ids cost a limited amount of memory. The member checks the form of
+// each traceparent when it arrives, and follows at most CAPS.tracedRequests requests at the same time.
+// Further requests are served without a span and without a line. Warnings are limited too. Without this law:
+// a client sends a million waiting requests with a trace id each, and the member keeps all these ids.
 
 import { type Clock, LimitedLines, type Logger } from '@latchkey/base'
 import type { OpenTelemetry, Span, SpanTerms } from '@latchkey/client'
 import { CAPS, isTraceparent, toTraceIds } from '@latchkey/protocol'
 
-/** In ms. The log line of a request that takes longer than this is a warning. */
+/** In ms. If a request takes longer than this, its line in the log is a warning. */
 const SLOW_MS = 1_000
 const WARNINGS = { most: 20, every: 10_000 }
 
@@ -18,7 +18,6 @@ export interface RequestTracerPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger
   readonly openTelemetry: OpenTelemetry
-  /** The member, and its cluster. */
   readonly id: string
   readonly cluster: string
 }
@@ -32,14 +31,14 @@ export class RequestTracer {
     this.#ports = ports
   }
 
-  /** The requests that are followed now. */
+  /** How many requests the member follows now. */
   get open(): number {
     return this.#open
   }
 
   /**
    * Begins to follow a request of a client, or a request that a follower has forwarded. Returns undefined if
-   * the request is not followed.
+   * the request has no valid traceparent or the limit is reached.
    */
   request(operation: string, parent: string, role: string, from?: string): RequestTrace | undefined {
     const { id, cluster } = this.#ports
@@ -60,8 +59,8 @@ export class RequestTracer {
   }
 
   /**
-   * Begins to follow an HTTP call, if the call names a trace. If an instrumentation of node:http has begun a
-   * span for the call, that span is used, and this member writes only the log line of the call.
+   * Begins to follow an HTTP call that has a traceparent. If an instrumentation of node:http has already
+   * begun a span for the call, the member makes no second span, and only logs a line.
    */
   httpCall(method: string, parent: unknown): RequestTrace | undefined {
     if (!isTraceparent(parent)) return undefined
@@ -71,7 +70,7 @@ export class RequestTracer {
     return this.#begin(method, parent, { name: method, kind: 'server', attributes, parent })
   }
 
-  /** `terms` is undefined if no span is wanted. */
+  /** Begins to follow a request. `terms` describes the span, or is undefined if no span is wanted. */
   #begin(operation: string, parent: string, terms: SpanTerms | undefined): RequestTrace | undefined {
     if (this.#open >= CAPS.tracedRequests) return undefined
     const { openTelemetry, clock } = this.#ports
@@ -101,11 +100,11 @@ export class RequestTracer {
   }
 }
 
-/** One request that is followed. The request ends once. */
+/** A request that the member follows. `end` or `endHttp` must be called once. */
 export class RequestTrace {
   /**
-   * The traceparent of the member's own span. Without an OpenTelemetry SDK, it is the traceparent of the
-   * caller.
+   * The traceparent of the span that the member has made. If the member has made no span, this is the
+   * traceparent of the caller.
    */
   readonly traceparent: string
   readonly #span: Span | undefined
@@ -121,17 +120,17 @@ export class RequestTrace {
     return this.#span === undefined ? work() : this.#span.run(work)
   }
 
-  /** `code` is the code of the error, or undefined if the answer is no error. */
+  /** Ends the request. `code` is the code of the error, or undefined if the request succeeded. */
   end(code: string | undefined): void {
     this.#span?.end(code === undefined ? {} : { 'db.response.status_code': code }, code)
     this.#ended(code)
   }
 
-  /** `route` is a path of the table of routes. */
+  /** Ends an HTTP call. `route` is a path from the table of routes, such as /v1/kv/{key}. */
   endHttp(method: string, route: string, status: number): void {
     const name = `${method} ${route}`
     this.#span?.rename(name)
-    // Only the answers from status 500 on are errors of the server itself.
+    // A status below 500 is an error of the caller, so the span does not count as failed.
     const code = status >= 500 ? String(status) : undefined
     this.#span?.end({ 'http.route': route, 'http.response.status_code': status }, code)
     this.#ended(code, name)

@@ -1,9 +1,9 @@
-// Driver: runs the requests of other members: commands that other members forward for their clients, and
-// calls about the cluster.
+// Driver: runs the requests that other members send to this member. Such a request is a command that the
+// other member forwards for its client, or an admin call.
 //
-// Law: a forwarded command is proposed here or refused, and never forwarded to a further member (M28). The
-// sender believes that this member leads. If this member no longer leads, the sender gets a refusal and sends
-// the command to another member.
+// Law: this member proposes a forwarded command or refuses it, and never forwards it again (M28). The sender
+// believes that this member leads. If that is wrong, the sender gets a refusal and sends the command to
+// another member.
 
 import { shortError } from '@latchkey/base'
 import { isPlainPut, type KvStore } from '@latchkey/kv'
@@ -55,8 +55,8 @@ export class RequestsOfMembers {
       trace?.end(codeOfOutcome(outcome))
       answer(from, outcomeMessage(command.id, outcome))
     }
-    // The sending member has checked the command. A command without a session opens a session, and is alone
-    // in its entry.
+    // The sending member has already checked the command. A command with session 0 opens a session, and such
+    // a command has an entry to itself.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) {

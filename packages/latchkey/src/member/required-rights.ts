@@ -1,29 +1,30 @@
-// Rule: finds out what a request reads, changes and touches, and whether an identity may do so. All ways of
-// access (WebSocket, HTTP, embedded) use this file.
+// Rule: finds the keys and locks that a request reads or changes, and whether an identity may do so. Requests
+// by WebSocket, by HTTP and from an embedded store are all checked here.
 //
-// Law: every request that shows a part of a stored value needs the right to read. Without this law: a client
-// with only the right to write reads every value with putIfAbsent, or bit by bit with conditions such as "is
-// it greater than this?".
+// Law: every request whose answer depends on a stored value needs the right to read. Without this law: a
+// client with only the right to write reads every value with putIfAbsent, or bit by bit with conditions such
+// as "is the value greater than x?".
 //
 //   request                                     | right          | touches
 //   openSession, keepAlive, closeSession        | write          | nothing
 //   cancelCall                                  | write          | nothing
 //   put, touch, putAll, merge, deleteAll        | write          | their keys, and the guard's lock
-//   compareAndPutAll                            | write          | the same; equality only tests a guess
-//   putIfAbsent, getAndPut, increment           | write and read | the same; they answer what was there
+//   compareAndPutAll                            | write          | their keys, and the guard's lock
+//   putIfAbsent, getAndPut, increment           | write and read | their keys, and the guard's lock
 //   deleteRange                                 | write          | its range, and the guard's lock
 //   batch                                       | write          | its keys and ranges, and the guard's lock
-//   batch with an increment                     | write and read | the same
-//   txn                                         | write          | also the keys and locks of its conditions
-//   txn with a get, an increment, or a value    | write and read | the same
-//     compared by < or >, or as a number        |                |
-//   txn that is applied once                    | the same       | also the key of its kept answer
+//   batch with an increment                     | write and read | its keys and ranges, and the guard's lock
+//   txn                                         | write          | its keys and ranges, and its locks
+//   txn with a get, an increment, or a          | write and read | its keys and ranges, and its locks
+//     condition < or > or with a number         |                |
+//   txn with an idempotency key                 | as above       | also the key of its stored answer
 //   nextSequence, resetSequence                 | write          | the key, and the guard's lock
-//   tryLock                                     | write          | the lock, and the fencing key as a lock
+//   tryLock                                     | write          | the lock, and its fencing key as a lock
 //   release, renew, cancelWait, forceRelease,   | write          | their locks
 //     releaseAll, downgrade, proclaim, resize,  |                |
-//     rotate, steal, tryLockAll                 |                |
-//   createLatch, countDown, removeLatch,        | write          | their names, as locks
+//     rotate, steal                             |                |
+//   tryLockAll                                  | write          | the locks, and their fencing key as a lock
+//   createLatch, countDown, removeLatch,        | write          | their names, checked like locks
 //     waitLatch, enterBarrier, leaveParties,    |                |
 //     moveParty                                 |                |
 //   read get, getEntry, multiGet, contains      | read           | their keys
@@ -31,19 +32,20 @@
 //   read sequence                               | read           | the key
 //   read closeView, revision                    | read           | nothing
 //   read lockOwner, lockHistory                 | read           | the lock
-//   read lockQuery                              | read           | all locks below its prefix, or that one
-//   read ticket                                 | write          | the lock: part of waiting for it
-//   read party                                  | write          | its name, as a lock: part of waiting
-//   read parties                                | read           | all locks below its prefix
+//   read lockQuery                              | read           | the locks below its prefix, or one lock
+//   read ticket (a waiter asks for its state)   | write          | the lock
+//   read party (a waiter asks for its state)    | write          | its name, checked like a lock
+//   read parties                                | read           | the names below its prefix
 //   read backup                                 | admin          | everything
 //   watch                                       | read           | its range
 //
-// Law: a client without the right to read gets no context of any hold. This also holds if the client names
-// itself as the owner of the hold, because the ids of holders are no secret.
+// Law: a client without the right to read never gets the context of a hold, even if the client names the
+// holder's id as its own. The ids of holders are no secret, so such a client could otherwise read every
+// context.
 //
-// Law: each key of a request must have an allowed prefix, and a range must lie within a single one. Otherwise
-// the request is refused, and not reduced to its allowed part. Without this law: a client takes the result of
-// such a scan for complete.
+// Law: each key of a request must have an allowed prefix, and each range must lie within one allowed prefix.
+// Otherwise the member refuses the whole request. The member never reduces a request to its allowed part.
+// Without this law: a client believes that a reduced scan is complete.
 
 import { prefixEnd } from '@latchkey/base'
 import {
@@ -79,8 +81,6 @@ export interface Touched {
 const NOTHING: Touched = { keys: [], spans: [], locks: [], lockSpans: [] }
 const ALL: Span = [null, null]
 
-// ---- Rights
-
 const WRITE: readonly Right[] = ['write']
 const ADMIN: readonly Right[] = ['admin']
 const WRITE_AND_READ: readonly Right[] = ['write', 'read']
@@ -103,8 +103,6 @@ export function rightForRead(read: Read): Right {
   if (read[0] === READ.backup) return 'admin'
   return read[0] === READ.ticket || read[0] === READ.party ? 'write' : 'read'
 }
-
-// ---- What a request touches
 
 export function touchedByCommand(command: Command): Touched {
   switch (command[0]) {
@@ -235,8 +233,8 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 }
 
 /**
- * Returns the names between two keys of locks. If the range ends after all keys of a kind of lock, the names
- * have no end.
+ * Returns the range of lock names for a range of stored lock keys. A stored key may begin with a byte for the
+ * kind of lock. If only the end has such a byte, the range has no upper end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)
@@ -245,15 +243,13 @@ function spanOfNames([start, end]: Span): Span {
   return [from?.length === 0 ? null : from, to?.length === 0 ? null : to]
 }
 
-// ---- The decision
-
 /**
- * True if the identity may do everything. Then this member need not compute which keys a request touches.
+ * Returns true if the identity has all rights and no prefixes. The member then need not compute which keys a
+ * request touches.
  */
 const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
 
 export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {
-  // Nearly all requests come from identities that may do everything.
   if (mayDoAll(who)) return undefined
   const missing = rightsForCommand(command).find((right) => !who.rights.includes(right))
   if (missing !== undefined) return lacks(missing)
@@ -282,7 +278,7 @@ export function refusalOfWatch(
 
 export const isLimited = ({ keys, locks }: Identity): boolean => keys !== undefined || locks !== undefined
 
-/** Whether a grant of that lock may be pushed to this identity. */
+/** Returns whether the member may tell this identity that the lock was granted. */
 export const mayTouchLock = ({ locks }: Identity, key: Key): boolean =>
   locks === undefined || prefixOf(locks, nameOfLockKey(key)) !== undefined
 
@@ -306,19 +302,20 @@ const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonl
   spans.every((span) => isBelowOne(prefixes, span))
 
 /**
- * Whether a session belongs to another identity. A session belongs to the identity that opened it, because
- * its id is an index of the log, which anybody can guess. Without this law: a client with a token of its own
- * reports that the calls of another client are finished, so that the retries of these calls are refused. Or
- * the client ends the session, and the session's waiters leave their queues. Without tokens all clients are
- * one identity. A session that this member does not know yet is not checked here.
+ * Returns whether the session belongs to another identity. A session belongs to the identity that opened it.
+ * The id of a session is an index of the log, so anybody can guess an id. Without this check: a client ends
+ * the session of another client, whose waiters then leave their queues. Or a client reports that the calls of
+ * another client are finished, and the retries of these calls are refused. Without tokens, all clients have
+ * the same identity. If this member does not know the session yet, `opener` is undefined, and the session is
+ * not checked here.
  */
 export const isOthersSession = ({ name }: Identity, opener: string | undefined): boolean =>
   opener !== undefined && opener !== openerName(name)
 
-/** True for identities without a name of their own. Such identities cannot be told apart. */
+/** Returns true if no token names the identity. Several clients may share such an identity. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
-/** The name in the form in which the row of the session stores it. */
+/** Returns the name as the session's stored row has it, which may be shortened. */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10

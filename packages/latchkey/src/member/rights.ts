@@ -1,22 +1,21 @@
-// Rule: finds the identity of a caller by its token or certificate, and the rights of that identity.
+// Rule: finds the identity of a caller by the caller's token or certificate, and the rights of that identity.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
 import { tidyPrefixes } from './key-prefixes.js'
 
 /**
- * `write` does not include `read`: a caller that reads and writes needs both. `admin` is for membership,
- * backups and transfers of leadership.
+ * The rights of a token. `write` does not include `read`, so a caller that reads and writes needs `read` and
+ * `write`. `admin` allows changes of membership, backups and transfers of leadership.
  */
 export type Right = 'read' | 'write' | 'admin'
 export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 
-/** Bearer tokens. */
+/** The option `auth` of open(): which tokens and certificates the member accepts. */
 export interface AuthOptions {
   /**
-   * The tokens of clients. You can replace a token while the old and the new one are valid, because the list
-   * may have several tokens. A text may begin with its rights: 'read+write:SECRET'. A text without a colon
-   * has all rights.
+   * The tokens of clients. To replace a token, add the new token to the list, and later remove the old token.
+   * A text may begin with its rights: 'read+write:SECRET'. A text without a colon has all rights.
    */
   tokens?: readonly (string | TokenEntry)[] | undefined
   /**
@@ -25,89 +24,95 @@ export interface AuthOptions {
    */
   file?: string | undefined
   /**
-   * A secret of all members, for example 32 random bytes in hex. Members prove to each other that they know
-   * the secret, and never send it. A cluster of several members needs a member token. If you give a list, the
-   * member proves the first token and accepts all tokens of the list. So you can replace the token member by
-   * member.
+   * A secret of all members, for example 32 random bytes in hex. Two members prove to each other that they
+   * know the secret, and never send the secret. A cluster of several members needs a member token. With a
+   * list, the member proves the first token and accepts all tokens of the list. So you can replace the token
+   * on one member after the other.
    */
   memberToken?: string | readonly string[] | undefined
 }
 
-/** The tokens in force, including those of the file. */
+/** The tokens that the member accepts now, including the tokens of the file. */
 export interface Auth {
   readonly tokens: readonly TokenEntry[]
   readonly memberToken: string | readonly string[] | undefined
 }
 
 export interface TokenEntry {
-  /** The token itself. An entry has exactly one of `token`, `sha256` and `cert`. */
+  /** The secret that a client sends. An entry has exactly one of `token`, `sha256` and `cert`. */
   token?: string | undefined
   /**
-   * The name (CN) of the certificate that a client shows instead of a token. This field needs
+   * The name (CN) in the TLS certificate of a client. The client then needs no token. This field needs
    * `tls.clientCert: 'required'`.
    */
   cert?: string | undefined
   /**
-   * The SHA-256 of the token's UTF-8 bytes, in hex, instead of a token. A reader of the list cannot use the
-   * digest as a token.
+   * The SHA-256 of the token's UTF-8 bytes, in hex, in place of the token. A stranger who reads this
+   * configuration cannot send the digest as a token.
    */
   sha256?: string | undefined
   /**
-   * The name in logs and metrics, which never show the token. Two tokens may have one name. Default: `cert`,
-   * or the place in the list.
+   * The name of the caller in logs and metrics, which never show the token. Two tokens may have the same
+   * name. The default is `cert`, or the position of the entry in the list.
    */
   name?: string | undefined
-  /** Default: all. */
+  /** The rights of the token. Default: all rights. */
   rights?: readonly Right[] | undefined
   /**
-   * The prefixes of the keys and sequences that the token may use. [] means none. The default is all keys. A
-   * token with the admin right cannot have prefixes.
+   * The prefixes of the keys and sequences that the token may use. An empty list means no keys, and undefined
+   * means all keys. A token with the admin right cannot have prefixes.
    */
   keys?: readonly string[] | undefined
   /**
-   * The prefixes of the locks that the token may use, also in guards. [] means none. The default is all
-   * locks. A token with the admin right cannot have prefixes.
+   * The prefixes of the locks that the token may use, also as guards of writes. An empty list means no locks,
+   * and undefined means all locks. A token with the admin right cannot have prefixes.
    */
   locks?: readonly string[] | undefined
 }
 
-/** The identity of a caller: its rights, and the name under which it is counted and logged. */
+/** A caller as the member knows it: the rights of the caller, and the caller's name in logs and metrics. */
 export interface Identity {
-  /** The name never contains the token, nor a part of the token. */
+  /** The name never contains any part of the token. */
   readonly name: string
   readonly rights: readonly Right[]
   /**
-   * The prefixes of the keys that the identity may touch, as tidyPrefixes returns them. Undefined means all
-   * keys.
+   * The prefixes of the keys that the identity may read and change. Undefined means all keys. The function
+   * tidyPrefixes has sorted the list and removed prefixes that another prefix covers.
    */
   readonly keys: readonly Uint8Array[] | undefined
-  /** The prefixes of the locks that the identity may touch, in the same form. Undefined means all locks. */
+  /** The prefixes of the locks that the identity may use, sorted like `keys`. Undefined means all locks. */
   readonly locks: readonly Uint8Array[] | undefined
 }
 
 /** The identity of every caller if no tokens are configured. */
 export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: undefined, locks: undefined }
-/** The identity of the process in which a member is embedded. */
+/** The identity of the store that is embedded in the same process as the member. */
 const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
-/** The identity of the store that is embedded in that member. All members use the same name for it. */
+/**
+ * Returns the identity of the store that is embedded in member `member`. All members use the same name for
+ * this store.
+ */
 export const embeddedIn = (member: string): Identity => ({ ...EMBEDDED, name: `embedded in ${member}` })
 
 interface Known {
   readonly digest: Uint8Array | undefined
   readonly cert: string | undefined
-  /** Everything in the entry except its token. */
+  /**
+   * All fields of the entry except its token, as JSON. Two equal texts mean that the entry has not changed.
+   */
   readonly says: string
   readonly who: Identity
 }
 
 /**
- * The tokens that a member accepts. Each entry has one identity object. If `before` has the same entry, its
- * object is used again.
+ * The tokens that a member accepts. Each entry has one identity object. When tokens are read again, an
+ * unchanged entry keeps its identity object of `before`. So open connections can compare identities with
+ * `===`.
  */
 export class Identities {
   readonly #known: readonly Known[] | undefined
 
-  /** `tokens` is undefined if no tokens are configured. The entries were checked before. */
+  /** `tokens` is undefined if no tokens are configured. The caller has already checked the entries. */
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
@@ -118,19 +123,19 @@ export class Identities {
     })
   }
 
-  /** The identity for the name in a client's certificate. */
+  /** Returns the identity for the name (CN) in a client's certificate. */
   ofCertificate(name: string | undefined): Identity | undefined {
     return name === undefined ? undefined : this.#known?.find(({ cert }) => cert === name)?.who
   }
 
-  /** Whether this identity is still valid. It is no longer valid if its entry was removed or changed. */
+  /** Returns false if the entry of this identity was removed or changed after the client connected. */
   has(who: Identity): boolean {
     return this.#known === undefined ? who === ANONYMOUS : this.#known.some((one) => one.who === who)
   }
 
   /**
-   * Returns the identity for a token, or undefined if the token is not accepted. All digests are compared,
-   * each in constant time, so that the duration shows nothing about a token, not even its length.
+   * Returns the identity for a token, or undefined if no entry accepts the token. The function compares all
+   * digests, each in constant time. So an attacker learns nothing about a token from the duration.
    */
   of(token: string | undefined): Identity | undefined {
     if (this.#known === undefined) return ANONYMOUS
@@ -145,8 +150,8 @@ const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =
   a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
 
 /**
- * The digest of the token. Two entries with the same digest have one token, even if one entry has the token
- * and the other its digest.
+ * Returns the SHA-256 of the token. An entry with a token and an entry with its `sha256` have the same
+ * digest. So the check of the list finds a token that occurs in both forms.
  */
 export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
   hex === undefined ? sha256(token ?? '') : Buffer.from(hex, 'hex')

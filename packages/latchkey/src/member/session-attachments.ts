@@ -1,6 +1,6 @@
 // Rule: decides which client connections get the grants of which session. A client connection is attached to
-// one session at a time: the last session that it has named. Session ids are easy to guess, so attaching
-// needs the right to write. Other connections that are attached to the session still get its grants.
+// the session that it named last. Session ids are easy to guess, so the client needs the right to write. If
+// several connections are attached to one session, all of them get its grants.
 
 export class SessionAttachments<ClientConnection> {
   readonly #bySession = new Map<number, Set<ClientConnection>>()

@@ -1,12 +1,16 @@
-// Driver: compares the states of members. After the same entry each member sends the others the hashes of its
-// key spaces. Busy members send the hashes after the first entry of each half minute of cluster time. Idle
-// members also send the hashes after their last entry. A difference shows a fault of a machine or a disk that
-// no other check has noticed. state-search.ts finds the first row that differs.
+// Driver: compares the states of members. After the same entry, each member sends hashes of its state to the
+// others, one hash for each key space (a part of the stored keys). Busy members do so after the first entry
+// of each half minute of cluster time. Idle members also do so after their last entry. Different hashes show
+// a fault of a machine or a disk that no other check has noticed. state-search.ts then finds the first row
+// that differs.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'
 
-/** The hashes after the entry `index`: one hash for each key space, by the name of the space. */
+/**
+ * The hashes of a state: `spaces` has one hash for each key space. `index` is the last entry that the state
+ * contains.
+ */
 export interface StateHashes {
   readonly index: number
   readonly spaces: Readonly<Record<string, string>>
@@ -14,36 +18,43 @@ export interface StateHashes {
 
 interface StateCheckPorts {
   readonly clock: Clock
-  /** The index up to which this member has applied. */
+  /** Returns the index of the last entry that this member has applied. */
   readonly applied: () => number
-  /** Undefined while the state is being replaced, or after the member has stopped. */
+  /**
+   * Returns the hashes of the present state. Undefined while the state is being replaced, or after the member
+   * has stopped.
+   */
   readonly stateHashes: () => StateHashes | undefined
   readonly tell: (stateHashes: StateHashes) => void
   /**
-   * Called if that member has another state in these key spaces after the same entry. Resolves to true when
-   * the first row that differs is known.
+   * Called if another member's state after the same entry differs in these key spaces. Resolves to true when
+   * the first different row was found.
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
-  /** Keeps the state after that entry for a comparison. Resolves when the state is kept. */
+  /**
+   * Keeps this member's state after that entry, so that rows can be compared later. Resolves when the state
+   * is kept.
+   */
   readonly hold: (index: number) => Promise<unknown>
 }
 
-/** In ms. A member is idle when it has applied nothing for this time. */
+/** In ms. If a member has applied nothing for this time, it is idle and sends the hashes of its state. */
 const REST_MS = 2_000
 /**
- * How many hashes of each member are remembered. An older hash is needed to compare a member that lags a
- * little.
+ * How many lists of hashes are kept for each member. A member that lags compares its new hashes with old
+ * hashes of the others.
  */
 const KEPT_HASHES = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
-  /**
-   * The last hashes of each other member. Another member may have applied an entry earlier than this member.
-   */
+  /** The last hashes of each other member. Another member may have applied an entry before this member. */
   readonly #heard = new Map<string, StateHashes[]>()
-  /** The members whose state differs, and whether the first row that differs is known. */
+  /**
+   * The members whose state differs from this member's. `known` is true when the first different row was
+   * found.
+   */
   readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
   #timer: Timer
@@ -68,8 +79,8 @@ export class StateCheck {
   }
 
   /**
-   * Called with the state hash after the first entry of each half minute of cluster time. The next entry
-   * waits for the returned promise.
+   * Called with the hashes of this member's state, at the first entry of each half minute of cluster time.
+   * The next entry is applied after the returned promise has resolved.
    */
   onStateHash(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)
@@ -130,7 +141,7 @@ export function currentStateHashes(kv: KvStore): StateHashes | undefined {
   try {
     return stateHashesOf(kv.stateHash())
   } catch {
-    // The state is being replaced, or the member has stopped. Other files report these two cases.
+    // The state is being replaced, or the member has stopped. Other code reports these errors.
     return undefined
   }
 }

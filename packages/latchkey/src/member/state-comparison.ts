@@ -1,5 +1,5 @@
-// Driver: compares this member's state with the states of the other members. Members exchange hashes
-// (state-check.ts) and search for the first row that differs (state-search.ts).
+// Driver: compares this member's state with the states of the other members. This file exchanges hashes with
+// the others (state-check.ts) and searches for the first row that differs (state-search.ts).
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
@@ -58,8 +58,8 @@ export class StateComparison {
   }
 
   /**
-   * Called with the state hash after the first entry of each half minute of cluster time. The next entry
-   * waits for the returned promise.
+   * Called with the hash of this member's state, at the first entry of each half minute of cluster time. The
+   * next entry is applied after the returned promise has resolved.
    */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return knowsMembers(this.#ports.node) ? this.#check.onStateHash(stateHashesOf(hash)) : undefined
@@ -73,8 +73,8 @@ export class StateComparison {
   }
 
   /**
-   * Logs the difference, at each comparison while the states differ. If any row differs, the meta row differs
-   * too.
+   * Logs that another member has a different state. The line is repeated at each comparison while the states
+   * differ. If any row differs, the row with the revision differs too.
    */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
     this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
@@ -94,7 +94,7 @@ export class StateComparison {
 }
 
 /**
- * Whether the member knows the members of the cluster. A joining member knows them only after it has applied
- * an entry with a membership.
+ * Returns whether this member knows the members of its cluster. A joining member knows them after it has
+ * applied an entry with a membership.
  */
 export const knowsMembers = (node: RaftNode): boolean => membersOf(node.applied.membership).length > 0

@@ -1,8 +1,7 @@
-// Driver: searches for the first row in which this member differs from another one. Both members have
-// kept a view of their state after the same entry, and the search compares these views. The search asks for
-// checksums of a thousand rows at a time, then of thirty rows of the thousand, and then of single rows. So
-// the search needs little memory, and members that agree exchange nothing. If a member cannot keep its view
-// any longer, its answer reports this, and the next comparison tries again.
+// Driver: finds the first row in which the states of two members differ. Both members have kept a view of
+// their state after the same entry. The search compares checksums of a thousand rows at a time, then of
+// thirty rows, and then of single rows. So the search needs little memory. If one of the two members has
+// given up its view, the search ends, and the next comparison of hashes starts it again.
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
@@ -20,18 +19,19 @@ export interface Difference {
 
 interface StateSearchPorts {
   readonly clock: Clock
-  /** Gives another random sequence at each start of the process. */
+  /** Must give other numbers at each start of the process. */
   readonly random: Random
-  /** Returns the stored state after that entry, or undefined if the state has changed since then. */
+  /** Returns a view of the state after that entry, or undefined if the state has changed since then. */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
 }
 
-/** How many rows one request covers. Each step of the search covers fewer rows, and the last step one row. */
+/** How many rows one request covers, in each step of the search. The last step compares single rows. */
 const ROWS = [1_000, 30, 1] as const
-/** In ms. A kept state is released if no request has come for this time. */
+/** In ms. If no request uses the kept view for this time, the member closes the view. */
 const IDLE_MS = 15_000
+/** In ms. A member waits this long for the answer to one request of the search. */
 const PATIENCE_MS = 10_000
 
 interface Held {
@@ -50,8 +50,8 @@ export class StateSearch {
   readonly #searching = new Set<string>()
   #held: Held | undefined
   /**
-   * The first id is another number in each process, because a request of a former process may be answered in
-   * this process (C5).
+   * The ids of requests begin at another number in each process. Otherwise the late answer to a request of
+   * the former process could complete a request of this process (C5).
    */
   #lastId: number
   #closed = false
@@ -61,7 +61,10 @@ export class StateSearch {
     this.#lastId = firstId(ports.random)
   }
 
-  /** Keeps the state after that entry, if this state is still the present one and no other state is kept. */
+  /**
+   * Keeps a view of the state after that entry. Resolves to undefined if the state has changed since then, or
+   * if a view after another entry is kept.
+   */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
     this.#held ??= { index, state: this.#freeze(index), timer: undefined }
@@ -72,7 +75,7 @@ export class StateSearch {
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
-    // The member has stopped, or its state was replaced or has changed. The next comparison tries again.
+    // The state has changed, or the member has stopped. The next comparison of hashes tries again.
     if (state === undefined && this.#held?.index === index) this.#letGo()
     return state
   }
@@ -86,13 +89,13 @@ export class StateSearch {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
-    // A kept state that cannot be closed is not used any more either, so the error is ignored.
+    // The view is not used any more, so an error at its end does not matter.
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
   /**
-   * Searches in the given spaces. Only one search for each member runs at a time. Resolves to true if each of
-   * the spaces was searched.
+   * Searches these key spaces for the first row that differs from the other member's. Resolves to true if the
+   * search is complete. Only one search with each member runs at a time.
    */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
@@ -115,7 +118,8 @@ export class StateSearch {
     for (let level = 0; ; ) {
       const theirs = await this.#ask(from, { index, space, after, rows: elementAt(ROWS, level) })
       if (theirs === undefined) return false
-      // The other member has no more rows, so all remaining rows of this member differ.
+      // If the other member has no rows after `after`, `theirs.last` is undefined, and the digest covers all
+      // remaining rows of this member.
       const ours = await own.digest(space, after, theirs.last)
       void this.hold(index)
       if (ours.sum === theirs.sum) {
@@ -149,7 +153,7 @@ export class StateSearch {
       const state = await this.hold(index)
       digest = await state?.digest(space, after, undefined, Math.min(rows, ROWS[0]))
     } catch {
-      // The view was closed in the meantime. The answer is the same as if the state had not been kept.
+      // The view was closed during the request, so the answer says that this member has no view.
     }
     const told = digest && { sum: digest.sum, last: digest.last }
     if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: told })
@@ -167,7 +171,7 @@ export class StateSearch {
   }
 }
 
-/** Returns the number of equal rows before the first row that differs. */
+/** Describes the first row that differs: which member has it, or that both have it with other bytes. */
 function differenceOf(
   space: SpaceName,
   here: Uint8Array | undefined,

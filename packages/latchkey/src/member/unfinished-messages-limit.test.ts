@@ -3,7 +3,7 @@
 import { type Clock, RefusalLog, silentLogger } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { MOST, Unfinished, WINDOW_MS } from './unfinished-messages-limit.js'
+import { MOST, UnfinishedMessagesLimit, WINDOW_MS } from './unfinished-messages-limit.js'
 
 const MiB = 1024 * 1024
 const LARGEST = CAPS.maxPayload
@@ -18,7 +18,7 @@ function scene() {
   }
   const clock = { now: () => now, after } as Clock
   const refusals = new RefusalLog({ clock, logger: silentLogger })
-  const unfinished = new Unfinished({ clock, refusals })
+  const unfinished = new UnfinishedMessagesLimit({ clock, refusals })
   const told: string[] = []
   const sender = (name: string) => ({
     end: (why: string) => void told.push(`${name} ${why}`),

@@ -1,32 +1,37 @@
-// Driver: counts the bytes of unfinished messages and bodies that this member has received from clients, over
-// all connections.
+// Driver: limits the memory for client messages of which only a part has arrived (WebSocket messages and HTTP
+// bodies), over all connections of this member.
 //
 // Laws:
-//   1. Unfinished messages take at most MOST bytes of this member's memory, and LARGEST more for connections
-//      that are being closed. If there are more bytes, one connection is closed. Of the connections with more
-//      than an equal share, the one that has sent nothing for the longest time is closed.
-//   2. An unfinished message must make progress: after its first WINDOW_MS, each further WINDOW_MS must bring
-//      LEAST bytes, or the connection is closed.
+//   1. Unfinished messages use at most MOST bytes of this member's memory, and LARGEST bytes more for
+//      connections that are being closed. If they use more, one connection is closed: of the connections with
+//      more than an equal share of the bytes, the one that has been silent for the longest time.
+//   2. An unfinished message must make progress. After its first WINDOW_MS, at least LEAST bytes must arrive
+//      in each further WINDOW_MS. Otherwise the connection is closed.
 //
-// Without law 1: a hundred clients stop in the middle of messages of 15 MiB, each within its limit, and the
-// member keeps 1.5 GB for them. Without law 2: bodies that never end keep their memory. A connection with a
-// small share is never closed. So a client with a short message, which is complete a moment later, does not
-// lose its connection because of the large messages of others.
+// Without law 1: a hundred clients stop in the middle of messages of 15 MiB. The member keeps 1.5 GB,
+// although each message obeys the limit for one message. Without law 2: clients never complete their
+// messages, and the memory is never free again. Law 1 spares connections with a small share. So a client with
+// a short message does not lose its connection because of other clients' large messages.
 
 import type { Clock, RefusalLog, Timer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 
+/** In bytes. All unfinished messages of this member may have this many bytes together. */
 export const MOST = CAPS.unfinishedBytes
+/** In bytes, the largest message. Connections that are being closed may use this much more. */
 const LARGEST = CAPS.maxPayload
+/** In ms. In each further window of this length, an unfinished message must get LEAST bytes. */
 export const WINDOW_MS = 5_000
+/** In bytes for each window. */
 const LEAST = (CAPS.unfinishedBytesASecond * WINDOW_MS) / 1000
+/** In ms. While a message is unfinished, law 2 is checked at this interval. */
 const LOOK_MS = 1_000
 
 export type WhyEnded = 'busy' | 'slow'
 
-/** A connection that sends. */
+/** A connection that sends messages to this member. */
 export interface Sender {
-  /** Closes the connection with the reason, and gives the client a moment to read it. */
+  /** Closes the connection with the reason, and waits a moment so that the client can read the reason. */
   end(why: WhyEnded): void
   /** Closes the connection at once and drops the bytes that were received from it. */
   destroy(): void
@@ -40,11 +45,12 @@ interface Message {
   bytesBefore: number
 }
 
-export class Unfinished {
+export class UnfinishedMessagesLimit {
   readonly #clock: Clock
   readonly #refusals: RefusalLog
   /**
-   * The connections in the order of their last bytes. The connection that has sent something last comes last.
+   * The unfinished message of each connection. The connection that has sent something last is the last in
+   * this map.
    */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
@@ -57,14 +63,14 @@ export class Unfinished {
     this.#refusals = refusals
   }
 
-  /** The sum over all connections, including the connections that are being closed. */
+  /** The bytes of all unfinished messages, including those of connections that are being closed. */
   get bytes(): number {
     return this.#sum + this.#endingSum
   }
 
   /**
-   * Called when the connection has sent something, and its unfinished message now has this many bytes. 0
-   * means that the message is complete and no other message has begun.
+   * Called when bytes of a connection have arrived. `bytes` is the present length of its unfinished message.
+   * 0 means that the message is complete and no next message has begun.
    */
   heard(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
@@ -96,12 +102,10 @@ export class Unfinished {
     this.#timer = undefined
   }
 
-  // ---- Law 1
-
-  /** Called when a connection goes on sending although it is being closed. */
+  /** Called when a connection sends bytes although it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
-    // A complete message is not kept. The other bytes stay counted until the connection has closed a moment
-    // later.
+    // The count of such a connection never falls, because its bytes are in memory until the connection has
+    // closed, a moment later.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
     this.#relieve()
@@ -122,7 +126,7 @@ export class Unfinished {
   }
 
   /**
-   * Returns one of the connections with more than an equal share: the connection that has sent nothing for
+   * Of the connections with more than an equal share of the bytes, returns the one that has been silent for
    * the longest time.
    */
   #quietest(): Sender | undefined {
@@ -146,8 +150,6 @@ export class Unfinished {
     sender.end(why)
   }
 
-  // ---- Law 2
-
   #watch(): void {
     if (this.#timer !== undefined) return
     this.#looked = this.#clock.now()
@@ -160,7 +162,8 @@ export class Unfinished {
 
   #look(): void {
     const now = this.#clock.now()
-    // While this member was paused it received nothing. No client must be closed for that.
+    // While this member was paused it received nothing, so the time of the pause does not count against any
+    // client.
     const stood = Math.max(0, now - this.#looked - 2 * LOOK_MS)
     this.#looked = now
     for (const [sender, message] of [...this.#messages]) {

@@ -1,10 +1,10 @@
-// Driver: counts the bytes that this member has sent and that the clients have not read yet, over all
-// connections.
+// Driver: limits the bytes that this member has sent to clients and that the clients have not read yet, over
+// all connections.
 //
-// Law: unread bytes take at most MOST_OF_ALL memory of this member, and at most MOST_OF_ONE for one
-// connection. If there are more bytes, the connection with the most unread bytes is closed. Its client
-// connects again and reads what it has missed. Without the limit for all: each of ten clients that never read
-// stays just below the limit of one connection, and together these clients take more than a gigabyte.
+// Law: unread bytes use at most MOST_OF_ALL of this member's memory, and at most MOST_OF_ONE for one
+// connection. Beyond a limit, the connection with the most unread bytes is closed. Its client connects again
+// and reads what it has missed. Without the limit for all connections: ten clients stay just below the limit
+// for one, and together use more than a gigabyte.
 
 import type { RefusalLog } from '@latchkey/base'
 
@@ -13,15 +13,15 @@ export const MOST_OF_ONE = 64 * MiB
 export const MOST_OF_ALL = 128 * MiB
 
 export interface Reader {
-  /** How many bytes the client has not read yet. */
+  /** Returns how many bytes the client has not read yet. */
   waiting(): number
-  /** Closes the connection at once and drops its waiting bytes. */
+  /** Closes the connection at once and drops its unread bytes. */
   close(): void
 }
 
 export class Outboxes {
   readonly #refusals: RefusalLog
-  /** The connections with unread bytes, each with the number of its unread bytes at the last check. */
+  /** The connections with unread bytes. The value is the number of unread bytes at the last check. */
   readonly #slow = new Map<Reader, number>()
   #sum = 0
 
@@ -29,13 +29,16 @@ export class Outboxes {
     this.#refusals = refusals
   }
 
-  /** The present total. */
+  /** The unread bytes of all connections. */
   get bytes(): number {
     this.#look()
     return this.#sum
   }
 
-  /** Called after a write. Returns false if the connection had too many unread bytes and was closed. */
+  /**
+   * Called after a write to the connection. Returns false if the connection had too many unread bytes and was
+   * closed.
+   */
   wrote(reader: Reader): boolean {
     const waiting = reader.waiting()
     this.#note(reader, waiting)
@@ -54,7 +57,10 @@ export class Outboxes {
     else this.#slow.set(reader, waiting)
   }
 
-  /** Counts all connections again, because no event reports what clients have read. */
+  /**
+   * Counts the unread bytes of all connections again, because Node emits no event when a client has read
+   * some.
+   */
   #look(): void {
     for (const reader of this.#slow.keys()) this.#note(reader, reader.waiting())
   }

@@ -1,4 +1,4 @@
-// Driver: reads the version of the package `latchkey` from its manifest, once.
+// Driver: reads the version of the package `latchkey` from package.json, once.
 
 import { readFileSync } from 'node:fs'
 

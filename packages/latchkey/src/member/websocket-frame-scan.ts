@@ -1,23 +1,27 @@
-// Door: counts the bytes of a WebSocket message that was received in part. The library ws gathers these
-// bytes, but does not report their number.
+// Door: counts the bytes of a WebSocket message of which only a part has arrived. The library ws collects
+// these bytes, but does not tell how many they are.
 //
-// This scanner gets the same bytes as ws, from the first byte on, and reads only the headers of frames. ws
-// checks whether the headers are valid.
+// This scanner gets the same bytes as ws and reads only the heads of frames. ws checks whether the frames are
+// valid.
 
-/** In bytes: two bytes, eight for a length, and four for a mask. */
+/** In bytes. The longest head of a frame has two bytes, a length of eight bytes, and a mask of four bytes. */
 const LONGEST_HEAD = 14
+/** Frames with this opcode or a greater one are control frames, such as ping and close. */
 const FIRST_CONTROL = 8
 
 export class FrameScan {
   readonly #head = Buffer.alloc(LONGEST_HEAD)
   #headBytes = 0
-  /** How many bytes of the frame's payload have not arrived yet. */
+  /** How many bytes of the present frame's payload have not arrived yet. */
   #left = 0
   #endsMessage = false
   #isControl = false
   #message = 0
 
-  /** Returns how many bytes the unfinished message has after this chunk, or 0 if no message is unfinished. */
+  /**
+   * Reads the next bytes of the connection. Returns how many bytes of an unfinished message have arrived, or
+   * 0 if no message is unfinished.
+   */
   read(bytes: Uint8Array): number {
     let at = 0
     while (at < bytes.length) {

@@ -1,10 +1,10 @@
-// Door: checks the tokens and certificates of callers, from the options and from the tokens file. All values
-// are checked before any value is used.
+// Door: checks the tokens and certificates in the option `auth` and in the tokens file. The member uses them
+// only if all are correct.
 //
 // Laws:
-// - A token occurs once. Without this law: the same token occurs twice, once with all rights and once with
-//   few, and nobody can say which rights it has. A text and the digest of that text are the same token.
-// - No message contains a token or a piece of the file, because messages are logged.
+// - Each token occurs once in the list. A token and its SHA-256 count as the same token. Without this law: a
+//   token occurs twice, once with all rights and once with few, and nobody knows which rights it has.
+// - No error message contains a token or a piece of the file, because error messages are logged.
 
 import { CAPS, unknownName } from '@latchkey/protocol'
 import { type Auth, type AuthOptions, digestOf, RIGHTS, type TokenEntry } from '../member/rights.js'
@@ -14,11 +14,10 @@ import { readTokensFile } from './tokens-file.js'
 
 interface Placed {
   readonly given: unknown
-  /** The name of the entry in messages. */
+  /** The name of the entry in error messages, for example `auth.tokens[2]`. */
   readonly place: string
 }
 
-/** Returns the checked tokens. Throws a TypeError that names the wrong entry. */
 export function checkAuth(auth: AuthOptions | undefined): Auth | undefined {
   if (auth === undefined) return undefined
   const own = listOf(auth, 'auth', ['tokens', 'memberToken', 'file'])
@@ -59,7 +58,7 @@ function memberTokenOf(own: unknown, written: unknown, file: string | undefined)
 }
 
 const FIELDS: readonly string[] = ['token', 'sha256', 'cert', 'name', 'rights', 'keys', 'locks']
-/** The digest of the empty token, which no caller may use. */
+/** The SHA-256 of the empty text, in hex. No caller may have an empty token. */
 const EMPTY = Buffer.from(digestOf({ token: '' })).toString('hex')
 
 function checkEntry({ given, place }: Placed): TokenEntry {
@@ -137,8 +136,8 @@ interface Certified {
 }
 
 /**
- * Law: if clients have certificates of the members' authority, something else must distinguish a member from
- * a client. Without this law each client could connect as a member.
+ * Law: if clients have certificates of the same authority as members, a member must prove in another way that
+ * it is a member. Without this law: each client could connect as a member.
  */
 export function checkClientCertificates({ auth, tls }: Certified): void {
   const isRequired = tls?.clientCert === 'required'

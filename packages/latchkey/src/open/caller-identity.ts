@@ -1,5 +1,5 @@
-// Rule: finds the identity of a caller. If clients must show a certificate, the certificate decides,
-// otherwise the token.
+// Rule: finds the identity of a caller. If clients must show a certificate, the certificate decides.
+// Otherwise the token decides.
 
 import type { Socket } from 'node:net'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -7,7 +7,7 @@ import { certifiedName, whyUntrusted } from '@latchkey/raft'
 import type { Identities, Identity } from '../member/rights.js'
 import type { TlsOptions } from './tls-options.js'
 
-/** Returns the identity, or the error if the caller has none. */
+/** Returns the caller's identity, or the error if the caller has none. */
 export function callerOf(
   identities: Identities,
   tls: TlsOptions | undefined,

@@ -1,15 +1,14 @@
-// Rule: the dates between which the certificates of a member are valid, and the warnings about them.
+// Rule: the dates between which the certificates of a member are valid, and the warnings about these dates.
 //
-// Law (C46): an expired certificate, or one that is not valid yet, never replaces a certificate that is in
-// force. Without this law: an operator copies last year's file over this year's and reloads. No error is
-// reported, and connections stay open. After the next restart no member or client accepts that member's
-// certificate.
+// Law (C46): a certificate that is expired, or not valid yet, never replaces the certificate in use. Without
+// this law: an operator copies last year's file over this year's and reloads. Nothing fails at first, because
+// open connections stay open. After the next restart, no member or client accepts that member's certificate.
 
 import { X509Certificate } from 'node:crypto'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { TlsOptions } from './tls-options.js'
 
-/** In days: the operator is warned this long before a certificate expires. */
+/** In days. The operator gets a warning this long before a certificate expires. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
@@ -20,9 +19,7 @@ interface Certificate {
   readonly to: number
 }
 
-/**
- * Returns the reason why that certificate cannot replace the one in force, or undefined if it can replace it.
- */
+/** Returns why the new certificate must not replace the one in use, or undefined if it may. */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined
@@ -32,7 +29,7 @@ export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | un
   )
 }
 
-/** The warnings about the certificates in force. */
+/** Returns a warning if a certificate in use is expired or will soon expire. */
 export function warningOfDates(tls: TlsOptions, now: number): string | undefined {
   const why = whyNoGood(tls, now)
   if (why !== undefined)
@@ -46,8 +43,8 @@ export function warningOfDates(tls: TlsOptions, now: number): string | undefined
 }
 
 /**
- * When the first certificate of the member's own chain expires, in ms since 1970. Undefined if no certificate
- * can be read.
+ * Returns when the first certificate in `cert` expires, in ms since 1970. Undefined if no certificate can be
+ * read.
  */
 export function expiryOf(tls: TlsOptions): number | undefined {
   const first = Math.min(...chain(tls.cert, 0).map(({ to }) => to))
@@ -55,8 +52,9 @@ export function expiryOf(tls: TlsOptions): number | undefined {
 }
 
 /**
- * Returns the reason why the certificates cannot be used. The member's own chain must be valid as a whole. Of
- * several authorities one valid certificate is enough, because the others may be old or future ones.
+ * Returns why the certificates cannot be used, or undefined if they can. Each certificate in `cert` must be
+ * valid now. In `ca`, one valid certificate is enough, because the others may be meant for the past or the
+ * future.
  */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))
@@ -83,8 +81,8 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
 }
 
 /**
- * Reads the dates. A certificate that cannot be parsed counts as valid from `now` on, without an end date,
- * because other code refuses such a certificate with an error of its own.
+ * Reads the dates of each certificate in the text. An unreadable certificate counts as valid for ever,
+ * because other code refuses it with its own error.
  */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')
@@ -98,7 +96,7 @@ function chain(pem: string | Uint8Array, now: number): Certificate[] {
   })
 }
 
-/** Returns the common name, or the whole subject on one line, cut at a limit. */
+/** Returns the common name (CN), or the whole subject in one line, at most 100 characters long. */
 const nameOf = (subject: string | undefined): string => {
   const said = subject ?? ''
   const name = /^CN=(.+)$/m.exec(said)?.[1] ?? said.replaceAll('\n', ', ')

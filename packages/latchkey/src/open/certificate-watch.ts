@@ -1,10 +1,11 @@
-// Driver: warns about the member's own certificates that expire soon or have expired: when the member opens,
-// after each reload, once a day, and when they expire.
+// Driver: warns about certificates of the member that expire soon or have expired. This file checks the
+// certificates when the member opens, after each reload, once a day, and when a certificate expires.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { expiryOf, warningOfDates } from './certificate-dates.js'
 import type { Settings } from './options.js'
 
+/** In ms. The certificates are checked once a day. */
 const EVERY_MS = 86_400_000
 
 export class CertificateWatch {
@@ -13,7 +14,7 @@ export class CertificateWatch {
   #timer: Timer | undefined
   #expiresAt: number | undefined
 
-  /** `settings` returns the settings in force. */
+  /** `settings` returns the present settings. */
   constructor(clock: Clock, settings: () => Pick<Settings, 'tls' | 'logger'>) {
     this.#clock = clock
     this.#settings = settings
@@ -34,7 +35,9 @@ export class CertificateWatch {
     this.#timer = this.#clock.after(wait, () => this.look(), { ref: false })
   }
 
-  /** In ms since 1970. Undefined if there is no certificate, or if it cannot be read. */
+  /**
+   * When the member's first certificate expires, in ms since 1970. Undefined if no certificate can be read.
+   */
   get expiresAt(): number | undefined {
     return this.#expiresAt
   }

@@ -1,5 +1,5 @@
-// Driver: accepts the connections of other members and opens connections to them. This object exists as long
-// as the port. Meanwhile the member may be closed and opened again.
+// Driver: accepts the connections of other members and connects to other members. This object exists as long
+// as the port, while the member behind it may be closed and opened again.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -10,11 +10,14 @@ import { refuseUpgrade } from './http-and-websocket-server.js'
 import { memberTokens, whyNoMembers } from './member-proof.js'
 import type { Settings } from './options.js'
 
-/** The version of the commands and entries: the newest version that this build understands. */
+/**
+ * The newest version of commands and entries that this build understands. Members tell each other this
+ * version when they connect.
+ */
 const LEVEL = 1
 
-export class MembersGate {
-  /** Certificates and member tokens may change while the member runs. */
+export class ConnectionsOfMembers {
+  /** Returns the present settings. Certificates and member tokens can change while the member runs. */
   readonly #settings: () => Settings
   readonly #clock: Clock
   readonly #atEnd: Defer
@@ -65,7 +68,7 @@ export class MembersGate {
     return this.#network
   }
 
-  /** Returns false if the connection does not come from a member. */
+  /** Handles an upgrade request if it comes from a member. Returns false if it does not. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
     if (whyNoMembers(this.#settings()) !== undefined && isForMembers(request)) {
       refuseUpgrade(socket, '401 Unauthorized', this.#clock)

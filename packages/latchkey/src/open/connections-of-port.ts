@@ -1,22 +1,24 @@
-// Driver: owns every connection of one port. It knows which connections belong to strangers, clients and
-// members, and limits how many each kind may have and how long a stranger may take to prove its identity.
+// Driver: owns every connection of one port. This file knows which connections belong to clients, to members,
+// or still to strangers, and limits each of these three kinds.
 //
 // Laws:
-//   1. A connection is a stranger's until it has proved that it is a client's or a member's.
-//   2. Strangers have places of their own. When these places are full, the oldest stranger is closed, and the
-//      newest stranger is never refused. Without this law: five thousand silent sockets fill the port, and a
-//      member that has just lost its connection to the leader cannot connect any more.
-//   3. Clients never take the places that are kept for members.
-//   4. One address may use only a share of the strangers' places and of the clients' places. If an address
-//      has more strangers, its own oldest stranger is closed. If an address has more clients, its next client
-//      is refused, with the reason.
-//   5. A stranger that has not proved its identity in STRANGER_MS is closed. While its request is being
-//      answered, the stranger is not closed, and its time begins again at the end of the answer. An HTTP
-//      connection counts as a client's only while a request is being answered.
+//   1. Each connection begins as a stranger's: nobody knows yet whether a client or a member opened it.
+//   2. At most `Places.strangers` connections belong to strangers. When one stranger more connects, the
+//      oldest stranger is closed, and the newest is never refused. Without this law: five thousand silent
+//      sockets fill the port, and a member that has just lost its connection to the leader cannot connect
+//      again.
+//   3. Clients never use the connections that are reserved for members.
+//   4. One address may have only a share of the strangers' connections and of the clients' connections. If an
+//      address has more strangers, the oldest stranger of this address is closed. If an address has more
+//      clients, its next client is refused, with the reason.
+//   5. A stranger that has not proved its identity within STRANGER_MS is closed. While the member answers a
+//      request of the stranger, the stranger may stay longer (ANSWER_MS). An HTTP connection counts as a
+//      client's only while the member answers one of its requests. After the answer, the connection is a
+//      stranger's again.
 //
-// The address of a member proves nothing, because members on one machine share their address with all other
-// processes. So a member's connection also begins as a stranger's. When the member has proved its identity,
-// the connection gets a place that no other connection can take.
+// The address of a member proves nothing, because several members and other processes can run on one machine.
+// So a member's connection also begins as a stranger's. When the member has proved its identity, its
+// connection does not count as a stranger's any more, and these laws never close the connection.
 
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -24,19 +26,25 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/base'
 import { refusalText } from './problem-json.js'
 
-/** In ms. A connection that has not proved its identity after this time is closed. */
+/** In ms. A connection whose client or member has not proved its identity within this time is closed. */
 export const STRANGER_MS = 5_000
-/** In ms, how long an HTTP connection may be idle. Its answers say so. */
+/**
+ * In ms. An HTTP connection without a request is closed after this time. Each answer has this time in its
+ * Keep-Alive header.
+ */
 export const IDLE_MS = 15_000
-/** In ms. An answer to a stranger must be read within this time. */
+/**
+ * In ms. If a stranger's request is not answered, or its answer is not read, within this time, the connection
+ * is closed.
+ */
 const ANSWER_MS = 60_000
 /**
- * In ms. Added to the idle time that the client was told, so that a request in the last moment is still
- * answered.
+ * In ms. An idle HTTP connection stays open for IDLE_MS and this time. Otherwise the member could close the
+ * connection while a client's request is on its way.
  */
 const IDLE_SLACK_MS = 1_000
 
-/** How many connections each kind may have. */
+/** How many connections of strangers and of clients the port may have, in all and from one address. */
 export interface Places {
   readonly strangers: number
   readonly strangersOfOneAddress: number
@@ -44,14 +52,17 @@ export interface Places {
   readonly clientsOfOneAddress: number
 }
 
-/** How many connections each address may have, even if the limit of the port is small. */
+/**
+ * How many strangers, and how many clients, one address may have, even if half of the port's limit is fewer.
+ */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
 
 /**
- * A fifth of all places is for strangers, up to 64 places are for members, and the rest is for clients. One
- * address may use half of the places of a kind.
+ * Divides the connections of a port. A fifth is for strangers. Up to 64 connections are reserved for members,
+ * and the other connections are for clients. One address may have half of the strangers and half of the
+ * clients.
  */
 export function placesOf(whole: number): Places {
   const strangers = Math.max(1, Math.min(MOST_STRANGERS, Math.floor(whole / 5)))
@@ -69,8 +80,8 @@ export function placesOf(whole: number): Places {
 export type ConnectionKind = 'stranger' | 'client' | 'member'
 
 /**
- * Called when the connection has proved its identity. Returns false if there is no place for one more client.
- * The caller then refuses the client.
+ * Called when a client or a member has proved its identity. Returns false if the port has no room for one
+ * more client. The caller then refuses the client.
  */
 export type Proven = (kind: 'client' | 'member') => boolean
 
@@ -78,17 +89,19 @@ interface Connection {
   readonly raw: Socket
   readonly address: string
   /**
-   * The socket of the requests. With TLS, this is not the socket below TLS, but another one, which exists
-   * after the TLS handshake.
+   * The socket on which requests arrive. With TLS, `raw` carries the encrypted bytes, and `socket` exists
+   * only after the TLS handshake.
    */
   socket: Socket | undefined
   kind: ConnectionKind
   /**
-   * True if the connection speaks WebSocket, or is about to. Such a connection does not understand an HTTP
-   * answer any more.
+   * True if the connection speaks WebSocket, or has asked for WebSocket. The member must not write an HTTP
+   * answer to such a connection.
    */
   upgraded: boolean
-  /** How many requests are not answered yet. A client may send several at once. */
+  /**
+   * How many requests of this connection are not answered yet. A client may send several requests at once.
+   */
   asking: number
   deadline: Timer | undefined
 }
@@ -103,9 +116,9 @@ export class Connections {
   readonly #refusals: RefusalLog
   readonly #places: Places
   readonly #bySocket = new WeakMap<Duplex, Connection>()
-  /** Connections whose TLS handshake is under way, by the addresses of the two ends. */
+  /** The connections whose TLS handshake is in progress, by the addresses of client and member. */
   readonly #shaking = new Map<string, Connection>()
-  /** The strangers. The oldest comes first. */
+  /** The connections of strangers, the oldest first. */
   readonly #strangers = new Set<Connection>()
   readonly #byAddress = new Map<string, OfAddress>()
   #clients = 0
@@ -117,21 +130,20 @@ export class Connections {
     this.#places = places
   }
 
-  /** For metrics. */
   counts(): Readonly<Record<ConnectionKind, number>> {
     return { stranger: this.#strangers.size, client: this.#clients, member: this.#members }
   }
 
   watch(server: HttpServer, isSecure: boolean): void {
     server.on('connection', (raw: Socket) => this.#come(raw, isSecure))
-    // On a server with TLS, the event 'connection' gives the socket below TLS. The event 'secureConnection'
-    // gives the socket inside TLS.
+    // On a server with TLS, the event 'connection' gives the socket with the encrypted bytes. The event
+    // 'secureConnection' gives the socket with the decrypted bytes.
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket))
   }
 
   #come(raw: Socket, isSecure: boolean): void {
-    // A request may ask for another protocol. If this wish is ignored, Node's server gets the same connection
-    // once more.
+    // A client may ask in a request for another protocol than HTTP/1.1. If the member ignores that, it gives
+    // the same connection to Node's server a second time (ignored-upgrade-requests.ts).
     if (this.#bySocket.has(raw)) return
     const connection: Connection = {
       raw,
@@ -158,15 +170,13 @@ export class Connections {
     const ends = endsOf(socket)
     const connection = this.#shaking.get(ends)
     this.#shaking.delete(ends)
-    // The connection has already closed.
+    // The connection was closed during the TLS handshake.
     if (connection === undefined) return void socket.destroy()
     connection.socket = socket
     this.#bySocket.set(socket, connection)
   }
 
-  // ---- The kinds of a connection
-
-  /** Called when the head of a request has arrived. Its body may take longer, if it makes progress. */
+  /** Called when the head of a request has arrived. The body may still be on its way. */
   asked(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
@@ -174,7 +184,10 @@ export class Connections {
     if (connection.kind === 'stranger') this.#arm(connection, ANSWER_MS)
   }
 
-  /** Called when no request is being answered any more. The next request has to prove its sender again. */
+  /**
+   * Called when one request of the connection is answered. If no other request is open, the connection is a
+   * stranger's again, and the next request must prove its sender.
+   */
   answered(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined || --connection.asking > 0) return
@@ -188,10 +201,13 @@ export class Connections {
     if (connection !== undefined) connection.upgraded = true
   }
 
-  /** Called by the code that has checked the proof of identity. */
+  /**
+   * Called by the code that has checked a token, a certificate or a member's proof. Returns false if the
+   * client must be refused.
+   */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
-    // The connection has closed, or is not counted here.
+    // The connection has closed, or another server owns it.
     if (connection === undefined || connection.kind === kind) return true
     if (connection.raw.destroyed) return true
     if (kind === 'client' && !this.#hasPlace(connection)) return false
@@ -216,8 +232,6 @@ export class Connections {
     return false
   }
 
-  // ---- Strangers
-
   #becomeStranger(connection: Connection, patience: number): void {
     connection.kind = 'stranger'
     const { strangers } = this.#ofAddress(connection.address)
@@ -234,7 +248,7 @@ export class Connections {
     connection.deadline = this.#clock.after(patience, () => this.#tooLate(connection), { ref: false })
   }
 
-  /** Law 2: closes the oldest stranger. */
+  /** Closes the oldest stranger among these connections (law 2). */
   #giveWay(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
@@ -260,8 +274,6 @@ export class Connections {
     this.#left(connection)
   }
 
-  // ---- Counting
-
   #ofAddress(address: string): OfAddress {
     const known = this.#byAddress.get(address)
     if (known !== undefined) return known
@@ -270,7 +282,10 @@ export class Connections {
     return fresh
   }
 
-  /** Called when the connection has closed. Its place becomes free. */
+  /**
+   * Called when a connection has closed or changes its kind. The connection no longer counts for its old
+   * kind.
+   */
   #left(connection: Connection): void {
     connection.deadline?.cancel()
     const { address, kind } = connection
@@ -281,7 +296,7 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // From here on no code may count the connection once more.
+    // The connection is counted no longer. A second call for this connection must not change a count.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }
@@ -290,8 +305,8 @@ export class Connections {
 const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The request did not come whole in time.')
 
 /**
- * Returns the address. For IPv6 the result is the network of the address, because one user can use all 2^64
- * addresses of a network.
+ * Returns the address by which connections are counted. For IPv6, this is the network (the first 64 bits),
+ * because one user can have all 2^64 addresses of a network.
  */
 export function addressOf({ remoteAddress = 'unknown' }: Socket): string {
   const address = remoteAddress.replace(/^::ffff:(?=[0-9.]+$)/i, '')

@@ -1,11 +1,11 @@
-// Rule: turns errors of the file system into errors that say what a caller can do.
+// Rule: converts errors of the file system to errors that tell the user what to do.
 
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 /**
- * Runs the function. An error of the file system or of the storage becomes ERR_STORAGE_FAILED, whose message
- * says what could not be done (`what`) and why. This function is used only before the member runs, so nothing
- * was applied.
+ * Runs the function. If the file system fails, the function throws ERR_STORAGE_FAILED with `what` and the
+ * reason in its message. Use this function only before the member runs. An error of this function says that
+ * nothing was applied.
  */
 export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
@@ -21,8 +21,8 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
 }
 
 /**
- * Whether the error comes from a call about a path or an open file. An error of a socket has an address
- * instead.
+ * Returns whether the error comes from a call with a path or an open file. An error of a socket has an
+ * address.
  */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)

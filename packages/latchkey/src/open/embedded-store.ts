@@ -1,4 +1,4 @@
-// Driver: the store that open() returns: all calls of a Store, and `reload` for the member's
+// Driver: the store that open() returns. Besides the calls of a Store, it has `reload` for the member's
 // certificates and tokens.
 
 import { ClientStore, type Store, type StoreOptions } from '@latchkey/client'
@@ -7,9 +7,9 @@ import type { ReloadOptions } from './reload.js'
 
 export interface EmbeddedStore<S extends As = 'bytes'> extends Store<S> {
   /**
-   * Replaces certificates and tokens. Only connections whose token is not valid any more are closed. Rejects
-   * with a TypeError if a certificate or token is wrong. Rejects with ERR_UNAUTHORIZED if a new certificate
-   * has expired or is not valid yet. After a rejection the former certificates and tokens stay in use.
+   * Replaces certificates and tokens. A connection is closed if its token or certificate is no longer
+   * accepted. Rejects with a TypeError if a certificate or token is wrong. Rejects with ERR_UNAUTHORIZED if a
+   * new certificate is expired or not valid yet. After a rejection, the old ones stay in use.
    */
   reload(options: ReloadOptions): Promise<void>
 }

@@ -1,10 +1,10 @@
-// Driver: the server of a port, for a sidecar and for an embedded member. The server accepts or refuses
-// connections and limits their number.
+// Driver: the HTTP and WebSocket server of a port. This file refuses connections beyond the limits, requests
+// that take too long, and bytes that are no HTTP.
 //
-// Law: no socket stays open longer than REFUSED_MS after its refusal, and no silent socket longer than its
-// time (connections-of-port.ts). This law holds for each kind of refusal: bytes that are not HTTP, a head
-// that is too long or too slow, an unknown path, an unwanted WebSocket, and a client that does not answer a
-// close.
+// Law: after a refusal, a socket is closed within REFUSED_MS, and a silent socket is closed after its limit
+// (connections-of-port.ts). The law holds for each refusal: for bytes that are not HTTP, heads that are too
+// long or too slow, unknown paths and unwanted WebSockets. It also holds for a client that does not answer a
+// close frame.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
@@ -22,12 +22,13 @@ import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 
 /**
- * Each response emits 'close' when it has ended, even if its connection ends before the response is written.
+ * Handles a request. Its response emits 'close' exactly once, even if the connection closes before the
+ * response is written.
  */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
 /**
- * Handles an upgrade. `proven` is called when the identity of the caller is known. It returns false if there
- * is no place for one more client.
+ * Handles a request for a WebSocket. The handler calls `proven` when it knows the caller's identity. `proven`
+ * returns false if the port has no room for one more client.
  */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
 
@@ -45,15 +46,14 @@ interface Port {
   readonly connections: Connections
 }
 
-/**
- * In ms. HEAD_MS: the head of a request must arrive within this time. REQUEST_MS: the whole request must
- * arrive within this time. LOOK_MS: Node checks these times at this interval.
- */
+/** In ms. The head of a request must arrive within this time. Otherwise the connection is closed. */
 const HEAD_MS = 10_000
+/** In ms. A whole request must arrive within this time. Otherwise the connection is closed. */
 const REQUEST_MS = 60_000
+/** In ms. Node checks HEAD_MS and REQUEST_MS at this interval. */
 const LOOK_MS = 1_000
 
-/** Makes a server that does not listen yet. Throws a TypeError if certificates cannot be read. */
+/** Makes a server that does not listen yet. Throws a TypeError if a certificate cannot be read. */
 export function makePort(options: PortOptions): Port {
   const { tls, clock, refusals, maxConnections = CAPS.connections } = options
   const server = makeServer(tls)
@@ -75,14 +75,14 @@ export function makePort(options: PortOptions): Port {
   const opened = tls === undefined ? 'connection' : 'secureConnection'
   server.on(opened, (socket: Socket) => requests.watch(socket))
   server.on('request', (request, response) => requests.come(request, response))
-  // If a request expects anything but '100-continue', the expectation is ignored.
+  // Node calls this listener for an Expect header other than '100-continue'. The server ignores the header.
   server.on('checkExpectation', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
     if (!isWebSocket(request))
       return requests.again(request, socket, head, () => void server.emit(opened, socket))
-    // An error destroys the socket. Without a listener, an error would end the process.
+    // The socket is destroyed after an error. An error without a listener would end the process.
     socket.on('error', () => socket.destroy())
-    // When the last bytes are written, the server waits at most REFUSED_MS until the other side closes.
+    // After the last bytes are written, the other side has REFUSED_MS to close the connection.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
     const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
@@ -93,11 +93,11 @@ export function makePort(options: PortOptions): Port {
 }
 
 /**
- * Makes the server. It requests certificates from all clients, but the identification of the client checks
- * them later, because clients need none.
+ * Makes the server. With TLS, the server asks each client for a certificate, but accepts clients without one.
+ * The check of the client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // Node's own refusals have no body that says why, so Node does not make these checks.
+  // These refusals of Node have no body with a reason, so Node must not make these checks itself.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
@@ -109,7 +109,7 @@ function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
-/** Changes the certificates for new connections. Open connections stay. */
+/** Uses the new certificates for new connections. Open connections continue with the old certificates. */
 export function useTls(server: Server, tls: TlsOptions | undefined): void {
   if (tls !== undefined && server instanceof SecureServer) server.setSecureContext(serverTls(tls))
 }
@@ -144,7 +144,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   ],
 ])
 
-/** Answers bytes that are no HTTP request. The answer has the form of every refusal. */
+/** Answers bytes that are no HTTP request with a status and a problem body. */
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
@@ -157,8 +157,6 @@ function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoExceptio
 export function refuseUpgrade(socket: Duplex, status: string, clock: Clock): void {
   endRefused(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, clock)
 }
-
-// ---- The port of an embedded member, which serves only WebSockets of members and clients
 
 export interface OwnServer {
   readonly connections: Connections
@@ -176,7 +174,8 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // A connection could not be accepted, because too many files are open. This error must not end the process.
+  // Node emits this error when a connection could not be accepted because too many files are open. Without a
+  // listener, the error would end the process.
   server.on('error', () => {})
   return {
     connections,

@@ -1,13 +1,13 @@
-// Driver: owns the stores of HTTP callers. Each store works over a client connection with the identity of its
-// caller. The connection checks the rights, as for a WebSocket, so no HTTP route has to know which rights a
-// call needs.
+// Driver: owns the stores of HTTP callers, one for each identity. Such a store uses a client connection with
+// the caller's identity. That connection checks the rights, as it does for a WebSocket, so no HTTP route
+// needs to check them.
 
 import type { ClientStore } from '@latchkey/client'
 import { isLimited } from '../member/required-rights.js'
 import { type Identity, RIGHTS } from '../member/rights.js'
 
 export class HttpCallerStores {
-  /** The member's own store, which may do everything. */
+  /** The store that open() returned, which has all rights. */
   readonly #own: ClientStore
   readonly #make: (who: Identity) => ClientStore
   readonly #stores = new Map<Identity, ClientStore>()
@@ -18,7 +18,7 @@ export class HttpCallerStores {
     this.#make = make
   }
 
-  /** Returns the store of an identity. There are as many stores as tokens in use. */
+  /** Returns the store for the identity. There are at most as many stores as tokens. */
   of(who: Identity): ClientStore {
     if (this.#closed || mayAll(who)) return this.#own
     const known = this.#stores.get(who) ?? this.#make(who)
@@ -26,7 +26,9 @@ export class HttpCallerStores {
     return known
   }
 
-  /** Ends the stores of identities that are not valid any more. Their calls under way end with ERR_CLOSED. */
+  /**
+   * Closes the stores of identities that are no longer valid. Open calls of these stores end with ERR_CLOSED.
+   */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [who, store] of this.#stores) {
       if (isKnown(who)) continue

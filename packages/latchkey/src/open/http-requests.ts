@@ -1,24 +1,21 @@
-// Driver: owns the HTTP requests of one port that are not answered yet. It limits the bytes of a connection
-// that are parsed in one turn of the event loop, and the number of its waiting requests. It also ends each
-// request with its connection.
+// Driver: owns the HTTP requests of one port that are not answered yet. This file limits the waiting requests
+// of a connection, and the bytes that are parsed in one turn of the event loop.
 //
 // Laws:
-//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. A connection
-//      with more requests is closed.
-//   2. In one turn, one request of a connection is begun and SLICE bytes of it are parsed; all connections
-//      together get TURN_MS of a turn. The other bytes wait for another turn, and the connections take turns.
-//   3. Each request that was begun or waits gets its end ('close' of its response) at the latest when its
-//      connection ends.
+//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. The member
+//      closes a connection that sends more requests.
+//   2. In one turn of the event loop, this file begins one request of each connection and parses SLICE bytes
+//      of it. All connections together get TURN_MS of a turn. The other bytes wait for the next turn.
+//   3. When a connection closes, each of its open responses emits 'close' at the latest then.
 //
 // Without laws 1 and 2: a stranger sends 20,000 requests at once over each of four connections. Node parses
-// all these requests in one turn and begins each of them at once, and for ten seconds the member reads
-// nothing from clients or members. Without law 3: Node keeps an answer back while an earlier one of its
-// connection is not written. When that connection is destroyed, the later response emits no event. A count of
-// the calls under way then never falls to zero, and a graceful stop never ends.
+// and begins all these requests in one turn. For ten seconds, the member reads nothing from clients or
+// members. Without law 3: Node keeps an answer back until all earlier answers of the connection are written.
+// If the connection is destroyed before that, the later response emits no event. The count of open calls then
+// never falls to zero, and a graceful stop never ends.
 //
-// Node's server reads a connection by a 'data' listener. This file removes that listener and calls it with as
-// many bytes as may be parsed. Nothing else about the connection is changed. A chunk of 64 KiB has room for
-// 2,600 requests and takes 30 ms to parse.
+// Node's server reads a connection with a 'data' listener. This file removes that listener and calls it with
+// as many bytes as may be parsed now. A chunk of 64 KiB has room for 2,600 requests and takes 30 ms to parse.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,9 +25,12 @@ import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections-of-port.js'
 import { plainHead } from './ignored-upgrade-requests.js'
 
-/** In ms, how much time HTTP may use in one turn before the rest waits. */
+/** In ms. HTTP requests may use this much of one turn of the event loop. The rest waits for the next turn. */
 const TURN_MS = 5
-/** In bytes: at most 160 requests, or a large part of the head of a request. */
+/**
+ * In bytes. This file parses at most this much of a connection at once: up to 160 requests, or a large part
+ * of a request's head.
+ */
 const SLICE = 4 * 1024
 
 interface HttpRequestsPorts {
@@ -38,9 +38,9 @@ interface HttpRequestsPorts {
   readonly refusals: RefusalLog
   /** Runs a function in the next turn of the event loop. */
   readonly nextTurn: Defer
-  /** Called when a request has arrived. The request counts from now on. */
+  /** Called when the head of a request has arrived, even if the request must wait for its turn. */
   came(request: IncomingMessage, response: ServerResponse): void
-  /** The request is begun. */
+  /** Called when the turn of the request has come. The function handles the request. */
   begin(request: IncomingMessage, response: ServerResponse): void
 }
 
@@ -49,15 +49,16 @@ type Hear = (bytes: Buffer) => void
 
 interface Connection {
   readonly socket: Socket
-  /** The listener of Node's server. */
+  /** The 'data' listener that Node's server had added. */
   readonly hear: Hear
   readonly unanswered: Set<ServerResponse>
-  /** The requests that have arrived and were not begun yet. */
+  /** The requests that have arrived and wait for their turn. */
   readonly waiting: Arrival[]
-  /** The bytes that were received and were not parsed yet. */
+  /** The bytes that were received and are not parsed yet. */
   unheard: Buffer[]
   /**
-   * True if Node has paused the connection until its answers are read. Node itself resumes the connection.
+   * True if Node has paused the connection because the client does not read its answers. Node resumes the
+   * connection itself.
    */
   isStopped: boolean
   isCutOff: boolean
@@ -68,20 +69,23 @@ interface Connection {
 export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
-  /** The connections with requests or bytes that wait for another turn, in the order of their turns. */
+  /**
+   * The connections with requests or bytes that wait for the next turn. The first connection has the first
+   * turn.
+   */
   readonly #waiting = new Set<Connection>()
-  /** The time at which the first HTTP bytes of this turn were parsed. Undefined if none were parsed. */
+  /** The time at which HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
   #turnBegan: number | undefined
 
   constructor(ports: HttpRequestsPorts) {
     this.#ports = ports
   }
 
-  /** Takes a connection that Node's server has just accepted. */
+  /** Called for each connection that Node's server has just accepted. */
   watch(socket: Socket): void {
     const [hear] = socket.listeners('data') as Hear[]
-    // This connection cannot be limited, so it is closed. An error here would end the process, because this
-    // code runs in an event of the server.
+    // This version of Node has no such listener, so the connection cannot be limited and is closed. A thrown
+    // error would end the process, because this code runs in an event of the server.
     if (hear === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,
@@ -102,10 +106,10 @@ export class HttpRequests {
   }
 
   /**
-   * Handles a request that asks for another protocol as a plain request. `take` gives the connection to
-   * Node's server again, which reads the same request without the wish for another protocol. This is
-   * impossible if earlier requests of the connection wait for their answers, because Node would never write
-   * the answer. No known client sends such requests.
+   * Handles a request for another protocol as a plain HTTP request. `take` gives the connection to Node's
+   * server a second time, and the server then reads the request without its Upgrade header. If earlier
+   * requests of the connection are not answered, the connection is closed, because Node would never write the
+   * answer. No known client sends such requests.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)
@@ -122,17 +126,14 @@ export class HttpRequests {
     else this.#hear(connection)
   }
 
-  /** Called when a paused connection is resumed. Node or this file may have paused it. */
+  /** Called when Node or this file has resumed a paused connection. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false
     this.#hear(connection)
   }
 
-  /**
-   * Called when the connection has become a WebSocket. Returns all bytes that were received after its
-   * request.
-   */
+  /** Called when the connection has become a WebSocket. Returns all bytes that arrived after the request. */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return head
@@ -147,7 +148,6 @@ export class HttpRequests {
 
   come(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket)
-    // The connection was closed while its bytes were being parsed.
     if (connection === undefined || connection.isCutOff) return
     const { unanswered, waiting } = connection
     if (unanswered.size >= CAPS.unansweredRequests) return this.#cutOff(connection)
@@ -160,7 +160,7 @@ export class HttpRequests {
     this.#hasTime()
   }
 
-  /** Whether there is time left in this turn. The first connection that asks begins the turn. */
+  /** Returns whether HTTP may use more time in this turn. The first call in a turn starts the measurement. */
   #hasTime(): boolean {
     const { clock, nextTurn } = this.#ports
     const now = clock.now()
@@ -170,21 +170,21 @@ export class HttpRequests {
     return true
   }
 
-  /** Begins one request of each waiting connection, and parses further bytes of it. */
+  /** Gives each waiting connection a turn: begins one of its requests and parses further bytes. */
   #turn(): void {
     this.#turnBegan = undefined
     for (const connection of [...this.#waiting]) {
       if (!this.#hasTime()) return
       this.#waiting.delete(connection)
       const next = connection.waiting.shift()
-      // The next requests of this connection come after those of all other connections.
+      // If further requests of this connection wait, the connection goes to the end of the queue.
       if (connection.waiting.length > 0) this.#waiting.add(connection)
       if (next !== undefined) this.#ports.begin(...next)
       this.#hear(connection)
     }
   }
 
-  /** Parses bytes of the connection as long as there is time. */
+  /** Parses bytes of the connection as long as HTTP has time in this turn. */
   #hear(connection: Connection): void {
     const { socket, hear } = connection
     while (connection.unheard.length > 0) {
@@ -203,10 +203,7 @@ export class HttpRequests {
     }
   }
 
-  /**
-   * Closes the connection. No further answer is written, because the client would take such an answer for the
-   * answer to an earlier request.
-   */
+  /** Closes a connection whose bytes this file cannot limit, because Node has changed how it reads HTTP. */
   #refuse(socket: Socket): void {
     const reason =
       'a connection was closed: this version of Node reads HTTP in another way; use one that README names'
@@ -226,8 +223,8 @@ export class HttpRequests {
   }
 
   /**
-   * Closes this connection after an error of this project or of Node, so that the error ends no other
-   * connection.
+   * Closes this connection after an error in its handler. An uncaught error would end the process and so all
+   * other connections.
    */
   #fail({ socket }: Connection, error: unknown): void {
     this.#ports.refusals.note('http', 'failed', 'a connection was closed: it could not be heard', {

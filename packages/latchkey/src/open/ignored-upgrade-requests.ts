@@ -1,8 +1,8 @@
-// Rule: a request that asks for another protocol than WebSocket is a plain request. A server may ignore a
-// protocol that it does not speak (RFC 9110, 7.8).
+// Rule: an HTTP request with an Upgrade header for another protocol than WebSocket is served as a plain
+// request. A server may ignore protocols that it does not speak (RFC 9110, 7.8).
 //
-// Without this rule: the HTTP client of Java, and `curl --http2`, ask for h2c beside each request to an
-// address of http, and none of their calls is answered.
+// Without this rule: Java's HTTP client and `curl --http2` ask for h2c in each request, and none of their
+// calls is answered.
 
 import type { IncomingMessage } from 'node:http'
 
@@ -11,7 +11,7 @@ export const isWebSocket = ({ headers }: IncomingMessage): boolean =>
 
 const DROPPED: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
-/** Returns the head of the same request as bytes, without the wish for another protocol. */
+/** Returns the head of the same request as bytes, without its Upgrade header. */
 export function plainHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

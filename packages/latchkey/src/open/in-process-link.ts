@@ -1,5 +1,5 @@
-// Driver: a link from a store to the member in the same process. Each reply comes in a later microtask than
-// its request.
+// Driver: connects a store with the member in the same process. A reply always comes in a later microtask
+// than its request.
 
 import { microtask } from '@latchkey/base'
 import type { Dial, OtherMembers, Route } from '@latchkey/client'
@@ -9,20 +9,20 @@ import type { Member } from '../member/member.js'
 import { embeddedIn, type Identity } from '../member/rights.js'
 
 export interface LocalMember {
-  /** Returns the present member, or undefined while it is being opened again. */
+  /** Returns the member, or undefined while it is opened again. */
   current(): Member | undefined
-  /** Returns the reason why no member will run in this process any more. */
+  /** Returns why no member will run in this process any more, or undefined if one runs or will run. */
   failure(): LatchkeyError | undefined
-  /** Calls `run` when the member has closed. */
+  /** Calls `run` when the present member has closed. */
   onGone(run: () => void): () => void
-  /** Calls `run` when a member runs, or when it is certain that no member will run. */
+  /** Calls `run` when a member runs, or when it is certain that none will. */
   onSettled(run: () => void): () => void
 }
 
 /**
- * `who` is the identity for which the store sends its requests. Without `who`, the process itself sends the
- * requests. Only the process's own store uses another member while this member is cut off from the leader
- * (M28). All other clients can connect to another member themselves.
+ * Returns how a store reaches its member. `who` is the HTTP caller for which the store sends its requests.
+ * Without `who`, the store is the one that open() returned. Only that store uses links to other members while
+ * this member has no contact with the leader (M28). HTTP callers can connect to another member themselves.
  */
 export const localRoute = (local: LocalMember, who?: Identity): Route =>
   who === undefined
@@ -76,8 +76,8 @@ function otherMembers(local: LocalMember): OtherMembers {
 }
 
 /**
- * The error of a store whose member was removed. This store has no other member, so calls that need the
- * cluster are refused at once.
+ * Returns the error for the store of a removed member. The store has no other member, so its calls fail at
+ * once.
  */
 const removedError = (id: string) =>
   new LatchkeyError(
@@ -87,8 +87,8 @@ const removedError = (id: string) =>
   )
 
 /**
- * Waits while the member is being opened. Without this wait, the store would fail to connect and would notice
- * the member only at its next attempt.
+ * Waits while the member is opened. Otherwise the store's attempt would fail, and the store would wait before
+ * its next attempt.
  */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {

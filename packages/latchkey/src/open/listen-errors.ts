@@ -1,4 +1,4 @@
-// Rule: says why this process cannot listen at an address, and what the user can do.
+// Rule: the error messages when a process cannot listen at an address.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Listen } from './options.js'
@@ -6,7 +6,7 @@ import type { Listen } from './options.js'
 interface Trouble {
   readonly why: string
   readonly next: string
-  /** True for errors after which the same address may be free later. */
+  /** True if the same address may be free at a later attempt. */
   readonly passes?: true
 }
 
@@ -36,7 +36,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   ENFILE: FILES,
 }
 
-/** `how` is the option or flag by which the user can give another address. */
+/** Returns the message. `how` is the option or flag by which the user can choose another address. */
 export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoException, how: string): string {
   const { code = error.message } = error
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -45,8 +45,8 @@ export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoExceptio
 }
 
 /**
- * Returns ERR_BUSY if the address may be free later. An address that this machine or this user cannot use is
- * a mistake in the options.
+ * Returns the error for open(): ERR_BUSY if the address may be free later, and otherwise a TypeError, because
+ * the address is a mistake in the options.
  */
 export function listenTrouble(listen: Listen, error: NodeJS.ErrnoException): Error {
   const what = cannotListen(listen, error, 'option listen; without it, the own entry of members')

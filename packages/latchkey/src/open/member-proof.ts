@@ -1,13 +1,13 @@
-// Rule: decides how members prove that they are members. This file also decides when a member must not start,
-// because a stranger could connect as a member.
+// Rule: decides how members prove to each other that they are members. This file also refuses a start after
+// which a stranger could connect as a member.
 //
-// Law: if clients need a token, a process that connects as a member must prove that it is a member. Without
-// this law a stranger without any token connects as a member, and then reads, writes, votes and removes
-// members. So
-//   - several members, tokens for clients, and neither a member token nor an authority whose certificates
-//     members show: the member does not start;
-//   - one member with tokens for clients and no member token: no process may connect as a member, and no
-//     member can be added.
+// Law: if clients need a token, a process that connects as a member must prove that it is one. Without this
+// law: a stranger without a token connects as a member, and then reads, writes, votes and removes members.
+// Two cases follow from this law:
+//   - A cluster has several members and tokens for clients, but no member token and no option `tls.ca`, by
+//     which members check certificates. Then the member does not start.
+//   - A cluster of one member has tokens for clients, but no member token and no `tls.ca`. Then no process
+//     may connect as a member, and no member can be added.
 
 import type { Auth } from '../member/rights.js'
 
@@ -17,8 +17,8 @@ interface Proofs {
 }
 
 /**
- * All member tokens. The member proves to others that it knows the first token. From others the member
- * accepts a proof of any of the tokens.
+ * Returns the member tokens in the order of the option. This member proves the first token to others, and
+ * accepts from others a proof of any of these tokens.
  */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken
@@ -26,6 +26,7 @@ export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): reado
   return typeof given === 'string' ? [given] : given
 }
 
+/** How many member tokens the option may list. */
 const MOST_TOKENS = 8
 
 export function checkMemberToken(given: unknown): void {
@@ -39,8 +40,8 @@ export function checkMemberToken(given: unknown): void {
 }
 
 /**
- * Whether members prove their identity. Also true if clients need no token, because then strangers may
- * connect anyway.
+ * Returns true if strangers cannot connect as members, or if no check is needed. If clients need no token,
+ * strangers can read and write anyway.
  */
 const isProofAsked = ({ auth, tls }: Proofs): boolean =>
   auth === undefined || memberTokens(auth).length > 0 || tls?.ca !== undefined
@@ -50,16 +51,13 @@ const ADD =
 
 const NOTHING_ELSE = 'clients need a token here, but nothing keeps a stranger from coming in as a member'
 
-/**
- * Returns why no process may connect as a member, so that no member can be added. Undefined if members may
- * connect.
- */
+/** Returns why no process may connect as a member, or undefined if members may connect. */
 export const whyNoMembers = (settings: Proofs): string | undefined =>
   isProofAsked(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
 
 /**
  * Throws a TypeError if a stranger could connect as a member. `others` is true if the cluster has other
- * members, or if this member waits to be added.
+ * members, or if this member waits to be added to a cluster.
  */
 export function refuseUnprovenMembers(settings: Proofs, others: boolean): void {
   if (others && !isProofAsked(settings))

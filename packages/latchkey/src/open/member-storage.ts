@@ -1,5 +1,5 @@
-// Driver: opens a member's directory, or its storage in memory: the lock file, the file that names the owner,
-// and the folders of the log and the state.
+// Driver: opens the storage of a member in a directory or in memory: the lock file, the file member.json, and
+// the folders with log and state.
 
 import { join } from 'node:path'
 import type { Clock, Logger } from '@latchkey/base'
@@ -8,28 +8,25 @@ import type { DiskUse } from '@latchkey/protocol'
 import type { DirectoryNote } from '@latchkey/raft'
 import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
-import { diskUse } from './disk-use.js'
+import { diskUse } from './disk-space-used.js'
 import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
 
-/**
- * The log and the state of a member. This object is made once, and is kept when the member is opened again.
- */
+/** The log and the state of a member. If the member is closed and opened again, it uses the same Storage. */
 export interface Storage {
   readonly rows: RowStorage
   readonly fs: ReturnType<typeof nodeFileSystem>
   readonly dir: string
-  /** Undefined in memory. */
+  /** Undefined if the storage is in memory. */
   readonly diskUse: (() => Promise<DiskUse>) | undefined
-  /** Undefined in memory. */
+  /** Undefined if the storage is in memory. */
   readonly note: DirectoryNote | undefined
   release(): Promise<void>
 }
 
 /**
- * Takes the directory. From here on only this process may use the directory. Until this call, no code of this
- * process has changed the directory.
+ * Locks the directory for this process. Before this call, this process has changed nothing in the directory.
  */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
@@ -66,8 +63,8 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
 }
 
 /**
- * Remembers the addresses of members. If an address cannot be stored, its member counts as a stranger at the
- * next start and is asked for its cluster, which does no harm.
+ * Stores the addresses of members in member.json. If that fails, the error is only logged. At its next start,
+ * this member then asks the unknown addresses for their cluster.
  */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>

@@ -1,5 +1,5 @@
-// Driver: the clock, the event loop, the disk and the network of an embedded member. A test cluster uses
-// simulated ones.
+// Driver: the clock, the event loop, the disk and the network that an embedded member uses. A test cluster
+// replaces them by simulated ones.
 
 import { uptime } from 'node:os'
 import { type Clock, type Defer, nextTurn, systemClock } from '@latchkey/base'
@@ -11,7 +11,7 @@ export interface MemberWorld {
   readonly clock: Clock
   readonly nextTurn: Defer
   takeStorage(settings: Settings, clock: Clock): Promise<Storage>
-  /** The transport to the other members. Without this field, sockets are used. */
+  /** Makes the connections to other members. Undefined means real sockets. */
   readonly transport?: ReplicaPorts['transport']
 }
 

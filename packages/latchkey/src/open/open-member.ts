@@ -1,5 +1,5 @@
-// Driver: a member in this process with everything around it: its directory, the connections that it accepts,
-// the user's store, and the stores of HTTP callers. running-member.ts owns the member itself.
+// Driver: a member in this process with everything around it: its directory, its connections, the user's
+// store and the stores of HTTP callers. running-member.ts owns the member itself.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { type Clock, ConnectionErrors, newId, RefusalLog, seededRandom, Turns } 
 import { ClientStore, requireOpenTelemetry, type StoreOptions, Tracing } from '@latchkey/client'
 import { CLIENTS_PATH, LatchkeyError, type MemberFigures, type Metric, type Status } from '@latchkey/protocol'
 import { removed } from '../member/own-membership.js'
-import { ClientDoor } from '../member/client-websockets.js'
+import { ClientWebSockets } from '../member/client-websockets.js'
 import { ClientLog } from '../member/client-log.js'
 import type { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'
@@ -16,14 +16,14 @@ import { Outboxes } from '../member/unread-bytes-limit.js'
 import { RequestTracer } from '../member/request-tracer.js'
 import { whyNoLeader } from '../member/member-status.js'
 import { Identities, type Identity } from '../member/rights.js'
-import { Unfinished } from '../member/unfinished-messages-limit.js'
+import { UnfinishedMessagesLimit } from '../member/unfinished-messages-limit.js'
 import { HttpCallerStores } from './http-caller-stores.js'
 import { callerOf } from './caller-identity.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { CurrentMember, hasOthers } from './running-member.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localRoute } from './in-process-link.js'
-import { MembersGate } from './connections-of-members.js'
+import { ConnectionsOfMembers } from './connections-of-members.js'
 import type { Settings } from './options.js'
 import type { TlsOptions } from './tls-options.js'
 import { reloaded, type ReloadOptions } from './reload.js'
@@ -36,28 +36,34 @@ import { type OwnServer, type PortOptions, refuseUpgrade } from './http-and-webs
 export class OpenedMember {
   readonly store: EmbeddedStore & ClientStore
   readonly clock: Clock
-  /** Counts the errors that handlers of connections have thrown. Each error has ended only its connection. */
+  /**
+   * Counts errors in handlers of connections, by kind of handler. Each error has closed only its own
+   * connection.
+   */
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
-  /** Counts the bytes that were sent to clients and that the clients have not read yet. */
+  /** Counts the bytes that clients have not read yet, and closes the slowest clients. */
   readonly outboxes: Outboxes
-  /** Counts the received parts of messages and bodies whose rest is missing. */
-  readonly unfinished: Unfinished
+  /** Limits the memory for messages and bodies of which only a part has arrived. */
+  readonly unfinished: UnfinishedMessagesLimit
   /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
   #settings: Settings
   readonly #tracing: Tracing | undefined
   readonly #storage: Storage
   readonly #running: CurrentMember
-  readonly #clients: ClientDoor
+  readonly #clients: ClientWebSockets
   readonly #callerStores: HttpCallerStores
   #identities: Identities
-  readonly #gate: MembersGate
+  readonly #memberConnections: ConnectionsOfMembers
   readonly #certificates: CertificateWatch
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
 
-  /** `refusals` is the log of refusals of the port, if the port was opened before. */
+  /**
+   * `refusals` counts refused connections. If the port is already open, the caller passes the port's own
+   * RefusalLog.
+   */
   static async open(
     settings: Settings,
     refusals?: RefusalLog,
@@ -90,17 +96,23 @@ export class OpenedMember {
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
     this.outboxes = new Outboxes(refusals)
-    this.unfinished = new Unfinished({ clock, refusals })
+    this.unfinished = new UnfinishedMessagesLimit({ clock, refusals })
     this.#tracing = settings.tracing === false ? undefined : new Tracing(settings.cluster, settings.logger)
     this.tracer = tracerOf(this.#tracing, settings, clock)
-    this.#gate = new MembersGate(() => this.#settings, clock, turns.end, refusals, this.connectionErrors)
+    this.#memberConnections = new ConnectionsOfMembers(
+      () => this.#settings,
+      clock,
+      turns.end,
+      refusals,
+      this.connectionErrors,
+    )
     this.#certificates = new CertificateWatch(clock, () => this.#settings)
     this.#guardedUpgrade = this.connectionErrors.guard(
       'upgrade',
       (...arrival: Parameters<OpenedMember['upgrade']>) => this.#upgrade(...arrival),
       (_, socket) => socket.destroy(),
     )
-    this.#clients = new ClientDoor({
+    this.#clients = new ClientWebSockets({
       clock,
       errors: this.connectionErrors,
       refusals,
@@ -119,7 +131,7 @@ export class OpenedMember {
       world,
       turns,
       settings: () => this.#settings,
-      transport: (owner) => world.transport?.(owner) ?? this.#gate.transport(owner),
+      transport: (owner) => world.transport?.(owner) ?? this.#memberConnections.transport(owner),
       tracer: this.tracer,
       sendAway: () => this.#clients.sendAway(),
       quorum: (event) => this.store.engine.events.emit('quorum', event),
@@ -143,22 +155,21 @@ export class OpenedMember {
     }
   }
 
-  /** The member that runs now. Undefined while it is being opened again. */
+  /** The member that runs now. Undefined while the member is opened again after its state was deleted. */
   get current(): Member | undefined {
     return this.#running.member
   }
 
-  /** Calls `run` when the current member has closed. Another member may be opened after it. */
+  /** Calls `run` when the present member has closed. Another member object may follow. */
   onGone(run: () => void): () => void {
     return this.#running.onGone(run)
   }
 
-  /** Returns the store of an HTTP caller, which has the rights of that caller. */
   actAs(who: Identity): ClientStore {
     return this.#callerStores.of(who)
   }
 
-  /** The address of this member according to its own log. */
+  /** The address of this member, as its own log has it. Undefined if it has none. */
   get address(): string | undefined {
     const url = this.current?.replica.node.raft.membership.peers[this.#settings.id]?.url
     return url === '' ? undefined : url
@@ -177,12 +188,15 @@ export class OpenedMember {
     return this.current.isLeft ? removed(this.#settings.id) : whyNoLeader(this.current.replica)
   }
 
-  /** The reason why a ready member opens no session. Without a session new stores can only read. */
+  /**
+   * Returns why this ready member opens no new session, or undefined if it does. Without a session, a new
+   * store can only read.
+   */
   warning(): string | undefined {
     return this.isReady() ? this.current?.kv.openSessions.whyNone() : undefined
   }
 
-  /** For gauges. */
+  /** Returns values that are measured now, for the metrics. */
   figures(): MemberFigures {
     const { expiresAt } = this.#certificates
     return {
@@ -194,24 +208,25 @@ export class OpenedMember {
     }
   }
 
-  /** The counts since the current member was opened. */
+  /** Returns the counters since the present member was opened. */
   counters(status: Status): Metric[] {
     return this.current?.counters(status) ?? []
   }
 
-  /** Resolves when the member has stopped by itself. */
+  /** Resolves when the member has stopped because of a failure. */
   get failed(): Promise<LatchkeyError> {
     return this.#running.failed
   }
 
   /**
-   * Returns the identity of a caller by its certificate or its token, or the error that refuses the caller.
+   * Returns the identity for the certificate or the token, or the error if no entry of `auth.tokens` accepts
+   * them.
    */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError {
     return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
-  /** Puts new certificates and tokens into use. If the call throws, nothing has changed. */
+  /** Uses new certificates and tokens from now on. If the call throws, the old ones stay in use. */
   reload(given: ReloadOptions): void {
     this.#settings = reloaded(this.#settings, given, !this.isAlone, this.clock.instant().wall)
     this.#server?.useTls(this.#settings.tls)
@@ -236,20 +251,20 @@ export class OpenedMember {
         hasPlace: proven,
         identify: (token) => this.identify(token, request.socket),
       })
-    if (this.#gate.upgrade(request, socket, head, () => void proven('member'))) return
+    if (this.#memberConnections.upgrade(request, socket, head, () => void proven('member'))) return
     this.refusals.note('http', 'path', 'a WebSocket was refused', {
       reason: 'there is nothing under its path',
     })
     refuseUpgrade(socket, '404 Not Found', this.clock)
   }
 
-  /** The options of a port that belongs only to this member. */
+  /** Returns the options for a port that belongs to this member alone. */
   arrivals(tls: TlsOptions | undefined): Omit<PortOptions, 'request'> {
     const { clock, refusals } = this
     return { tls, clock, refusals, upgrade: (...arrival) => this.upgrade(...arrival) }
   }
 
-  /** Sets the port of this member. The port is closed with the member. */
+  /** Sets the server of this member's port. The server is closed with the member. */
   serveAt(server: OwnServer): void {
     this.#server = server
   }

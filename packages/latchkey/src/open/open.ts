@@ -1,4 +1,4 @@
-// Door: open(), which returns an embedded store. Wrong options are refused before anything is opened.
+// Door: open(), which opens a member in this process and returns its store.
 
 import { uptime } from 'node:os'
 import { RefusalLog, systemClock } from '@latchkey/base'
@@ -11,7 +11,7 @@ import { checkOptions, listenAt, type OpenOptions, type Settings } from './optio
 import { listen, refuseUpgrade } from './http-and-websocket-server.js'
 
 /**
- * Opens one member in this process. Without `members` it is a cluster of one member.
+ * Opens one member in this process. Without the option `members`, the cluster has this one member.
  * ```ts
  * await using store = await open({
  *   id: 'a',
@@ -20,15 +20,15 @@ import { listen, refuseUpgrade } from './http-and-websocket-server.js'
  * })
  * await store.ready()
  * ```
- * Rejects with a TypeError that names the option, or with a LatchkeyError whose message says what to do next
- * (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The member opens its port before it
- * changes the disk. If another process uses the address, `open` fails with ERR_BUSY. If the address does not
- * belong to this machine, `open` fails with a TypeError. An open store keeps the process alive until
+ * Rejects with a TypeError that names the wrong option, or with a LatchkeyError whose message says what to do
+ * next (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The member opens its port before
+ * it changes the disk. If another process uses the address, `open` fails with ERR_BUSY. If the address does
+ * not belong to this machine, `open` fails with a TypeError. An open store keeps the process alive until
  * `close()`. The store installs no signal handler and never ends the process. The store writes warnings and
- * errors to the console, unless there is a `logger`, or `logger: false`.
+ * errors to the console, or to the option `logger`.
  */
 export async function open<S extends As = 'bytes'>(options: OpenOptions<S>): Promise<EmbeddedStore<S>> {
-  // The member's own store has the encoding that `as` says, and `S` is the type of that encoding.
+  // The store decodes values as the option `as` says, and `S` is the type of that option.
   return (await openStore(options)) as EmbeddedStore<As> as EmbeddedStore<S>
 }
 
@@ -61,16 +61,17 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * In ms. Another process that starts at the same moment takes at most this long from listening to locking the
- * directory.
+ * In ms. This process waits this long for another process that has the port to lock the directory too. A
+ * starting process needs less time between the two steps.
  */
 const START_MS = 500
+/** In ms. Meanwhile this process tests the lock of the directory at this interval. */
 const LOOK_MS = 20
 
 /**
- * Reports why the port cannot be opened. If two processes start with the same options, the second process
- * fails first at the port. But the error of the directory is more useful, so this function waits for that
- * error.
+ * Throws the error of the port, or a more useful error. If two processes start with the same options, the
+ * second process fails at the port. A moment later, the first process has locked the directory. This function
+ * waits for that lock and then throws ERR_DIR_LOCKED, which names the cause.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
@@ -83,8 +84,8 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /**
- * Opens a member without an address. A new cluster of one member has no port. If other members were added
- * later, the member listens at the address in its log.
+ * Opens a member for which the user gave no address. A new cluster of one member has no port. If other
+ * members were added later, the log contains the member's address, and the member listens there.
  */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
@@ -99,7 +100,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions<As>): Pro
   }
 }
 
-/** Opens a member without a port, for a caller such as the sidecar that opens the port itself. */
+/** Opens a member without a port, for a caller such as the sidecar, which has a port of its own. */
 export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }

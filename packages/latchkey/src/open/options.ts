@@ -1,5 +1,5 @@
-// Door: checks the options of open(). A wrong option is a TypeError that names the option. Before this check
-// nothing is opened.
+// Door: checks the options of open(). A wrong option is a TypeError that names the option. The member checks
+// all options before it opens a file or a port.
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -23,10 +23,7 @@ import { checkTls, type TlsOptions } from './tls-options.js'
 
 export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
 
-/**
- * The options of `open`. `id` is required, and so is either `dir` or `memory`. All other options are
- * optional.
- */
+/** The options of `open`. `id` is required, and so is either `dir` or `memory`. */
 export interface OpenOptions<S extends As = 'bytes'> {
   /** The member's id, which is unique in the cluster. */
   id: string
@@ -35,9 +32,10 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** With `true`, the member keeps everything in memory, for tests. */
   memory?: boolean | undefined
   /**
-   * The addresses of all voters of a new cluster by their ids, including this member. The first start founds
-   * the cluster with these voters. At a later start, the log may not know some of the addresses. The member
-   * then asks these addresses for their cluster. Without this option, the cluster has one member and no port.
+   * The addresses of all voters of a new cluster by their ids, including this member. The first start creates
+   * the cluster with these voters. At a later start, the log has the addresses. If an address of this option
+   * is new to the log, the member asks there which cluster runs at that address. Without this option, the
+   * cluster has one member and no port.
    */
   members?: Readonly<Record<string, string>> | undefined
   /**
@@ -51,50 +49,57 @@ export interface OpenOptions<S extends As = 'bytes'> {
    * cluster (ERR_WRONG_CLUSTER). Default: any cluster.
    */
   clusterId?: string | undefined
-  /** True for a new, empty member that waits until it is added to a cluster. */
+  /** True for a new member without data, which waits until you add it to a cluster. */
   join?: boolean | undefined
   /**
-   * In ms. If the leader is silent, another member leads after one to two election timeouts. Default: 1000.
+   * In ms. If the followers hear nothing from the leader for one to two election timeouts, they elect another
+   * leader. Default: 1000.
    */
   electionTimeout?: number | undefined
   /**
-   * In ms, the interval between two heartbeats of a leader. Default: 100, or a fifth of a short election
-   * timeout. At most half of the election timeout.
+   * In ms, the time between two heartbeats of the leader. At most half of the election timeout. Default: 100,
+   * or a fifth of the election timeout if that is shorter.
    */
   heartbeat?: number | undefined
-  /** The log is compacted after this many entries, or after this many bytes. */
+  /** The member compacts its log after this many entries, or after this many bytes. */
   snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
   /**
-   * The limit for the bytes of commands that wait for the log. One command may always wait. Beyond the limit,
-   * calls fail with ERR_BUSY. Default 16 MiB.
+   * How many bytes of commands may wait for the log. A single command may always wait, even if it is larger.
+   * Beyond the limit, calls fail with ERR_BUSY. Default: 16 MiB.
    */
   maxInFlightBytes?: number | undefined
   /**
-   * The largest assumed error of the rate of a clock. The default is 0.005. All members and clients must use
-   * the same value.
+   * How wrong the rate of a clock may be: with 0.005, a clock may gain or lose 5 ms in a second. Default:
+   * 0.005. All members and clients must use the same value.
    */
   drift?: number | undefined
   /**
-   * How long a session lives after its client's last message. A session keeps the client's places in queues
-   * and the answers to the client's commands. Default '30s'.
+   * How long the cluster keeps a session after the client's last message. The session keeps the client's
+   * places in queues and the answers to the client's commands. Default: '30s'.
    */
   sessionLife?: Duration | undefined
-  /** Members and clients use wss://. With `ca`, members must show certificates. */
+  /**
+   * With this option, members and clients connect with wss://. With `ca`, members must also show
+   * certificates.
+   */
   tls?: TlsOptions | undefined
   /** Tokens and certificates of clients, with their rights. */
   auth?: AuthOptions | undefined
   /** Allows the member to listen at other addresses than loopback without TLS and tokens. */
   insecure?: boolean | undefined
-  /** The encoding of keys and values for calls that name none. Default 'bytes'. */
+  /** The encoding of keys and values for calls without an option `as`. Default: 'bytes'. */
   as?: S | undefined
   /**
-   * What a read does with a stored value that it cannot decode, if the call does not say so. Default: the
+   * What a read does with a stored value that it cannot decode, if the call does not say so. By default, the
    * read fails with ERR_UNDECODABLE.
    */
   onUndecodable?: OnUndecodable | undefined
   /** The logger. By default, warnings and errors go to `console`. With `false`, the store logs nothing. */
   logger?: Logger | false | undefined
-  /** The same as for connect(). The member also traces its own part of a request (docs/tracing.md). */
+  /**
+   * Whether the store and the member trace requests with OpenTelemetry (docs/tracing.md). By default they do
+   * so if an SDK is registered. With true, a missing @opentelemetry/api is a TypeError.
+   */
   tracing?: boolean | undefined
   /** Aborts `open`. */
   signal?: AbortSignal | undefined
@@ -120,14 +125,14 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  /** The tokens. If they were given as a file, this field has the contents of the file. */
+  /** The tokens of the option, together with the tokens in the file of the option. */
   readonly auth: Auth | undefined
-  /** The option `auth` as it was given, so that the file can be read again. */
+  /** The option `auth` as the user gave it. The member needs it to read the file again. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable
   readonly logger: Logger
-  /** True if the member must not open without tracing. */
+  /** True if open() must fail when @opentelemetry/api is missing. Undefined if an SDK decides. */
   readonly tracing: boolean | undefined
   readonly signal: AbortSignal | undefined
 }
@@ -212,7 +217,7 @@ export function checkOptions(options: OpenOptions<As>): Settings {
   return settings
 }
 
-/** Refuses null, which is a mistake. Only undefined means that an option is left out. */
+/** Refuses null. Only undefined means that an option is left out. */
 function refuseNull(value: unknown, name: string): void {
   if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
 }
@@ -270,8 +275,8 @@ function checkListen(options: OpenOptions<As>, own: string | undefined): Setting
 }
 
 /**
- * Returns the place where a member with this address listens. Throws a TypeError if the port would be open to
- * strangers without protection.
+ * Returns the host and port at which a member with this address listens. Throws a TypeError if other machines
+ * could reach the port without TLS and tokens.
  */
 export function listenAt(url: string, { tls, auth, insecure }: OpenOptions<As>): Listen {
   const listen = hostAndPort(url)

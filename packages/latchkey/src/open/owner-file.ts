@@ -1,14 +1,14 @@
-// Driver: the file in a directory that names its owner: the member, the name of its cluster, the date when
-// the directory was made, and all addresses that members of its cluster have had. The log also names the
-// member, but it has no name of the cluster and no former members.
+// Driver: the file member.json in a directory. The file has the id of the member that owns the directory, the
+// name of its cluster, and the date when the directory was made. The file also has all addresses that members
+// of the cluster have had. Raft's log has neither the cluster's name nor the addresses of removed members.
 //
 // Laws
-//   - The file is valid only if it is, byte for byte, what this build would write for its content, with the
-//     checksum. Without this law: a flipped bit in the name makes the directory look like another member's,
-//     and the operator searches for a wrong mount although the disk is at fault.
-//   - An address of a former member is kept while there is room. An operator's list of members is often older
-//     than the log and names removed members. Removed members are no strangers
-//     (packages/raft/src/node/wrong-cluster-check.ts), so no start waits for their answers.
+//   - The file is valid only if it has exactly the bytes that this build would write for its content, with
+//     the checksum. Without this law: a flipped bit changes the id in the file, and the directory seems to
+//     belong to another member. The operator then suspects a wrong mount, although the disk is failing.
+//   - The addresses of removed members stay in the file, up to MOST_KNOWN addresses. An operator's list of
+//     members is often older than the log and names removed members. A start asks unknown addresses for their
+//     cluster (packages/raft/src/node/wrong-cluster-check.ts), and must not wait for removed members.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,19 +21,19 @@ export interface DirOwner {
 }
 
 interface Note extends DirOwner {
-  /** The date when the directory was made, in ISO format. */
+  /** When the directory was made, as an ISO 8601 date. */
   readonly born: string
-  /** Lists each address that a member of the cluster has had, as `id url`. The newest comes last. */
+  /** The addresses that members of the cluster have had, each as `id url`. The newest address comes last. */
   readonly known: readonly string[]
 }
 
 const NAME = 'member.json'
 const VERSION = 2
-/** How many addresses are kept. The oldest ones are dropped. */
+/** How many addresses the file keeps. The oldest addresses are dropped. */
 const MOST_KNOWN = 256
 
 /**
- * A directory whose owner is this member. The caller holds the lock of the directory as long as it uses this
+ * A directory that belongs to this member. The caller must keep the directory locked as long as it uses this
  * object.
  */
 export class OwnDirectory {
@@ -50,32 +50,32 @@ export class OwnDirectory {
     return this.#note.born
   }
 
-  /** Whether a member of this directory's cluster has had this address. */
+  /** Returns whether this member of the cluster has or had this address. */
   knows(id: string, url: string): boolean {
     return this.#note.known.includes(`${id} ${url}`)
   }
 
-  /** Resolves when all known addresses are written, or when writing has failed. */
+  /** Resolves when all known addresses are on disk, or rejects when they could not be written. */
   written(): Promise<void> {
     return this.#writing
   }
 
-  /** Adds the addresses of the present members. Resolves when these addresses are written. */
+  /** Adds the addresses of the present members. Resolves when the new addresses are on disk. */
   learn(members: Readonly<Record<string, string>>): Promise<void> {
     const fresh = Object.entries(members).filter(([id, url]) => url !== '' && !this.knows(id, url))
     if (fresh.length === 0) return this.#writing
     const known = [...this.#note.known, ...fresh.map(([id, url]) => `${id} ${url}`)].slice(-MOST_KNOWN)
     this.#note = { ...this.#note, known }
-    // Writes run one after the other, because two writers would mix their bytes in one file. Addresses whose
-    // write has failed are part of the next write.
+    // A write starts after the write before has ended. Otherwise two writes would mix their bytes in one
+    // file. If a write fails, the next write contains its addresses.
     this.#writing = this.#writing.catch(() => {}).then(() => writeNote(this.#dir, this.#note))
     return this.#writing
   }
 }
 
 /**
- * Rejects with ERR_WRONG_CLUSTER if the directory belongs to another member. If the directory has no such
- * file, this member becomes its owner. The caller holds the lock of the directory.
+ * Rejects with ERR_WRONG_CLUSTER if the file names another member or cluster. If the directory has no such
+ * file, this member becomes its owner. The caller must have locked the directory.
  */
 export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Promise<OwnDirectory> {
   const found = await readNote(dir)
@@ -89,13 +89,12 @@ export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Pr
   )
 }
 
-/** Returns the owner that the directory names, or undefined if it names none. */
+/** Returns the owner of the directory, or undefined if the directory has no file member.json. */
 export async function ownerOf(dir: string): Promise<DirOwner | undefined> {
   const note = await readNote(dir)
   return note && { id: note.id, cluster: note.cluster }
 }
 
-/** Whether the directory has an owner. */
 export const isClaimed = (dir: string): Promise<boolean> =>
   access(join(dir, NAME)).then(
     () => true,
@@ -136,7 +135,10 @@ function render({ id, cluster, born, known }: Note): Buffer {
   return Buffer.from(`${JSON.stringify({ ...said, checksum: check })}\n`)
 }
 
-/** Writes the file. The file gets its name after it is complete and synced. */
+/**
+ * Writes the file under another name, syncs it, and then renames it to member.json. So a crash never leaves
+ * half a file under that name.
+ */
 async function writeNote(dir: string, note: Note): Promise<void> {
   const path = join(dir, NAME)
   const file = await open(`${path}.new`, 'w', 0o600)

@@ -1,5 +1,5 @@
-// Driver: makes a member's directory private to its user. The directory contains all data of the store. With
-// mode 0755, which `mkdir` gives, any user of the machine can read all keys and values without a token.
+// Driver: makes a member's directory private to its user. The directory contains all data of the store. If
+// its mode stayed 0755, as `mkdir` sets it, every user of the machine could read all data without a token.
 
 import { chmod, stat } from 'node:fs/promises'
 import type { Logger } from '@latchkey/base'
@@ -9,11 +9,11 @@ const OWNER_ONLY = 0o700
 const OTHERS = 0o077
 
 /**
- * Corrects the mode of a directory that belongs to this user. Rejects if the directory belongs to another
- * user and is open to others.
+ * Removes the permissions of other users from the directory. Rejects if the directory belongs to another user
+ * and others may read it.
  */
 export async function closeToOthers(dir: string, logger: Logger): Promise<void> {
-  // On this system, files have no owners and modes of this kind.
+  // On Windows, files have no such permissions.
   if (process.getuid === undefined) return
   const { mode, uid } = await stat(dir)
   if ((mode & OTHERS) === 0) return

@@ -1,10 +1,10 @@
-// Rule: makes the body of each refusal over HTTP (RFC 9457), even of refusals that come before any route.
+// Rule: makes the JSON body of each HTTP refusal (RFC 9457), also of refusals that come before any route.
 
 import { STATUS_CODES } from 'node:http'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** Adds the fields of the RFC to the fields that every refusal has. */
+/** Adds the fields that RFC 9457 names to the fields that every refusal has. */
 export const problemJson = (status: number, body: { readonly message?: unknown }): object => ({
   title: STATUS_CODES[status],
   status,
@@ -12,7 +12,7 @@ export const problemJson = (status: number, body: { readonly message?: unknown }
   ...body,
 })
 
-/** Returns a whole answer as text, for a connection that has no response object. */
+/** Returns a whole HTTP answer as text, for a connection for which Node has made no response object. */
 export function refusalText(status: number, code: string, message: string): string {
   const body = problemJson(status, { code, message, retryable: false, outcome: 'not-applied' } as {
     message: string

@@ -1,4 +1,5 @@
-// Rule: finds the reason why a member serves no clients. The clients then connect to another member.
+// Rule: finds the reason why a member serves no clients. Clients with such an error connect to another
+// member.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Member } from '../member/member.js'
@@ -7,7 +8,7 @@ import { removed } from '../member/own-membership.js'
 export const openingAnew = (): LatchkeyError =>
   new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
 
-/** Returns undefined if the member serves clients. `member` is undefined while the member is being opened. */
+/** Returns undefined if the member serves clients. `member` is undefined while the member is opened again. */
 export function whyNotServed(member: Member | undefined): LatchkeyError | undefined {
   if (member === undefined) return openingAnew()
   if (member.replica.isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)

@@ -1,13 +1,12 @@
-// Driver: makes a backup from the directory of a member that does not run, for a cluster that has lost its
-// majority for good. `restore` then makes a new cluster from that backup.
+// Driver: makes a backup from the directory of a stopped member, for a cluster that has lost its majority for
+// ever. `latchkey restore` makes a new cluster from the backup.
 //
 // Laws
-//   OP3  The directory stays as it was: all work is done on a copy. Without this law: the lost members come
-//        back after all. This member has then changed, or has applied entries that the others never committed.
-//   OP4  The backup never becomes a member of the old cluster. It becomes a new cluster with an id of its own.
-//        Its fencing tokens begin 2^32 above all tokens that this member knows (K38). Without this law: two
-//        clusters with the same id run and give the same token to two holders. A guard lets both holders
-//        write.
+//   OP3  The directory stays unchanged, because all work is done on a copy. Without this law: the lost members
+//        come back after all, but this member has meanwhile applied entries that the others never committed.
+//   OP4  The backup becomes a new cluster with an id of its own, never a part of the old cluster. The new
+//        cluster's fencing tokens begin 2^32 above all tokens that this member knows (K38). Without this law:
+//        two clusters with the same id run and give the same token to two holders, and both holders write.
 
 import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { constants } from 'node:fs'
@@ -23,32 +22,35 @@ import { withDisk } from './disk-errors.js'
 import { ownerOf } from './owner-file.js'
 
 export interface RecoverOptions {
-  /** The directory of the member. Its process must not run. */
+  /** The directory of the member. The member's process must not run. */
   readonly dir: string
   readonly overwrite?: boolean
 }
 
 export interface RecoveredMember {
   readonly id: string
-  /** The name of the member's cluster, and the id of the cluster. */
+  /** `cluster` is the name of the member's cluster, and `clusterId` its random id. */
   readonly cluster: string
   readonly clusterId: string
   readonly voters: readonly string[]
   /**
-   * The term of the last entry. If several members are left, choose the one with the largest term, and among
-   * equal terms with the largest index. This member has the most entries.
+   * The term and the index of the last entry. If the directories of several members exist, recover the one
+   * with the largest term, and among equal terms the largest index. That member has the most entries.
    */
   readonly term: number
   readonly index: number
-  /** How many of the entries were only in the member's log. Some of them may never have been committed. */
+  /**
+   * How many entries of the log the backup applied beyond the member's state. Perhaps some of these were
+   * never committed.
+   */
   readonly fromLog: number
 }
 
 const PIECE_BYTES = 1024 * 1024
 
 /**
- * Resolves when the backup is complete and synced at `path`. After an error the call rejects and leaves no
- * file.
+ * Resolves when the backup at `path` is complete and synced. If the call rejects, it leaves no file at
+ * `path`.
  */
 export async function recover(path: string, { dir, overwrite }: RecoverOptions): Promise<RecoveredMember> {
   return withDisk(`${dir} cannot be recovered into ${path}`, async () => {
@@ -129,8 +131,8 @@ const notAMember = (dir: string) =>
   )
 
 /**
- * Changes the advice in an error about damage. The advice for a running member is to join again, which is
- * impossible without its cluster.
+ * Changes the advice in an error about damage. A running member should be removed and added again, but this
+ * is impossible without a cluster.
  */
 function toRecoverError(cause: unknown, dir: string): unknown {
   if (!isLatchkeyError(cause, 'ERR_CORRUPT')) return cause

@@ -1,8 +1,9 @@
-// Door: new certificates and tokens for a running member. All of them are checked before any of them is used.
+// Door: checks new certificates and tokens for a running member. The member uses them only if all of them are
+// correct.
 //
-// Law: the settings in force change as a whole, or not at all. Without this law: a certificate is written,
-// and its key a moment later. A member that reads the new certificate and the old key can open no connection
-// any more.
+// Law: a reload changes all settings or none. Without this law: an operator writes a new certificate, and its
+// key a moment later. A member that reads between the two has the new certificate and the old key, and can
+// open no connection.
 
 import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
@@ -15,18 +16,21 @@ import type { Settings } from './options.js'
 import { checkTls, type TlsOptions } from './tls-options.js'
 
 export interface ReloadOptions {
-  /** The new certificates. Connections stay open. `ca` may change, but you cannot add or remove it. */
+  /**
+   * The new certificates. Open connections stay open. You can change `ca`, but you cannot add or remove it.
+   */
   tls?: TlsOptions | undefined
   /**
-   * The new tokens. A connection is closed if its token is not valid any more or has other rights now.
-   * Without this field, the member reads the file of `open()` again.
+   * The new tokens. A connection is closed if its token was removed or has other rights now. If this field is
+   * missing, the member reads the token file of `open()` again.
    */
   auth?: AuthOptions | undefined
 }
 
 /**
- * `others` is true if the cluster has several members. `now` is the date. Throws a TypeError if an option is
- * wrong, or ERR_UNAUTHORIZED if a new certificate is not valid at this date.
+ * Returns the settings after the reload. `others` is true if the cluster has several members, and `now` is
+ * the date in ms since 1970. Throws a TypeError if an option is wrong, or ERR_UNAUTHORIZED if a new
+ * certificate is expired or not valid yet.
  */
 export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
   if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')
@@ -62,8 +66,8 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
 }
 
 /**
- * Whether the certificates stay the same. If so, tokens can be removed even if the certificate in force has
- * expired.
+ * Returns whether the certificates are the same as before. If so, their dates are not checked, so an operator
+ * can remove a token after the certificate has expired.
  */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

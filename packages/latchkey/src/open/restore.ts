@@ -1,5 +1,5 @@
-// Driver: makes the first directory of a new cluster from a backup. No member runs yet. After that, the
-// caller calls open() with the same id and dir.
+// Driver: makes the directory of a new cluster's first start from a backup. The caller then calls open() with
+// the same id and dir.
 
 import { access, readdir, rm } from 'node:fs/promises'
 import { uptime } from 'node:os'
@@ -17,15 +17,15 @@ import { closeToOthers } from './private-directory.js'
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
 /**
- * Makes the directory of a member of a new cluster from a backup. Restore each member from the same
- * file with the same list. The first leader chooses a new cluster id, so nobody confuses the new
- * cluster with the old one.
+ * Makes the directory of one member of a new cluster from a backup. Call it once for each member, with the
+ * same backup and the same option `members`. The first leader draws a new cluster id, so the new cluster is
+ * never taken for the old one.
  */
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
-  // No port is opened here. The options of the port are checked later in open(), and the addresses of other
-  // members are not used.
+  // No port is opened here, so the options of the port need no check. The addresses of the other members are
+  // not used.
   const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -35,7 +35,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
   }
   return withDisk(`${path} cannot be restored into ${dir}`, async () => {
-    // If the backup cannot be read, no directory is made.
+    // Fails here if the backup cannot be read, before the directory is made.
     await access(path)
     const isNew = !(await exists(dir))
     const lock = await lockDirectory(dir, systemClock(uptime))
@@ -61,14 +61,14 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 /**
- * The names of files that may be in an empty directory: a file system creates lost+found in the folder where
- * it is mounted, and the directory has a lock file.
+ * Names that may be in an empty directory: lost+found, which a file system creates where it is mounted, and
+ * the lock file of the directory.
  */
 const NOBODYS = /^(lost\+found|lock\.\d.*)$/
 
 /**
- * Rejects if the directory is in use. An old log would not belong to the restored state. If the path is a
- * mistake, the files of a store would be mixed with files of another program.
+ * Rejects if the directory has other files. An old log would contradict the restored state, and files of
+ * other programs would be mixed with files of the member.
  */
 async function refuseUsed(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => !NOBODYS.test(name))

@@ -1,5 +1,5 @@
-// Driver: owns the member that runs in this process. If its state must be rebuilt, the member is closed and
-// opened again, and the stores continue with the new member.
+// Driver: owns the member that runs in this process. To rebuild its state, this file closes the member and
+// opens it again, and the stores continue with the new member.
 
 import { type Defer, Emitter, newId, seededRandom, type Turns } from '@latchkey/base'
 import { KvMachine } from '@latchkey/kv'
@@ -18,7 +18,7 @@ import type { Storage } from './member-storage.js'
 
 type Changes = {
   gone: undefined
-  /** Emitted when a member runs, or when it is certain that no member will run. */
+  /** Emitted when a member serves its stores, or when it is certain that none will. */
   settled: undefined
   failed: LatchkeyError
 }
@@ -27,11 +27,11 @@ interface Ports {
   readonly storage: Storage
   readonly world: MemberWorld
   readonly turns: Turns
-  /** Certificates and tokens in the settings may change while the member runs. */
+  /** Returns the present settings. Certificates and tokens can change while the member runs. */
   readonly settings: () => Settings
   readonly transport: ReplicaPorts['transport']
   readonly tracer: RequestTracer | undefined
-  /** Asks all clients to use another member. */
+  /** Closes the connections of all clients, so that they connect to another member. */
   readonly sendAway: () => void
   readonly quorum: (event: StoreEvents['quorum']) => void
 }
@@ -54,7 +54,7 @@ export class CurrentMember implements LocalMember {
     return this.#member
   }
 
-  /** Returns the member if it serves its stores. */
+  /** Returns the member, or undefined while no member serves its stores. */
   current(): Member | undefined {
     return this.#isAsking ? undefined : this.#member
   }
@@ -75,7 +75,7 @@ export class CurrentMember implements LocalMember {
     return this.#changes.on('settled', run)
   }
 
-  /** Resolves when the member has stopped by itself. */
+  /** Resolves when the member has stopped because of a failure. */
   get failed(): Promise<LatchkeyError> {
     return new Promise((resolve) => {
       if (this.#failure !== undefined) resolve(this.#failure)
@@ -84,8 +84,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * True while the member asks other members for the id of their cluster. The member was given addresses that
-   * its log does not know, so these members may belong to another cluster. The member serves no client until
+   * True while the member asks other members for the id of their cluster. The user gave addresses that the
+   * log does not know, so these members may belong to another cluster. The member serves no client before
    * they have answered.
    */
   get #isAsking(): boolean {
@@ -97,8 +97,8 @@ export class CurrentMember implements LocalMember {
     const { rows, fs, dir, note, diskUse } = storage
     const { clock, nextTurn } = world
     const { logger } = settings()
-    // Functions that send are queued in the same turn of the event loop. `run` is called after these
-    // functions have sent.
+    // `run` is called at the end of this turn of the event loop, after all functions that send messages in
+    // this turn.
     const later = (run: () => void) => turns.work(() => turns.end(run))
     const member = await Member.open(settings(), {
       fs,
@@ -121,7 +121,6 @@ export class CurrentMember implements LocalMember {
     this.#member = member
     refuseUnprovenMembers(settings(), hasOthers(member))
     member.on('failed', (error) => this.#onFailed(error))
-    // The member may have failed before this listener was added.
     const { failure } = member.replica.node
     if (failure?.code === 'ERR_WRONG_CLUSTER') throw failure
     if (failure !== undefined) this.#onFailed(failure)
@@ -129,7 +128,7 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Called when the member is open, and again when other members have answered for which cluster they work.
+   * Called when the member is open, and again when the addresses that the log did not know have been checked.
    */
   #serve(): void {
     if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
@@ -140,8 +139,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Called when the member has stopped for good. All requests are answered with this error at once, and
-   * clients go to other members.
+   * Called when the member has failed and does not continue. All requests end with this error at once, and
+   * clients connect to other members.
    */
   #onFailed(error: LatchkeyError): void {
     if (this.#failure !== undefined) return
@@ -163,14 +162,14 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Begins the rebuild after the turn of its request has sent its answers (M25). Otherwise a client that is
-   * connected to this member would get no answer to its request.
+   * Rebuilds the state after this turn of the event loop has sent its answers (M25). Otherwise the client
+   * that asked for the rebuild would get no answer.
    */
   #rebuildLater(later: Defer): void {
     later(() => this.#ports.world.nextTurn(() => this.#rebuild()))
   }
 
-  /** Only one rebuild runs at a time. A request during a rebuild belongs to the same rebuild. */
+  /** Starts a rebuild, if none is running. A request during a rebuild is answered by that rebuild. */
   #rebuild(): void {
     if (this.#closing || this.#failure !== undefined) return
     this.#rebuilding ??= this.#buildAnew().finally(() => {
@@ -178,7 +177,10 @@ export class CurrentMember implements LocalMember {
     })
   }
 
-  /** Rebuilds the state. The log and the vote are kept. Other members send the state. */
+  /**
+   * Deletes the state and opens the member again. The member keeps its log and its vote, and other members
+   * send the state.
+   */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
     settings().logger.warn('the state of this member is dropped and built anew from its peers')
@@ -203,7 +205,7 @@ export class CurrentMember implements LocalMember {
     await member?.close()
   }
 
-  /** Called when the process will close the member. From now on no rebuild begins. */
+  /** Called before the process closes the member. After this call no rebuild starts. */
   willClose(): void {
     this.#closing = true
   }
@@ -217,6 +219,6 @@ export class CurrentMember implements LocalMember {
   }
 }
 
-/** Whether the membership in the member's log contains other members. */
+/** Returns whether the membership in the member's log contains other members. */
 export const hasOthers = ({ id, replica }: Member): boolean =>
   Object.keys(replica.node.raft.membership.peers).some((other) => other !== id)

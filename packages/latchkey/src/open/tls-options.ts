@@ -2,27 +2,27 @@
 
 import { knownNames, refuseUnknown } from '@latchkey/protocol'
 
-/** Certificates and keys as PEM text, not as paths. */
+/** The certificates and keys of TLS, as PEM texts. A path to a file is not allowed here. */
 export interface TlsOptions {
   cert: string | Uint8Array
   key: string | Uint8Array
   /**
-   * The certificate of an authority. If it is set, each member must show a certificate that this authority
-   * has signed. A member also trusts this authority when it connects to other members.
+   * The certificate of an authority. With this option, each member must show a certificate that the authority
+   * has signed. Members also check each other's certificates by this authority.
    */
   ca?: string | Uint8Array | undefined
   /**
-   * A name that a member's certificate must contain beside its address: '{id}.members.example', where {id}
-   * stands for the id of the member. Without this name and without auth.memberToken, every server certificate
-   * of `ca` is accepted for every member.
+   * A name that each member's certificate must have: in '{id}.members.example', {id} stands for the id of the
+   * member. Without this option and without auth.memberToken, any server certificate of the authority could
+   * be used for any member.
    */
   memberName?: string | undefined
   /**
-   * With 'required', clients must show a certificate of `ca`, also over HTTP. Its name (CN) must be the
-   * `cert` of an entry of `auth.tokens`, which names the rights. The member then ignores tokens.
+   * With 'required', each client must show a certificate of `ca`, also over HTTP. The certificate's name (CN)
+   * must equal `cert` in an entry of `auth.tokens`, which has the rights. The member then ignores tokens.
    */
   clientCert?: 'required' | undefined
-  /** The paths from which `cert` and `ca` were read, for messages about certificates. */
+  /** The paths of `cert` and `ca`, for messages about these certificates. */
   files?: { readonly cert?: string | undefined; readonly ca?: string | undefined } | undefined
 }
 

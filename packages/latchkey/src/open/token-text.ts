@@ -1,8 +1,8 @@
-// Door: a token as one text, with or without its rights before it: 'read+write:SECRET'.
+// Door: reads a token from one text, which may have rights before the secret: 'read+write:SECRET'.
 //
-// Law (C47): the text before a colon consists of existing rights, or the token is refused. Without this law:
-// an operator writes reed:SECRET. The text reed:SECRET is then a token with all rights, and a reader that
-// sends SECRET is refused. The operator gives the reader the whole text, and so the reader has all rights.
+// Law (C47): a text with a colon is refused if the part before the colon is not a list of rights. Without
+// this law: an operator writes reed:SECRET. The whole text is then a token with all rights, and a reader that
+// sends SECRET is refused. The operator gives the reader the whole text, and the reader has all rights.
 
 import { didYouMean } from '@latchkey/base'
 import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
@@ -10,13 +10,15 @@ import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
 const HOW =
   'the rights are read, write and admin, with + between several, and a secret with a colon in it needs them in front: read+write+admin:SECRET'
 
-/** `place` names the entry in messages. No message contains a piece of the secret. */
+/**
+ * Returns the token. `place` names the entry in error messages, which never contain a piece of the secret.
+ */
 export function parseToken(text: string, place: string): TokenEntry {
   const at = text.indexOf(':')
   if (at < 0) return { token: text }
   const words = text.slice(0, at).split('+')
   const wrong = words.find((word) => !isRight(word))
-  // The wrong word may be a piece of the secret, so it is not shown.
+  // The word may be a piece of the secret, so the message does not show it.
   if (wrong !== undefined)
     throw new TypeError(
       `${place}: there is no such right before the colon${didYouMean(wrong, RIGHTS)}; ${HOW}`,

@@ -1,13 +1,13 @@
-// Door: the tokens file: JSON with tokens, and perhaps the member token. The file is refused if other users
-// of the machine may read or change it. The file is small, so it is read as a whole at the start and at each
+// Door: reads the tokens file, which is JSON with tokens and perhaps a member token. The file is refused if
+// other users of the machine may read or change it. The member reads the file at the start and at each
 // reload.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { CAPS } from '@latchkey/protocol'
 
 /**
- * The permissions that the file must not have: any permission for other users, and write permission for the
- * group. The group may read, because systemd passes credentials in this way.
+ * The permissions that make the file unsafe: any permission for other users, and write permission for the
+ * group. The group may read the file, because systemd passes credentials in this way.
  */
 const TOO_OPEN = 0o027
 
@@ -16,14 +16,16 @@ export interface WrittenAuth {
   readonly memberToken?: unknown
 }
 
-/** Reads the file. Throws a TypeError that says what to do, without any of the file's content. */
+/**
+ * Reads the file. Throws a TypeError that says what to do. Its message never contains a piece of the file.
+ */
 export function readTokensFile(path: string): WrittenAuth {
   const text = readClosed(path)
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    // The error of JSON.parse contains a piece of the text, so it is not shown.
+    // The message of JSON.parse contains a piece of the text, so this error does not show it.
     throw new TypeError(`auth.file: ${path} is not JSON, or not whole`)
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -36,7 +38,7 @@ export function readTokensFile(path: string): WrittenAuth {
 function readClosed(path: string): string {
   let file: number
   try {
-    // Without O_NONBLOCK, opening a pipe would wait for its other end.
+    // If the path is a pipe, open would wait for a writer without O_NONBLOCK.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (cause) {
     throw new TypeError(`auth.file: ${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, {
@@ -61,7 +63,7 @@ function look(file: number) {
 }
 
 function refuseOpen(path: string, mode: number): void {
-  // On this system, files have no owners and modes of this kind.
+  // On Windows, files have no such permissions.
   if (process.getuid === undefined || (mode & TOO_OPEN) === 0) return
   throw new TypeError(
     `auth.file: other users of this machine may read or change ${path} (its rights are ${mode.toString(8)}): run chmod 600 ${path}`,

@@ -1,4 +1,4 @@
-// Types: the member that a sidecar runs. The function `open` returns this object.
+// Types: the member that a sidecar runs.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,10 +12,10 @@ import type {
   Metric,
   Status,
 } from '@latchkey/protocol'
-import type { Acting } from '../http/index.js'
+import type { CallerStore } from '../http/index.js'
 import type { Proven } from '../open/connections-of-port.js'
 import type { Outboxes } from '../member/unread-bytes-limit.js'
-import type { Unfinished } from '../member/unfinished-messages-limit.js'
+import type { UnfinishedMessagesLimit } from '../member/unfinished-messages-limit.js'
 import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
@@ -24,32 +24,32 @@ import type { ReloadOptions } from '../open/reload.js'
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
   /** Returns the store that runs an HTTP caller's calls with that caller's rights. */
-  actAs(who: Identity): Acting
+  actAs(who: Identity): CallerStore
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
-  readonly unfinished: Unfinished
+  readonly unfinished: UnfinishedMessagesLimit
   readonly tracer?: RequestTracer | undefined
-  /** The address at which the other members reach this member. The address comes from the member's log. */
+  /** The address of this member, as its own log has it. Other members connect to this address. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
   warning?(): string | undefined
   /**
-   * Returns the caller's identity by the caller's connection and token, or the error that says why the caller
-   * has none.
+   * Returns the caller's identity by the certificate of the socket and the token, or the error for the
+   * caller.
    */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** Takes over a WebSocket connection of a member or of a client. */
+  /** Accepts a WebSocket connection of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /**
-   * Puts new certificates and tokens into use. If one of them is wrong, the function throws a TypeError and
-   * changes nothing.
+   * Uses new certificates and tokens from now on. If one of these is wrong, the function throws a TypeError,
+   * and the old ones stay in use.
    */
   reload(given: ReloadOptions): void
   figures(): MemberFigures
   counters(status: Status): Metric[]
-  /** Resolves to the reason when the member has stopped because of a failure. */
+  /** Resolves when the member has stopped because of a failure. */
   readonly failed: Promise<Error>
 }
 

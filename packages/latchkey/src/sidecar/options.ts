@@ -1,4 +1,4 @@
-// Door: turns the settings into the options of open() and of the sidecar. The function refuses each option
+// Door: converts the settings into the options of open() and of the sidecar. This file refuses each setting
 // that open() would refuse, before the sidecar opens its port. Every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
@@ -22,25 +22,25 @@ export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
   /**
-   * True if the user gave no address to listen at. A member with a directory then listens at the address that
-   * the other members know.
+   * True if the user gave no address. A member with a directory then listens at its address in the cluster's
+   * membership.
    */
   readonly anywhere: boolean
   readonly origins: readonly string[]
-  /** Further host names of this port, besides the host names of the members. */
+  /** Further host names under which callers may use this port, besides the host names of the members. */
   readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
-  /** The sidecar reads these files again when they change. */
+  /** The files of certificates and tokens. The sidecar reads them again when they change. */
   readonly files: readonly string[]
-  /** Warnings about the settings, which the sidecar logs when it starts. */
+  /** The sidecar logs these warnings about the settings at its start. */
   readonly warnings: readonly string[]
-  /** The tokens. No log may contain one of these texts. */
+  /** The tokens, which no line of the log may contain. */
   readonly secrets: readonly string[]
 }
 
-/** `read` returns the text of a file. The settings name certificates by their paths. */
+/** Converts the settings. `read` returns the text of a file, such as a certificate. */
 export function sidecarOptions(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
   try {
     return checked(settings, read)
@@ -139,7 +139,7 @@ function authOf(
   return { tokens, file, memberToken }
 }
 
-/** Returns warnings about the settings and how the user gave them. */
+/** Returns warnings about settings that are allowed but unsafe. */
 function warningsOf(settings: ResolvedSettings): string[] {
   const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
   return shown.map((name) => {
@@ -152,8 +152,8 @@ const missing = (name: string) =>
   `${name} is missing: give --${name}, LATCHKEY_${name.toUpperCase()}, or "${name}" in the configuration file`
 
 /**
- * Checks that the text is an origin exactly as browsers send it. A text in another form would never equal the
- * origin of a request.
+ * Checks that the text is an origin in the form in which browsers send it. Any other form would never equal
+ * the origin of a request.
  */
 function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
@@ -162,7 +162,7 @@ function originOf(text: string): string {
   )
 }
 
-/** Returns the host name in lower case, without its port. Host names are compared in this form. */
+/** Returns the host name in lower case. Throws a ConfigError if the text has a port or is no host name. */
 function hostOf(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(text)) return text.toLowerCase()
   throw new ConfigError(

@@ -1,4 +1,4 @@
-// Driver: owns the member's port: one server for HTTP and WebSockets, and all its connections.
+// Driver: owns the port of a member: one server for HTTP and WebSockets, and all its connections.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ import {
 } from '../open/http-and-websocket-server.js'
 import { ConfigError } from './settings.js'
 
-interface GateOptions {
+interface PortServerOptions {
   readonly listen: Listen
   readonly tls: TlsOptions | undefined
   readonly maxConnections: number
@@ -25,14 +25,14 @@ interface GateOptions {
   readonly refusals: RefusalLog
 }
 
-export class Gate {
+export class PortServer {
   readonly #server: Server
   readonly connections: Connections
   readonly refusals: RefusalLog
   #request: Request = notYet
   #upgrade: Upgrade
 
-  private constructor({ tls, maxConnections, clock, refusals }: GateOptions) {
+  private constructor({ tls, maxConnections, clock, refusals }: PortServerOptions) {
     const request: Request = (...arrival) => this.#request(...arrival)
     const upgrade: Upgrade = (...arrival) => this.#upgrade(...arrival)
     this.#upgrade = (_, socket) => refuseUpgrade(socket, '503 Service Unavailable', clock)
@@ -42,23 +42,23 @@ export class Gate {
     this.refusals = refusals
   }
 
-  /** Opens the port. If the port is in use or not allowed, the function throws a ConfigError. */
-  static async open(options: GateOptions): Promise<Gate> {
+  /** Opens the port. Throws a ConfigError if the address is in use or not allowed. */
+  static async open(options: PortServerOptions): Promise<PortServer> {
     const { listen } = options
-    const gate = Gate.#make(options)
-    const server = gate.#server
+    const portServer = PortServer.#make(options)
+    const server = portServer.#server
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
         reject(new ConfigError(cannotListen(listen, error, '--listen HOST:PORT'), { cause: error }))
       })
       server.listen(listen.port, listen.host, resolve)
     })
-    return gate
+    return portServer
   }
 
-  static #make(options: GateOptions): Gate {
+  static #make(options: PortServerOptions): PortServer {
     try {
-      return new Gate(options)
+      return new PortServer(options)
     } catch (error) {
       throw new ConfigError((error as Error).message, { cause: error })
     }
@@ -82,7 +82,8 @@ export class Gate {
   }
 
   /**
-   * Accepts no more connections. Idle connections are closed at once, and the others when `close` is called.
+   * Accepts no more connections. Idle connections are closed at once, and all others by a later call of
+   * `close`.
    */
   refuseNew(): void {
     this.#server.close()
@@ -102,7 +103,10 @@ const STARTING = {
   outcome: 'not-applied',
 }
 
-/** Answers a request while the member opens: the process is alive, but not ready. */
+/**
+ * Answers requests while the member opens. /livez answers that the process is alive, and all other requests
+ * get 503.
+ */
 function notYet(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   const live = request.url === '/livez'

@@ -1,4 +1,4 @@
-// Rule: prints each setting in force with its source. Secrets are printed as ***.
+// Rule: prints the value of each setting and where the value comes from. Secrets are printed as ***.
 
 import { DEFAULT_LISTEN, SETTING_NAMES, rowOf } from './settings-table.js'
 import type { ResolvedSettings } from './settings.js'
@@ -24,7 +24,7 @@ export function configText(settings: ResolvedSettings): string {
     .join('')
 }
 
-/** Returns a default that depends on other settings. */
+/** Returns the default of a setting whose default depends on other settings. */
 function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
   if (name === 'heartbeat') {
     const timeout = settings.electionTimeout.value
@@ -42,7 +42,7 @@ function shown(name: (typeof SETTING_NAMES)[number], value: unknown): unknown {
   return Array.isArray(value) ? value.map(hidden) : '***'
 }
 
-/** Hides the token of an entry and shows the rights, which are not secret. */
+/** Hides the token of an entry. The rights are not secret, so they are printed. */
 function hidden(entry: unknown): unknown {
   const rights = typeof entry === 'object' && entry !== null && 'rights' in entry ? entry.rights : undefined
   return Array.isArray(rights) ? `${rights.join('+')}:***` : '***'

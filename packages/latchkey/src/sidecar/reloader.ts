@@ -1,9 +1,8 @@
-// Driver: reads the files of certificates and tokens again when it is asked to, and when one of the files has
-// changed.
+// Driver: reads the files with certificates and tokens again after a signal, and when a file has changed.
 //
-// Law: the reloader misses no change permanently. It records the state of the files before it reads them. So
-// a file that changes during the reading differs at the next check. If a file is only half written, the old
-// contents stay in force, and the end of the writing counts as a new change.
+// Law: the reloader misses no change for ever. The reloader notes the size and times of the files before it
+// reads their contents. If a file changes during the reading, the next check notices that. If a file is half
+// written, the reload fails and the old contents stay in use. The next check notices the rest of the write.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'
@@ -13,12 +12,13 @@ interface ReloaderPorts {
   readonly logger: Logger
   readonly files: readonly string[]
   /**
-   * Reads all files and puts their contents into use. If a file is wrong, the function throws and changes
-   * nothing.
+   * Reads all files and uses their contents from now on. If a file is wrong, the function throws, and the old
+   * contents stay in use.
    */
   readonly reload: () => void
 }
 
+/** In ms. The reloader looks for changed files at this interval. */
 const LOOK_MS = 2_000
 
 export class Reloader {
@@ -26,8 +26,8 @@ export class Reloader {
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
   /**
-   * The state of the files when they were refused last, together with the reason. Undefined if they were not
-   * refused.
+   * What the reloader refused last: the state of the files and the reason. Undefined if the last reload
+   * succeeded.
    */
   #refused: string | undefined
   #timer: Timer | undefined
@@ -40,7 +40,7 @@ export class Reloader {
     if (ports.files.length > 0) this.#wait()
   }
 
-  /** Reads the files, even if none has changed. */
+  /** Reads the files again, whether they have changed or not. */
   run(why: string): Promise<void> {
     return this.#inTurn(async () => {
       this.#seen = this.#look()
@@ -49,7 +49,7 @@ export class Reloader {
   }
 
   /**
-   * Runs one step after the other. Without that, two readings at the same time would count one change twice.
+   * Runs the step when the step before has ended. Two reloads at the same time would count one change twice.
    */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
@@ -70,8 +70,8 @@ export class Reloader {
   }
 
   /**
-   * Law: the same contents of the files are refused once. Without this law: a signal and a check both find
-   * the same mistake, the mistake is counted twice, and an alert reports two mistakes.
+   * Law: the same mistake in the files is counted once. Without this law: a signal and a check find the same
+   * mistake, and an alert reports two.
    */
   #refuse(why: string, seen: string, { message: error }: Error): void {
     const { logger } = this.#ports
@@ -100,7 +100,7 @@ export class Reloader {
     if (!this.#closed) this.#wait()
   }
 
-  /** Resolves to a text that describes the present state of the files. Never rejects. */
+  /** Resolves to a text with the inode, size and times of each file. Never rejects. */
   async #look(): Promise<string> {
     const looks = this.#ports.files.map((path) =>
       stat(path).then(

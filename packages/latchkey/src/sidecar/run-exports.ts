@@ -1,5 +1,5 @@
-// Rule: the exports that run a sidecar. They are apart from the exports of the settings, so that help and
-// settings need not load the member's code.
+// Rule: the exports that run a sidecar. The settings have exports of their own, so that the options --help
+// and --print-config do not load the member's code.
 
 export { jsonLogger } from '@latchkey/daemon'
 export { openMember } from '../open/index.js'

@@ -1,6 +1,6 @@
-// Rule: the table of all settings of `latchkey start`. Each row has the setting's flag, its place in the
-// configuration file, and how its text is parsed. The name of the environment variable follows from the flag:
-// the variable of --tls-cert is LATCHKEY_TLS_CERT.
+// Rule: the table of all settings of `latchkey start`. A row names the setting's flag and its place in the
+// configuration file, and says how its text is parsed. The environment variable follows from the flag:
+// --tls-cert is LATCHKEY_TLS_CERT.
 
 import { CAPS } from '@latchkey/protocol'
 
@@ -8,13 +8,16 @@ export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' 
 
 export interface SettingRow {
   readonly flag: string
-  /** The path of the setting in the configuration file, for example `tls.cert`. A dot separates nested objects. */
+  /**
+   * The path of the setting in the JSON of the configuration file. 'tls.cert' is the field `cert` of the
+   * object `tls`.
+   */
   readonly place: string
   readonly kind: Kind
-  /** The text after the flag in the help. */
+  /** The placeholder for the flag's value in the help, for example NAME. */
   readonly value?: string
   readonly help: string
-  /** The value that is used and shown if no source gives a value. */
+  /** The value if the user gives none. */
   readonly fallback?: unknown
   readonly secret?: true
 }

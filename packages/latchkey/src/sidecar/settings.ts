@@ -1,18 +1,18 @@
-// Rule: finds the value of each setting, and where the value comes from. Flags come first, then LATCHKEY_*
-// variables, then the configuration file, then defaults.
+// Rule: finds the value of each setting. A flag has precedence over a LATCHKEY_* variable, a variable over
+// the configuration file, and the file over the default.
 
 import { type Duration, millis } from '@latchkey/protocol'
 import type { TokenEntry } from '../member/rights.js'
 import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
-/** The configuration is wrong. The process ends with exit code 78. */
+/** The configuration is wrong. The process then ends with exit code 78. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 export interface Sources {
-  /** The parsed flags by name. A flag has a text, a list of texts, or true. */
+  /** The parsed flags by name. The value of a flag is a text, a list of texts, or true. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly file?: { readonly path: string; readonly text: string } | undefined
@@ -52,9 +52,7 @@ function pick(
   return { value: row.fallback, source: 'default' }
 }
 
-// ---- The texts of flags and variables
-
-/** Splits a list. A variable with several values separates them by commas. */
+/** Splits a text with several values at its commas. */
 const listed = (row: SettingRow, text: string): unknown =>
   row.kind === 'list' || row.kind === 'members' || row.kind === 'tokens'
     ? text
@@ -113,7 +111,8 @@ export function parseMembers(given: readonly string[], name: string): Record<str
         `${name} must be ID=URL, such as a=ws://127.0.0.1:7001; got ${JSON.stringify(text)}`,
       )
     const url = text.slice(at + 1)
-    // The same id and address may occur twice: a template may name the first members and then the own member.
+    // The same id and address may be given twice, because a template may list all members and then this
+    // member.
     if (Object.hasOwn(members, id) && members[id] !== url)
       throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice, with two addresses`)
     members[id] = url
@@ -129,11 +128,9 @@ function tokenOf(text: string, name: string): TokenEntry {
   }
 }
 
-// ---- the configuration file
-
 /**
- * Reads the settings in the file with their values. An unknown name is refused, because a misspelt setting
- * would otherwise have no effect.
+ * Reads the settings in the configuration file. A misspelt name would have no effect, so an unknown name is
+ * an error.
  */
 function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   let json: unknown
@@ -160,8 +157,8 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Returns the position of the fault in the JSON text, if the error contains the position. The rest of the
- * error's message shows a piece of the text, and that piece may be a token.
+ * Returns the position of the mistake in the JSON text, if the error names it. The error's whole message is
+ * not shown, because it contains a piece of the text, which may be a token.
  */
 function placeOf(error: unknown): string {
   const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]
@@ -185,7 +182,7 @@ function fromFile(row: SettingRow, value: unknown, path: string | undefined): un
       if (typeof value === 'string') return [value]
       if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value
       throw new ConfigError(`${name} must be a text, or a list of texts`)
-    // open() checks these values later, together with its other options.
+    // open() checks these values later.
     case 'members':
     case 'tokens':
       return value

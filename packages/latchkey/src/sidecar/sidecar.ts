@@ -1,21 +1,22 @@
-// Driver: owns a member and its port, from the opening of the port to the last answer.
+// Driver: owns a member and its port, from the opening of the port until the member has closed.
 //
-// Laws:
-// - The sidecar opens its port before it changes anything on disk, so a refused address leaves the disk
-//   unchanged. (A member with a directory and no given address first reads its address from the directory.)
+// Laws
+// - The sidecar opens its port before it changes anything on disk. So an address that cannot be used leaves
+//   the disk unchanged. (If the user gives a directory and no address, the sidecar first reads the address
+//   from the directory.)
 // - A stop has four steps. First /readyz reports that the member is not ready. Then the member transfers its
-//   leadership while all parts still work. Then it finishes the calls in progress. Then it closes. No member
-//   answers a call after it has released its directory.
+//   leadership while everything still works. Then the member finishes the calls in progress. Then it closes.
+//   So a member that has given its directory free answers no calls.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
 import { Metrics, pageFile } from '@latchkey/daemon'
-import { HttpDoor, refuseOrigin } from '../http/index.js'
+import { HttpRequestHandler, refuseOrigin } from '../http/index.js'
 import type { Outboxes } from '../member/unread-bytes-limit.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt, type OpenOptions } from '../open/options.js'
 import { refuseUpgrade, type Upgrade } from '../open/http-and-websocket-server.js'
-import { Gate } from './port-server.js'
+import { PortServer } from './port-server.js'
 import type { Member, OpenMember } from './member-interface.js'
 import { type SidecarOptions, withLogger } from './options.js'
 import { ConfigError } from './settings.js'
@@ -24,38 +25,38 @@ interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
-  /** How often the sidecar has read certificates and tokens again, by result. */
+  /** Returns how often the sidecar has read certificates and tokens again, by result. */
   reloads?(): Readonly<Record<string, number>>
 }
 
-/** The transfer of leadership may take this long. After that the stop continues without a transfer. */
+/** In ms. A stop waits this long for the transfer of leadership, and then continues without a transfer. */
 const HAND_OVER_MS = 3_000
 
 export class Sidecar {
   readonly #options: SidecarOptions
   readonly #ports: SidecarPorts
-  readonly #gate: Gate
+  readonly #portServer: PortServer
   readonly #member: Member
-  readonly #door: HttpDoor
+  readonly #requestHandler: HttpRequestHandler
 
-  private constructor(options: SidecarOptions, ports: SidecarPorts, gate: Gate, member: Member) {
+  private constructor(options: SidecarOptions, ports: SidecarPorts, portServer: PortServer, member: Member) {
     this.#options = options
     this.#ports = ports
-    this.#gate = gate
+    this.#portServer = portServer
     this.#member = member
-    this.#door = this.#serve()
+    this.#requestHandler = this.#serve()
   }
 
   static async open(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
     const { dir } = options.open
     const known = dir !== undefined && (await isClaimed(dir))
     if (known && options.anywhere) return Sidecar.#openWhereKnown(options, ports)
-    const gate = await openGate(options, ports, options.listen)
+    const portServer = await openPortServer(options, ports, options.listen)
     try {
       const member = await openWith(withLogger(known ? options : withAddress(options), ports.logger), ports)
-      return Sidecar.#serving(options, ports, gate, member)
+      return Sidecar.#serving(options, ports, portServer, member)
     } catch (error) {
-      gate.close()
+      portServer.close()
       throw error
     }
   }
@@ -63,22 +64,27 @@ export class Sidecar {
   static async #openWhereKnown(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
     const member = await openWith(withLogger(options, ports.logger), ports)
     try {
-      const gate = await openGate(options, ports, addressOf(member, options))
-      return Sidecar.#serving(options, ports, gate, member)
+      const portServer = await openPortServer(options, ports, addressOf(member, options))
+      return Sidecar.#serving(options, ports, portServer, member)
     } catch (error) {
       await member.store.close()
       throw error
     }
   }
 
-  static #serving(options: SidecarOptions, ports: SidecarPorts, gate: Gate, member: Member): Sidecar {
+  static #serving(
+    options: SidecarOptions,
+    ports: SidecarPorts,
+    portServer: PortServer,
+    member: Member,
+  ): Sidecar {
     const { id, cluster } = options.open
-    ports.logger.info('listening', { host: gate.host, port: gate.port, id, cluster })
-    return new Sidecar(options, ports, gate, member)
+    ports.logger.info('listening', { host: portServer.host, port: portServer.port, id, cluster })
+    return new Sidecar(options, ports, portServer, member)
   }
 
   get port(): number {
-    return this.#gate.port
+    return this.#portServer.port
   }
 
   /** Resolves to the reason when the member has stopped because of a failure. */
@@ -87,31 +93,31 @@ export class Sidecar {
   }
 
   /**
-   * Puts new certificates and tokens into use. If one of them is wrong, the function throws and changes
-   * nothing.
+   * Uses new certificates and tokens from now on. If one of these is wrong, the function throws, and the old
+   * ones stay in use.
    */
   reload({ open: { tls, auth } }: SidecarOptions): void {
     this.#member.reload({ tls, auth })
-    this.#gate.useTls(tls)
+    this.#portServer.useTls(tls)
   }
 
   async stop(): Promise<void> {
     const { logger } = this.#ports
     logger.info('stopping')
-    const drained = this.#door.drain(this.#options.grace)
+    const drained = this.#requestHandler.drain(this.#options.grace)
     await this.#handOver().catch((error: unknown) =>
       logger.debug('leadership was not handed over', { error }),
     )
-    this.#gate.refuseNew()
+    this.#portServer.refuseNew()
     await drained
     await this.#member.store.close()
-    this.#gate.close()
+    this.#portServer.close()
     logger.info('stopped')
   }
 
   /**
-   * Transfers leadership, if this member leads. A call by a follower would end the term of a leader that does
-   * not stop.
+   * Transfers leadership, if this member is the leader. A follower must not call transferLeadership here,
+   * because its call would end the term of another member that does not stop.
    */
   async #handOver(): Promise<void> {
     const { store } = this.#member
@@ -122,19 +128,19 @@ export class Sidecar {
   }
 
   /**
-   * Closes after a failure of the member. A failed member has no leadership to transfer and no calls to
-   * finish.
+   * Closes after the member has failed. A failed member has no leadership to transfer and cannot finish
+   * calls.
    */
   async abandon(): Promise<void> {
-    this.#gate.close()
+    this.#portServer.close()
     await this.#member.store.close().catch(() => {})
   }
 
-  #serve(): HttpDoor {
+  #serve(): HttpRequestHandler {
     const member = this.#member
-    const gate = this.#gate
+    const portServer = this.#portServer
     const { clock } = this.#ports
-    const { refusals } = gate
+    const { refusals } = portServer
     const { store } = member
     const status = store.status.bind(store)
     const isReady = () => member.isReady()
@@ -146,12 +152,12 @@ export class Sidecar {
       figures: () => member.figures(),
       counters: (now) => member.counters(now),
       connectionErrors: () => connectionErrors.counts(),
-      connections: () => gate.connections.counts(),
+      connections: () => portServer.connections.counts(),
       reloads: () => this.#ports.reloads?.() ?? {},
-      refusals: () => [...gate.refusals.counts(), ...member.refusals.counts()],
+      refusals: () => [...portServer.refusals.counts(), ...member.refusals.counts()],
     })
     const guards = { origins: new Set(this.#options.origins), hosts: hostsOf(this.#options) }
-    const door = new HttpDoor({
+    const requestHandler = new HttpRequestHandler({
       clock,
       actAs: (who) => member.actAs(who),
       isReady,
@@ -160,7 +166,7 @@ export class Sidecar {
       identify: (token, socket) => member.identify(token, socket),
       ...guards,
       pageFile,
-      hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
+      hasPlace: (request) => portServer.connections.proven(request.socket, 'client'),
       bodies: member.unfinished,
       tracer: member.tracer,
       wrote: (response) => watchAnswer(member.outboxes, response),
@@ -170,23 +176,23 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      // Every web page sends its origin when it opens a WebSocket. So on a port beyond loopback, the check of
-      // the origin is enough.
+      // Every web page sends its origin when it opens a WebSocket. On loopback, the host name is also checked
+      // against DNS rebinding. On other addresses, the check of the origin is enough.
       const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
       const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
       refusals.note('http', 'origin', 'a WebSocket was refused', { reason: refusal.message })
       refuseUpgrade(socket, '403 Forbidden', clock)
     }
-    this.#gate.serve(
-      connectionErrors.guard('http', door.handle, (_, response) => response.destroy()),
+    this.#portServer.serve(
+      connectionErrors.guard('http', requestHandler.handle, (_, response) => response.destroy()),
       connectionErrors.guard('upgrade', upgrade, (_, socket) => socket.destroy()),
     )
-    return door
+    return requestHandler
   }
 }
 
-/** Opens the member. An option that contradicts the directory counts as a wrong configuration. */
+/** Opens the member. If an option contradicts the directory, the function throws a ConfigError. */
 async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
   try {
     return await openMember(options)
@@ -195,15 +201,21 @@ async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Pro
   }
 }
 
-const openGate = (
+const openPortServer = (
   { open, maxConnections }: SidecarOptions,
   { clock, logger }: SidecarPorts,
   listen: Listen,
-): Promise<Gate> =>
-  Gate.open({ listen, tls: open.tls, maxConnections, clock, refusals: new RefusalLog({ clock, logger }) })
+): Promise<PortServer> =>
+  PortServer.open({
+    listen,
+    tls: open.tls,
+    maxConnections,
+    clock,
+    refusals: new RefusalLog({ clock, logger }),
+  })
 
 /**
- * Counts the answer among the bytes that clients have not read yet, until the client has read the answer or
+ * Counts the bytes of this answer that the client has not read yet, until the client has read the answer or
  * has disconnected.
  */
 function watchAnswer(outboxes: Outboxes, response: ServerResponse): void {
@@ -220,7 +232,7 @@ function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
 }
 
 /**
- * Gives the options the member's own address. A cluster of one member stores the address, so that other
+ * Adds the member's own address to the options. A cluster of one member stores this address, so that other
  * members can join later. A wildcard such as 0.0.0.0 is not stored, because no member can connect to it.
  */
 function withAddress(options: SidecarOptions): SidecarOptions {
@@ -234,11 +246,11 @@ function withAddress(options: SidecarOptions): SidecarOptions {
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * Returns the host names for which the port answers HTTP: the host names of the members, and those from the
- * settings. Undefined means any host name.
+ * Returns the host names for which the port answers HTTP: the host names of the members, and the host names
+ * in the settings. Undefined means any host name.
  * Law: a web page whose own host name resolves to this port (DNS rebinding) reads nothing. If the port
- * requires tokens, the page has no token, and beyond loopback a host name proves nothing. If the port
- * requires no tokens (loopback, or --insecure), only the host name distinguishes the page from a program.
+ * requires tokens, such a page has no token, so any host name is allowed beyond loopback. If the port
+ * requires no tokens, only the host name distinguishes such a page from a program.
  */
 function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {
   if (!isLoopback(listen.host) && open.auth !== undefined) return undefined

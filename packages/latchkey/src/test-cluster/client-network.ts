@@ -1,5 +1,5 @@
-// Driver: the simulated network between clients and members. It connects a store with a member and carries
-// their frames.
+// Driver: the simulated network between stores and members. The network connects a store with a member and
+// carries their messages.
 
 import type { Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -27,14 +27,17 @@ export interface ServingMember {
   readonly host: Host
   /** True while the member's process runs. */
   readonly isUp: boolean
-  /** True while the member serves clients. A removed member asks its clients to connect to another member. */
+  /**
+   * False if the member refuses clients, for example because it was removed. The clients then connect to
+   * another member.
+   */
   readonly serves: boolean
-  /** The id of the member's cluster. It is empty until the member knows the id. */
+  /** The id of the member's cluster. Empty while the member does not know the id. */
   readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
   /**
-   * Calls `run` once, when the member has ended. `silent` is true if the whole machine has ended, so that no
-   * connection is closed.
+   * Calls `run` when the member has ended. `silent` is true if the whole machine has ended. The connections
+   * then do not close, and the clients must notice the silence.
    */
   onGone(run: (silent: boolean) => void): void
 }
@@ -45,13 +48,13 @@ interface ClientConnection {
 }
 
 interface ClientNetworkOptions extends ConnectionOptions {
-  /** True if the network encodes each frame to bytes and decodes it again. */
+  /** True if the network encodes each message to bytes and decodes it again, as a real connection does. */
   readonly encoded: boolean
-  /** Without a codec, the network uses the codec of the protocol. */
+  /** The encoding of messages. Undefined means the encoding of the present protocol. */
   readonly codec?: FrameCodec
   /**
-   * The shortest and the longest time that a connect request needs to reach the member, in microseconds. A
-   * refusal needs as long on its way back.
+   * In microseconds, the shortest and the longest time that a connection needs to be accepted. The answer to
+   * a refused connection needs the same time.
    */
   readonly dialling: readonly [number, number]
 }
@@ -63,11 +66,11 @@ export interface FrameCodec {
   readonly decodeReplies: typeof decodeReplies
 }
 
-/** The network calls the observer for each message between a store and a member. */
+/** The simulator implements this interface, and the network calls it for each message. */
 export interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
   answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
-  /** The store's process has received some bytes from a member. */
+  /** Called when the process of a store has received bytes from a member. */
   heard(process: HostProcess): void
 }
 
@@ -118,14 +121,15 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** The network calls this function when links were cut or healed. */
+  /** Called when connections between machines were cut or restored. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }
 
   /**
-   * Returns a function that connects the process to the member at `url`. `identity` has the id of the store's
-   * cluster as soon as the store knows the id. The real handshake exchanges this id too.
+   * Returns a function that connects the process to the member at `url`. As in the real handshake, the member
+   * and the store compare the ids of their clusters. `identity` holds the id that the store has learned so
+   * far.
    */
   dialTo(process: HostProcess, url: string, identity: Identity = { clusterId: undefined }): Dial {
     return (events, signal) =>
@@ -170,8 +174,8 @@ export class ClientNetwork {
     member: ServingMember,
     there: HostProcess,
   ): void {
-    // In the real handshake, the member's welcome message contains the cluster's id. An earlier connection of
-    // the same store may already have set the id.
+    // In the real handshake, the member's answer contains the id of its cluster. The store has already
+    // learned the id if it was connected before.
     const { clusterId } = member
     const welcomed = (link: Link) => {
       if (clusterId !== '') identity.clusterId ??= clusterId
@@ -234,8 +238,6 @@ export class ClientNetwork {
       events.reply(reply)
     }
   }
-
-  // ---- frames
 
   #requestFrames(request: LinkRequest): readonly unknown[] {
     return this.#options.encoded ? this.#codec.encodeRequests([request]) : [request]

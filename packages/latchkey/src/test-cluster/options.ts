@@ -1,10 +1,10 @@
-// Door: checks the options of testCluster(). A wrong option throws a TypeError that names the option.
+// Door: checks the options of testCluster(). A wrong option is a TypeError that names the option.
 
 import { silentLogger } from '@latchkey/base'
 import { type As, unknownName } from '@latchkey/protocol'
 import { checkOptions, type OpenOptions, type Settings } from '../open/options.js'
 
-/** The allowed numbers of members, with the ids of the members for each number. */
+/** The numbers of members that a test cluster may have, each with the ids of the members. */
 export interface MemberIds {
   1: 'a'
   2: 'a' | 'b'
@@ -16,8 +16,8 @@ export interface MemberIds {
 }
 
 /**
- * The options of all members. The defaults are those of `open()`, with two exceptions. With a manual clock,
- * `heartbeat` is 250 ms. The members log nothing by default.
+ * The options of all members. The defaults are the same as in `open()`, except for two: the members log
+ * nothing, and with a manual clock `heartbeat` is 250 ms.
  */
 export type MemberOptions<S extends As = 'bytes'> = Pick<
   OpenOptions<S>,
@@ -33,11 +33,11 @@ export type MemberOptions<S extends As = 'bytes'> = Pick<
 
 export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends As = 'bytes'>
   extends MemberOptions<S> {
-  /** The number of members, from 1 to 7. Default 3: a, b and c. */
+  /** How many members the cluster has, from 1 to 7. Default: 3, with the ids a, b and c. */
   members?: Count | undefined
   /**
-   * With 'real', the cluster uses the system's time. With 'manual', time stands still until the test advances
-   * it. Default 'real'.
+   * 'real': time runs like the system's time. 'manual': time stands still until the test calls `advance`.
+   * Default: 'real'.
    */
   clock?: 'real' | 'manual' | undefined
 }
@@ -45,13 +45,13 @@ export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends
 export interface TestSettings {
   readonly ids: readonly string[]
   readonly isManual: boolean
-  /** Returns the member's options, in the form in which open() has them after its checks. */
+  /** Returns the options of the member, in the form that open() makes of its options. */
   settingsOf(id: string): Settings
 }
 
 /**
- * In ms. When a test advances time by an hour, the cluster runs all heartbeats of that hour. So rarer
- * heartbeats make the test faster.
+ * In ms, the default of `heartbeat` with a manual clock. If a test advances time by an hour, the cluster
+ * sends all heartbeats of that hour, so fewer heartbeats make the test faster.
  */
 const MANUAL_HEARTBEAT = 250
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
@@ -67,7 +67,7 @@ const PASSED: Record<keyof MemberOptions, true> = {
   snapshot: true,
 }
 
-/** Returns the address by which members and clients name this member. No real port is open at the address. */
+/** Returns the address of the member. No real port is open at this address. */
 export const urlOf = (id: string): string => `ws://127.0.0.1:${7001 + IDS.indexOf(id)}`
 
 export function checkTestOptions(options: unknown): TestSettings {

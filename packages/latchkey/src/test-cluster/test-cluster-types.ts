@@ -16,28 +16,27 @@ export type TestConnectOptions<S extends As = 'bytes'> = Omit<ConnectOptions<S>,
 
 /** `S` is the option `as` of the members. */
 export interface TestCluster<Id extends string = string, S extends As = 'bytes'> extends AsyncDisposable {
-  /** The ids of the members. */
   readonly ids: readonly Id[]
   readonly stores: TestStores<Id, S>
   /** Makes a remote store on its own simulated machine. The cluster closes this store at its end. */
   connect<Remote extends As = 'bytes'>(options?: TestConnectOptions<Remote>): Promise<Store<Remote>>
   /**
-   * Resolves to the leader that reaches a majority. A former leader that is cut off or paused does not count.
-   * The call waits until there is a leader. With a manual clock, time advances as far as the election needs.
-   * Rejects with ERR_NO_LEADER and `missing` after 30 s. With a manual clock, it rejects at once if no
-   * majority is left.
+   * Resolves to the id of the leader that reaches a majority. The call waits until such a leader exists. With
+   * a manual clock, time advances until the election is over. The call rejects with ERR_NO_LEADER after 30 s.
+   * With a manual clock, it rejects at once if no member reaches a majority. The error's `missing` names the
+   * members that are not reached.
    */
   leader(): Promise<Id>
   /**
-   * Ends the process of the member at once, as in a crash. Data that the member's disk had not synced is
-   * lost. Calls of the member's store end with ERR_CLOSED. The other members elect another leader within
-   * about 10 ms. With a manual clock, time advances that far.
+   * Ends the process of the member at once, as in a crash. The member's disk loses data that was not synced.
+   * Calls of the member's store end with ERR_CLOSED. The other members elect another leader within about 10
+   * ms. With a manual clock, time advances until they have elected one.
    */
   kill(id: Id): Promise<void>
   /**
    * Starts a killed or closed member again, with its disk. `stores` then contains the member's new store. If
    * the cluster has a leader, the call resolves when the member can serve. With a manual clock, time advances
-   * until then.
+   * until the member can serve.
    */
   start(id: Id): Promise<void>
   /**
@@ -52,11 +51,11 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
    * members and from all clients.
    */
   cut(a: Id, b?: Id): Promise<void>
-  /** Heals all cut links. */
+  /** Connects again all members and clients that `cut` has separated. */
   heal(): Promise<void>
   /**
-   * Advances the time of all members and stores: leases expire, elections happen, watchdogs renew. The call
-   * needs clock: 'manual'.
+   * Advances the time of all members and stores. Leases end, members hold elections and stores renew their
+   * holds, as in real time. The call needs clock: 'manual'.
    */
   advance(duration: Duration): Promise<void>
   /**

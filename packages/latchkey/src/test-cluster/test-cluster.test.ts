@@ -1,4 +1,4 @@
-// Test: testCluster(): faults, a manual clock, fake timers, and several clusters at a time.
+// Test: testCluster(): faults, a manual clock, fake timers, and several clusters at once.
 
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { Watchdog } from '@latchkey/client'

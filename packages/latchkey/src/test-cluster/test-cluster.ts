@@ -1,5 +1,5 @@
-// Driver: a cluster inside this process. Real members run on simulated disks, a simulated network and a
-// simulated time. The cluster opens no port and writes no file.
+// Driver: a cluster inside this process, for tests. Real members run on simulated disks, a simulated network
+// and simulated time. The cluster opens no port and writes no file.
 
 import { newId, seededRandom } from '@latchkey/base'
 import { checkConnect, type ClientStore, type ClientWorld, connectIn, type Store } from '@latchkey/client'
@@ -19,38 +19,42 @@ import { endStore, TestMember } from './test-member.js'
 import { TestTime } from './test-time.js'
 
 /**
- * A message arrives at the moment at which it is sent, and a closed connection is noticed at the same moment.
+ * In the simulated network of the cluster, a message arrives at the moment at which it was sent. A closed
+ * connection is noticed at once.
  */
 const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
 /**
- * In microseconds. As with real sockets, members notice a silent connection after 3 s, and clients after 5 s.
+ * The times are in microseconds. `pulse`: as with real sockets, members notice a silent connection after 3 s,
+ * and clients notice one after 5 s.
  */
 const MEMBERS = {
   ...NO_DELAY,
-  // Frames are not encoded, because the encoding of every heartbeat would double the real time of an advanced
-  // hour.
+  // Members pass frames as objects. To encode every heartbeat would double the real time of an advanced hour.
   encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
 } as const
 const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
-/** The simulated machines of clients have numbers from 100. The members have lower numbers. */
+/**
+ * Each simulated machine has a number. The clients' machines have numbers from 100, and the members' machines
+ * have lower numbers.
+ */
 const FIRST_CLIENT = 100
-/** The cluster time at which the test receives the cluster, in ms. */
+/** In ms. When testCluster() resolves, the cluster time is at least this late. */
 const FIRST_MS = 1_000
-/** `leader()` waits this long for a leader, in ms. */
+/** In ms. `leader()` rejects if no member has become leader within this time. */
 const LEADER_MS = 30_000
 
 /**
- * Starts a cluster in this process, for tests. The members are real, but they are in memory and have no
- * ports.
+ * Starts a cluster in this process, for tests. The members run the real code, but keep their data in memory
+ * and open no ports.
  * ```ts
  * await using cluster = await testCluster({ members: 3, clock: 'manual' })
  * const hold = await cluster.stores.a.locks.acquire('orders/42', { lease: '10s', renew: false })
  * await cluster.advance('1h')
  * hold.held // false
  * ```
- * Resolves when there is a leader and every member can serve.
+ * Resolves when the cluster has a leader and every member can serve.
  */
 export async function testCluster<Count extends keyof MemberIds = 3, S extends As = 'bytes'>(
   options: TestClusterOptions<Count, S> = {},
@@ -58,7 +62,7 @@ export async function testCluster<Count extends keyof MemberIds = 3, S extends A
   const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
-    // The members were opened with the same option `as` that `S` stands for.
+    // `S` stands for the option `as`, with which the members were opened.
     return cluster as TestCluster<MemberIds[Count], As> as TestCluster<MemberIds[Count], S>
   } catch (error) {
     await cluster.close()
@@ -103,16 +107,16 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Starts the cluster. Time stands still until all members are ready, also with a real clock. So the first
-   * election does not depend on how long the start takes.
+   * Starts the cluster. Simulated time stands still until all members are ready, even with a real clock. So
+   * the first election does not depend on how long the start takes.
    */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
-    // A holder cannot compute with cluster time 0 (ClusterBound), so with a manual clock no hold would be in
-    // force. One entry must carry a later time, because the next leader would otherwise begin with 0 again.
-    // The entry changes no key, so it takes no revision.
+    // A holder treats cluster time 0 as unknown (ClusterBound), so no hold would be in force at time 0. So
+    // one entry must carry a later time, which also the next leader continues. The entry deletes a key that
+    // does not exist, so it takes no revision.
     await this.#time.advance(FIRST_MS)
     const [first] = this.#members
     await first?.store.delete('test cluster')
@@ -125,7 +129,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#network.dialNow(member.id)
   }
 
-  /** Waits for the promise. With a manual clock, the function advances time until the promise settles. */
+  /** Waits until the promise settles. With a manual clock, the function advances simulated time meanwhile. */
   async #waitFor<T>(what: Promise<T>): Promise<T> {
     let over = false
     const settled = () => {
@@ -135,8 +139,6 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     await this.#time.until(() => over, LEADER_MS + 1)
     return what
   }
-
-  // ---- members and the leader
 
   get ids(): readonly Id[] {
     return this.#settings.ids as readonly Id[]
@@ -171,8 +173,8 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Tells whether some member reaches a majority. Otherwise no member can win an election, even if time
-   * advances.
+   * Returns whether some member reaches a majority. If no member does, no election can succeed, however far
+   * time advances.
    */
   #canElect(): boolean {
     return this.#members.some((one) => this.#reachesMajority(one))
@@ -204,8 +206,6 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     for (const member of this.#isolated) this.#cutBetween(member.host, host)
     return host
   }
-
-  // ---- faults
 
   async kill(id: Id): Promise<void> {
     this.#member(id).kill()
@@ -263,8 +263,6 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#clients.changed()
   }
 
-  // ---- time
-
   async advance(duration: Duration): Promise<void> {
     const ms = millis(duration, 'duration')
     this.#check()
@@ -272,8 +270,6 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
       throw new TypeError("advance moves a clock that stands: give testCluster clock: 'manual'")
     await this.#time.advance(ms)
   }
-
-  // ---- the end of the cluster
 
   async close(): Promise<void> {
     if (this.#closed) return
@@ -302,7 +298,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 }
 
-/** Returns a Map whose keys are also properties. */
+/** Gives the map a property for each member, so that `stores.a` is the same as `stores.get('a')`. */
 function byId(ids: readonly string[], stores: Map<string, EmbeddedStore>): unknown {
   for (const id of ids)
     Object.defineProperty(stores, id, { enumerable: true, configurable: true, get: () => stores.get(id) })

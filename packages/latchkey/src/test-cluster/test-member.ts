@@ -1,11 +1,11 @@
-// Driver: one member of a test cluster. Its machine and its disk stay, and its process may end and start
-// again. The process runs the same code as open().
+// Driver: one member of a test cluster. The process of the member can be killed and started again, and the
+// simulated disk of the member stays. The process runs the same code as open().
 //
 // Laws
 // - A killed member behaves like a crashed process. Its unfinished work stops, and calls of its store end
 //   with ERR_CLOSED. After a restart, its disk has only the data that was synced.
-// - A paused member behaves like a process under SIGSTOP. It receives nothing, and its clocks continue. When
-//   the member is resumed, it receives all messages in their order.
+// - A paused member behaves like a process under SIGSTOP. It receives nothing, and its clocks go on. When the
+//   member is resumed, it receives all messages in their order.
 
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
@@ -23,7 +23,7 @@ interface TestMemberPorts {
   readonly timeline: Timeline
   readonly network: MemoryNetwork
   readonly random: Random
-  /** The date at which the cluster started, in milliseconds since 1970. */
+  /** The date at the start of the cluster, in ms since 1970. */
   readonly wall: number
 }
 
@@ -53,7 +53,7 @@ export class TestMember implements ServingMember {
     })
   }
 
-  /** The store of the newest process, even if that process was killed. */
+  /** The store of the process that was started last, even if that process was killed. */
   get store(): EmbeddedStore {
     if (this.#store === undefined) throw new LatchkeyError('ERR_CLOSED', `${this.id} was never started.`)
     return this.#store
@@ -117,7 +117,7 @@ export class TestMember implements ServingMember {
         dir: 'log',
         diskUse: undefined,
         note: undefined,
-        // This function runs last when the test itself closes the store.
+        // The store calls this function at the end of close(), if the test closes the store.
         release: async () => this.#end(process),
       }),
     }
@@ -137,7 +137,7 @@ export class TestMember implements ServingMember {
     if (this.host.life !== process) return
     this.#opened = undefined
     this.host.die()
-    // The simulated machine must not stay paused when no process runs on it.
+    // The simulated machine must not stay paused when its process has ended.
     while (this.host.stopped) this.host.resume(false)
     this.#ports.network.died(this.id, false)
     this.#tellGone()
@@ -159,8 +159,8 @@ export class TestMember implements ServingMember {
 }
 
 /**
- * Ends all calls and signals of the store with ERR_CLOSED at once. The store's process has ended, so the
- * store sends no release and waits for no answer.
+ * Ends all calls of the store with ERR_CLOSED at once. A killed process releases nothing and waits for no
+ * answer.
  */
 export function endStore(store: ClientStore<As>): void {
   void store.close()

@@ -1,12 +1,12 @@
-// Driver: the time of a test cluster. It runs due events in their order, one event in each turn of the event
-// loop.
+// Driver: the time of a test cluster. This file runs the due events in their order, one event in each turn of
+// the event loop.
 //
 // Laws
-// - Before the next event runs, every promise that can continue has continued. So an event sees all effects
-//   of the event before.
-// - Manual time advances only in `advance` and `until`, from one event to the next. Events that are due at
-//   the present time run even if time does not advance. So a cluster without delays in its network and disks
-//   answers while its clocks stand still.
+// - Between two events, every promise that can continue continues. So an event sees all effects of the event
+//   before.
+// - Manual time advances only in the calls `advance` and `until`, from one event to the next. An event that
+//   is due now runs also while time stands still. So members whose network and disks have no delay answer
+//   requests while the manual clock stands still.
 // - Real time is the system's time, even if a test runner replaces the global timers.
 // - After `close`, no event runs and no timer remains.
 
@@ -15,8 +15,8 @@ import { EventHeap, type Timeline } from '@latchkey/raft/memory'
 import { uptime } from 'node:os'
 
 /**
- * How many turns of the event loop are scheduled at once while time advances. Between two turns, all promises
- * continue.
+ * While time advances, this many turns of the event loop are scheduled at once, which is faster than one by
+ * one. Between two turns, all promises continue.
  */
 const TURNS = 64
 
@@ -26,18 +26,18 @@ export class TestTime implements Timeline {
   readonly #heap = new EventHeap()
   readonly #clock = systemClock(uptime)
   /**
-   * With manual time, the present time in microseconds. With real time, the simulated time at which real time
-   * began.
+   * In microseconds. With manual time, the present time. With real time, the simulated time at the change to
+   * real time.
    */
   #base = 0
-  /** Undefined with manual time. Otherwise the system's time in milliseconds at which real time began. */
+  /** In ms. The system's time at the change to real time. Undefined while time is manual. */
   #runsSince: number | undefined
   #armed = false
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
   /**
-   * The present advance: its farthest time, the condition that ends it, and the function that reports its
-   * end.
+   * The call of `advance` or `until` in progress: the time at which it stops, the condition that stops it
+   * earlier, and the function that ends the call. Undefined if no such call is in progress.
    */
   #moving: { readonly end: number; readonly done: () => boolean; readonly over: () => void } | undefined
   #queue: Promise<void> = Promise.resolve()
@@ -63,20 +63,20 @@ export class TestTime implements Timeline {
     this.#arm()
   }
 
-  /** Changes from manual time to real time. */
+  /** Changes from manual time to real time, which then runs by itself. */
   run(): void {
     this.#runsSince = this.#clock.now()
     this.#arm()
   }
 
-  /** Advances manual time. Calls run one after the other. */
+  /** Advances manual time. Two calls run one after the other. */
   advance(millis: number): Promise<void> {
     return this.#inTurn(() => this.#move(this.#base + millis * 1000, () => false))
   }
 
   /**
-   * Advances manual time until `done` returns true, by at most `mostMillis`. With real time, the call waits
-   * until then.
+   * Advances manual time until `done` returns true, or until `mostMillis` have passed. With real time, the
+   * call waits in the same way.
    */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)
@@ -96,8 +96,6 @@ export class TestTime implements Timeline {
     return this.#queue
   }
 
-  // ---- manual time
-
   #move(end: number, done: () => boolean): Promise<void> {
     if (this.#closed) return Promise.resolve()
     return new Promise((over) => {
@@ -113,7 +111,7 @@ export class TestTime implements Timeline {
     })
   }
 
-  /** Runs the next event. If the event is in the future, time advances to the event first. */
+  /** Runs the next event of manual time. If the event is not due yet, time first advances to the event. */
   readonly #step = (): void => {
     const moving = this.#moving
     if (moving === undefined || this.#closed) return
@@ -128,8 +126,6 @@ export class TestTime implements Timeline {
     this.#arm()
     moving.over()
   }
-
-  // ---- due events
 
   #arm(): void {
     if (this.#armed || this.#closed || this.#moving !== undefined) return
@@ -162,15 +158,13 @@ export class TestTime implements Timeline {
     try {
       event?.run(event.payload as never)
     } catch (error) {
-      // The error of an event becomes an uncaught error of the process, like an error in a callback of Node.
-      // The cluster continues.
+      // An error of an event becomes an uncaught error of the process, like an error in a timer of Node. The
+      // cluster then continues.
       microtask(() => {
         throw error
       })
     }
   }
-
-  // ---- real time
 
   #watch(done: () => boolean, end: number): Promise<void> {
     return new Promise((resolve) => {

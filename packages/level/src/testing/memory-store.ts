@@ -1,4 +1,5 @@
-// Driver: the calls of a Store that a database uses, in memory. It checks arguments as the real store does.
+// Driver: a Store in memory, with only the calls that LatchkeyLevel uses. The store checks arguments as the
+// real store does.
 
 import { binary, fromBinary } from '@latchkey/base'
 import {

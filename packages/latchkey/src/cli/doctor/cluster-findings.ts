@@ -1,20 +1,21 @@
 // Rule: judges the members of a cluster by the facts that `latchkey doctor` has collected.
 //
 // Law: the doctor reports a clock as wrong only if no delay of messages can explain the difference (OP1).
-// Without this law: this machine pauses for a second between two requests, a correct clock seems to run too
-// fast, and an operator takes a healthy member out of service.
+// Without this law: the doctor's machine stands still for a second between two requests. A correct clock then
+// seems to run too fast, and the operator stops a healthy member.
 
 import type { Status } from '@latchkey/protocol'
 import type { Finding, MemberFacts, Facts, Sample } from './facts-to-judge.js'
 import { certificateFinding, spaceFinding } from './machine-findings.js'
 
 /**
- * The default of the option `drift` allows each clock an error of 0.005. A comparison of two clocks adds both
- * errors.
+ * The greatest allowed difference between the rates of two clocks. The default of the option `drift` allows
+ * each clock an error of 0.005.
  */
 const RATE_TOLERANCE = 2 * 0.005
 /**
- * The date matters for certificates, which are judged by dates, and for people, who compare logs by dates.
+ * In ms. Two clocks whose dates differ by more than this get a warning. Wrong dates matter for certificates,
+ * and for people who compare logs.
  */
 const DATE_TOLERANCE_MS = 30_000
 const MUCH_LAG = 10_000
@@ -36,8 +37,6 @@ const nameOf = ({ id, url, status }: MemberFacts): string => {
   return known === undefined ? url : `member ${known} (${url})`
 }
 
-// ---- findings about one member
-
 function memberFindings(member: MemberFacts, now: number): Finding[] {
   const { lookupError, certificate, status, error } = member
   const about = nameOf(member)
@@ -56,8 +55,8 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
   const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
   const before = [...ofPorts, ...ofCertificate]
   if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
-  // A member that accepts no connection, or shows a bad certificate, also returns no status. The findings
-  // above report the cause already, so a second finding would repeat the same fault.
+  // A member without a status also has a fault of its port or certificate. The findings above have already
+  // reported this fault.
   if (error === undefined || before.some(({ level }) => level === 'error')) return before
   return [...before, refusalFinding(error, about)]
 }
@@ -133,8 +132,6 @@ function answerFindings({ id }: MemberFacts, status: Status, about: string): Fin
       : [spaceFinding(about, disk.freeBytes, disk.totalBytes, disk.stateBytes + disk.logBytes)]),
   ]
 }
-
-// ---- findings about all members together
 
 function clusterIdFindings(members: readonly MemberFacts[], wanted: string | undefined): Finding[] {
   const told = members.flatMap((member) => {
@@ -222,7 +219,7 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
   return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
 }
 
-/** Returns the findings about the other members that follow from the leader's status. */
+/** Returns the findings about other members that the leader's status shows. */
 function leaderViewFindings({ id, members }: Status): Finding[] {
   return members.flatMap((member): Finding[] => {
     if (member.id === id) return []
@@ -252,25 +249,25 @@ function leaderViewFindings({ id, members }: Status): Finding[] {
   })
 }
 
-// ---- clocks
-
 interface Rate {
   readonly member: MemberFacts
-  /** The member's clock runs at a rate between `least` and `most`, relative to this machine's clock. */
+  /**
+   * The rate of the member's clock, divided by the rate of this machine's clock, lies between `least` and
+   * `most`.
+   */
   readonly least: number
   readonly most: number
 }
 
 /**
- * Computes the rate from two answers. The member made each answer at an unknown moment between the request
- * and the arrival of the answer, so the result is a range.
+ * Computes the rate of a member's clock from two answers. The member read its clock at an unknown moment
+ * between request and answer, so the result is a range.
  */
 export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' | 'most'> | undefined {
   if (first === undefined || second === undefined) return undefined
   const shown = second.uptimeMillis - first.uptimeMillis
   const shortest = second.sentAt - first.cameAt
-  // A member that restarted between the two answers has begun a new uptime, so the two uptimes cannot be
-  // compared.
+  // The member's uptime has begun again, because the member restarted between the two answers.
   if (shown <= 0 || shortest <= 0) return undefined
   return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
 }
@@ -292,8 +289,7 @@ function rateFindings(members: readonly MemberFacts[]): Finding[] {
       },
     ]
   const text = wrong.map(({ member, least, most }) => `${nameOf(member)}: ${percent(least, most)}`).join(', ')
-  // If all members' clocks agree with each other and differ from this machine's clock, this machine's clock
-  // is wrong.
+  // If the clocks of all members differ from this machine's clock, this machine's clock is wrong.
   if (wrong.length > 1 && wrong.length === rates.length)
     return [
       {

@@ -1,5 +1,5 @@
-// Driver: examines each member of a cluster. The driver first checks the member's host name, port and
-// certificate. Then it asks the member for its status twice, over a separate connection.
+// Driver: examines each member for `latchkey doctor`. This file first checks the member's host name, port and
+// certificate, and then asks the member for its status twice over one connection.
 
 import type { MemberConnection } from '@latchkey/client'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -13,31 +13,32 @@ interface Ports {
   readonly probes: Probes
   readonly options: ConnectOptions
   /**
-   * The time between the two status requests, by which the doctor measures the rate of the member's clock.
+   * In ms, between the two status requests. From the two answers, the doctor computes the rate of the
+   * member's clock.
    */
   readonly watchMillis: number
 }
 
 /**
- * These limits bound the doctor's work: a host name may have many addresses, and a hostile name server may
- * return any number.
+ * How many addresses of one host name, and how many members, the doctor examines. A hostile name server or
+ * member could otherwise make the doctor's work endless.
  */
 const MOST_ADDRESSES = 8
 const MOST_MEMBERS = 64
 
-interface Met {
+interface ExaminedMember {
   readonly facts: MemberFacts
   readonly connection?: MemberConnection | undefined
 }
 
-/** Examines the addresses that the user gave, and then every other address in the answers. */
+/** Examines the addresses that the user gave, and then the addresses of other members in the answers. */
 export async function examineMembers(endpoints: readonly string[], ports: Ports): Promise<MemberFacts[]> {
-  const met = await Promise.all(endpoints.map((url) => meet(undefined, url, ports)))
+  const met = await Promise.all(endpoints.map((url) => examine(undefined, url, ports)))
   try {
     const others = [...listedMembers(met)]
       .filter(([, url]) => !endpoints.includes(url))
       .slice(0, MOST_MEMBERS)
-    met.push(...(await Promise.all(others.map(([id, url]) => meet(id, url, ports)))))
+    met.push(...(await Promise.all(others.map(([id, url]) => examine(id, url, ports)))))
     if (met.some(({ connection }) => connection !== undefined)) await pause(ports)
     const again = await Promise.all(met.map((one) => askAgain(one, ports.io)))
     return named(again.map(({ facts }) => facts))
@@ -46,8 +47,8 @@ export async function examineMembers(endpoints: readonly string[], ports: Ports)
   }
 }
 
-/** Returns the newest list of members in all answers that come from the cluster of the first answer. */
-function listedMembers(met: readonly Met[]): Map<string, string> {
+/** Returns the newest list of members. Only answers with the same cluster id as the first answer count. */
+function listedMembers(met: readonly ExaminedMember[]): Map<string, string> {
   const answered = met.flatMap(({ facts }) => facts.status ?? [])
   const own = answered.filter(({ clusterId }) => clusterId === answered[0]?.clusterId)
   const [newest] = own.sort((a, b) => b.applied - a.applied)
@@ -55,13 +56,17 @@ function listedMembers(met: readonly Met[]): Map<string, string> {
   return new Map(listed.map(({ id, url }) => [id, url]))
 }
 
-/** Gives a member's id to an address that the user gave, if the list of members contains that address. */
+/** Adds the member's id to an address that the user gave, if a status lists this address. */
 function named(facts: readonly MemberFacts[]): MemberFacts[] {
   const idOf = new Map(facts.flatMap(({ status }) => status?.members ?? []).map(({ id, url }) => [url, id]))
   return facts.map((one) => ({ ...one, id: one.id ?? idOf.get(one.url) }))
 }
 
-async function meet(id: string | undefined, url: string, { io, probes, options }: Ports): Promise<Met> {
+async function examine(
+  id: string | undefined,
+  url: string,
+  { io, probes, options }: Ports,
+): Promise<ExaminedMember> {
   const { hostname, port, protocol } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const number = Number(port) || (protocol === 'wss:' ? 443 : 80)
@@ -81,7 +86,7 @@ async function meet(id: string | undefined, url: string, { io, probes, options }
   const certificate = protocol === 'wss:' ? await probes.certificate(open, number, host) : undefined
   const facts: MemberFacts = { id, url, addresses, certificate, samples: [] }
   try {
-    // The connection accepts any cluster id. The findings judge the ids later, with all answers at hand.
+    // The doctor compares the cluster ids later, so this connection accepts any cluster id.
     const connection = await io.connectToMember(url, { ...options, clusterId: undefined })
     return await askAgain({ facts, connection }, io)
   } catch (error) {
@@ -90,10 +95,13 @@ async function meet(id: string | undefined, url: string, { io, probes, options }
 }
 
 /**
- * Asks the member a second time. The second answer gives the newest status, and both answers give the rate of
- * the member's clock.
+ * Asks the member for its status once more. The result has the newer status, and a sample for the rate of the
+ * member's clock.
  */
-async function askAgain({ facts, connection }: Met, { clock }: Pick<Io, 'clock'>): Promise<Met> {
+async function askAgain(
+  { facts, connection }: ExaminedMember,
+  { clock }: Pick<Io, 'clock'>,
+): Promise<ExaminedMember> {
   if (connection === undefined) return { facts }
   try {
     const sentAt = clock.now()
@@ -110,7 +118,7 @@ const faultOf = (error: unknown): NonNullable<MemberFacts['error']> => ({
   message: explain(error),
 })
 
-/** Waits for `watchMillis`, or until the command is interrupted. */
+/** Waits for `watchMillis`, or until the user interrupts the command. */
 function pause({ io, options, watchMillis }: Ports): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

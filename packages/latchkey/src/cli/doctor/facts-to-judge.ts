@@ -3,7 +3,7 @@
 import type { Status } from '@latchkey/protocol'
 
 export interface CertificateFacts {
-  /** Where the doctor found the certificate: an address, or the path of a file. */
+  /** Where the doctor found the certificate: the address of a member, or the path of a file. */
   readonly place: string
   readonly name: string
   /** The certificate is valid from `from` to `to`, in milliseconds since 1970. */
@@ -13,27 +13,24 @@ export interface CertificateFacts {
 
 export interface DirFacts {
   readonly path: string
-  /** How long each write of 4 KiB with its sync took, in ms. The list is empty if the disk is full. */
+  /** In ms, how long each test write of 4 KiB took, with its sync. Empty if the disk is full. */
   readonly syncMillis: readonly number[]
   readonly freeBytes: number
   readonly totalBytes: number
-  /** Why the directory cannot be used. If an error is present, the other fields have no meaning. */
+  /** Why the directory cannot be used. With an error, the other fields have no meaning. */
   readonly error?: string | undefined
 }
 
 export interface MachineFacts {
   /** The version of this latchkey command. */
   readonly version: string
-  /**
-   * The largest number of files that a process of this user may open. Undefined if the system does not report
-   * it.
-   */
+  /** How many files a process of this user may open. Undefined if the system does not say. */
   readonly openFiles: number | undefined
-  /** Undefined if the user gave no --dir. */
+  /** Undefined if the user did not use the option --dir. */
   readonly dir: DirFacts | undefined
   /** The date of this machine's clock, in milliseconds since 1970. */
   readonly dateMillis: number
-  /** The certificates in the files of --ca and --cert. */
+  /** The certificates in the files of the options --ca and --cert. */
   readonly certificates: readonly CertificateFacts[]
 }
 
@@ -43,7 +40,10 @@ export interface AddressFacts {
   readonly error?: string | undefined
 }
 
-/** One status answer of a member. `sentAt` and `cameAt` are times of this machine's monotonic clock. */
+/**
+ * The uptime in one status answer of a member. `sentAt` is when the doctor sent the request, and `cameAt`
+ * when the answer arrived, by this machine's monotonic clock.
+ */
 export interface Sample {
   readonly sentAt: number
   readonly cameAt: number
@@ -51,15 +51,16 @@ export interface Sample {
 }
 
 export interface MemberFacts {
-  /**
-   * The member's id. Undefined if the user gave this address, and no list of members contains the address.
-   */
+  /** The member's id. Undefined if no member's status lists this address. */
   readonly id: string | undefined
   readonly url: string
   readonly lookupError?: string | undefined
   readonly addresses: readonly AddressFacts[]
   readonly certificate?: CertificateFacts | undefined
-  /** Why this address returned no status. `code` is the code of a LatchkeyError. */
+  /**
+   * Why this address returned no status. `code` is the error's code, or undefined if the error is no
+   * LatchkeyError.
+   */
   readonly error?: { readonly code: string | undefined; readonly message: string } | undefined
   readonly status?: Status | undefined
   readonly samples: readonly Sample[]
@@ -88,9 +89,12 @@ export type Check =
 
 export interface Finding {
   readonly check: Check
-  /** 'skipped' means that the doctor could not check this point. The advice then names the missing option. */
+  /**
+   * 'skipped' means that the doctor could not make the check. The advice then names the option that is
+   * missing.
+   */
   readonly level: 'ok' | 'skipped' | 'warning' | 'error'
-  /** The subject of the finding: this machine, a member, or an address. */
+  /** What the finding is about: this machine, a member, or an address. */
   readonly about: string
   readonly message: string
   /** What the user should do next. */

@@ -1,22 +1,24 @@
-// Rule: judges the machine on which `latchkey doctor` runs, and judges certificates.
+// Rule: judges the machine on which `latchkey doctor` runs, and judges certificates by their dates.
 
 import { CAPS } from '@latchkey/protocol'
 import { megabytes } from '../print-values.js'
 import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './facts-to-judge.js'
 
 /**
- * These limits are for one write with its sync. A member syncs its log before it answers, and the default
- * election timeout is one second.
+ * In ms, for one write with its sync. Slower disks get a warning (SLOW_SYNC_MS) or an error (BAD_SYNC_MS). A
+ * member syncs its log before it answers, and the default election timeout is one second.
  */
 const SLOW_SYNC_MS = 25
 const BAD_SYNC_MS = 100
 /**
- * With fewer than FEW_FILES open files, a member soon fails. With fewer than ENOUGH_FILES, a member refuses
- * connections before it reaches its own limit of connections.
+ * How many files a process may open. With fewer than FEW_FILES, a member soon fails. With fewer than
+ * ENOUGH_FILES, it runs out of files before it reaches its limit of connections.
  */
 const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
+/** In bytes. The disk must have this much free space, and as much again as the state and the log need. */
 const LEAST_FREE = 256 * 1024 * 1024
+/** In days. A certificate that expires within this time gets a warning. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 
@@ -72,8 +74,8 @@ function syncFinding({ path, syncMillis }: DirFacts): Finding {
 }
 
 /**
- * `needed` is the present size of the state and the log. The disk must have this much room free, because a
- * member stores a received snapshot while the old state still exists.
+ * Judges the free space, all in bytes. `needed` is the present size of the state and the log. A member needs
+ * that much again when it receives a snapshot, because the old state exists until the snapshot is complete.
  */
 export function spaceFinding(about: string, free: number, total: number, needed: number): Finding {
   const message = `${megabytes(free)} of ${megabytes(total)} are free`

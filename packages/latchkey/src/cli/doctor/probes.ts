@@ -1,6 +1,5 @@
 // Driver: the measurements of `latchkey doctor`: the disk, the limits of this system, host names, ports and
-// certificates. Each measurement has a bounded cost. The file with which the disk is measured is deleted
-// afterwards.
+// certificates. Each measurement has a limited duration. The test file on the disk is deleted afterwards.
 
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
@@ -15,17 +14,20 @@ import type { CertificateFacts, DirFacts } from './facts-to-judge.js'
 export interface Probes {
   disk(path: string): Promise<DirFacts>
   openFiles(): number | undefined
-  /** Resolves to all addresses of the host name. */
   lookup(host: string): Promise<readonly string[]>
-  /** Resolves to undefined if a server accepts the connection, or else to the reason why none does. */
+  /**
+   * Resolves to undefined if a server accepts the connection. Otherwise resolves to the reason why none does.
+   */
   dial(address: string, port: number): Promise<string | undefined>
   /**
-   * Resolves to the certificate that the server at this address shows, even if the certificate is not valid.
+   * Resolves to the certificate that the server at this address shows, even if it is expired or not trusted.
    */
   certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
 }
 
+/** How often the doctor writes and syncs the test file. */
 const SYNCS = 16
+/** In ms. A connection to a server must be made within this time. */
 const PATIENCE_MS = 3_000
 
 export const realProbes = (clock: Clock): Probes => ({
@@ -43,15 +45,15 @@ async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
     room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
     return { path, syncMillis: await syncTimes(path, clock), ...room }
   } catch (error) {
-    // A full disk cannot be measured. The result then has no times, and the doctor reports the missing room.
+    // On a full disk, the doctor cannot measure and reports only the missing space.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return { path, syncMillis: [], ...room }
     return { path, syncMillis: [], ...room, error: (error as Error).message }
   }
 }
 
 /**
- * Writes and syncs a file several times. The file's name contains `latchkey-doctor`, so a user who finds the
- * file after a killed run knows its origin.
+ * Writes and syncs a file several times. The file's name contains `latchkey-doctor`, for a user who finds the
+ * file after a killed run.
  */
 async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   const name = join(path, `.latchkey-doctor-${randomBytes(6).toString('hex')}`)
@@ -73,8 +75,8 @@ async function syncTimes(path: string, clock: Clock): Promise<number[]> {
 }
 
 /**
- * Reads the limit from the file in which Linux shows it. Node raises the soft limit to the hard limit at its
- * start.
+ * Reads how many files this process may open. On Linux, Node raises this number at its start to the most that
+ * the system allows.
  */
 function openFiles(): number | undefined {
   try {
@@ -100,8 +102,8 @@ function dial(address: string, port: number, clock: Clock): Promise<string | und
 }
 
 /**
- * Reads the server's certificate from the TLS handshake and then disconnects. The doctor sends no data,
- * because the server may not be a member.
+ * Reads the server's certificate from the TLS handshake and then disconnects. The doctor sends no further
+ * data, because the server may not be a member.
  */
 function shownCertificate(
   address: string,
@@ -133,7 +135,7 @@ function shownCertificate(
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 const MOST_CERTIFICATES = 16
 
-/** Reads the certificates of a PEM text. Throws if one of them is not a valid certificate. */
+/** Reads the certificates of a PEM text. Throws if one of the certificates is invalid. */
 export const certificatesIn = (pem: string, place: string): CertificateFacts[] =>
   (pem.match(PEM) ?? [])
     .slice(0, MOST_CERTIFICATES)

@@ -1,4 +1,5 @@
-// Driver: runs a test on every kind of store: one member, a leader, a follower, a remote client.
+// Driver: runs a test on every kind of store: of a single member, of a leader, of a follower, and a remote
+// store.
 
 import type { Store } from '@latchkey/client'
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest'
@@ -12,13 +13,13 @@ export type Kind = (typeof KINDS)[number]
 export interface At {
   readonly kind: Kind
   readonly store: Store
-  /** Another store with the same data, if there is one. */
+  /** Another store with the same data. If only one store has the data, it is the same store. */
   readonly other: Store
-  /** A key that no other test uses. */
+  /** Returns a key that no other test uses. */
   key(name?: string): string
 }
 
-/** Called once in a file: the stores are started before its tests and closed after them. */
+/** Call this function once in a test file. The stores open before its tests, and close after them. */
 export function onEveryStore(run: (at: At) => void, kinds: readonly Kind[] = KINDS): void {
   const stores = {} as Record<Kind, Store>
   const folder = tempFolders()

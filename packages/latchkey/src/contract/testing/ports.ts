@@ -1,4 +1,4 @@
-// Driver: free ports and temporary folders, which are removed after the test file.
+// Driver: free ports and temporary folders for tests. The folders are deleted after the test file.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { afterAll } from 'vitest'
 
 export { freePorts } from '../../open/testing/ports.js'
 
-/** Returns a function that makes a new folder at each call; all are removed after the test file. */
+/** Returns a function that returns a new folder at each call. */
 export function tempFolders(): () => string {
   const root = mkdtempSync(join(tmpdir(), 'latchkey-contract-'))
   afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }))

@@ -1,4 +1,4 @@
-// Driver: an OpenTelemetry SDK in this process that keeps all spans in memory, as a user registers one.
+// Driver: an OpenTelemetry SDK in this process that keeps all spans in memory, for tests.
 
 import { context, trace, type Tracer } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -12,10 +12,10 @@ import {
 
 export interface RecordedSpans {
   readonly tracer: Tracer
-  /** Those that have ended. */
+  /** Returns the spans that have ended. */
   spans(): ReadableSpan[]
   clear(): void
-  /** Each start or each end of a span throws. */
+  /** If this is set, each start or each end of a span throws an error. */
   failingAt: 'start' | 'end' | undefined
   unregister(): void
 }
@@ -48,7 +48,7 @@ export function recordSpans(): RecordedSpans {
   return recorded
 }
 
-/** The spans of one trace as lines: each below its parent, with its kind, in the order of their beginning. */
+/** Draws the spans of one trace as lines, in the order of their start, each indented below its parent. */
 export function drawTrace(spans: readonly ReadableSpan[], root: ReadableSpan): string[] {
   const kinds = ['internal', 'server', 'client', 'producer', 'consumer']
   const below = (parent: ReadableSpan, depth: number): string[] => {

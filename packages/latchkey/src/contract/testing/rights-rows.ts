@@ -1,4 +1,4 @@
-// Driver: every call of a store and every route of HTTP, as requests that can be sent with any credentials.
+// Driver: each call of a store and each HTTP route, as a request that can be sent with any credentials.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Store } from '@latchkey/client'
 import { ROUTE_EXAMPLES } from '../../http/testing/route-examples.js'
 
-/** `at`: the prefix of its keys and locks. */
+/** Makes one call. All its keys and locks begin with the prefix `at`. */
 export type StoreRow = (store: Store, at: string) => Promise<unknown>
 export interface HttpRow {
   readonly method: string
@@ -22,7 +22,8 @@ const first = async (items: AsyncIterableIterator<unknown>): Promise<unknown> =>
 }
 const range = (at: string) => ({ prefix: at })
 /**
- * Names of a member, a session and a hold that do not exist: an allowed request gets an error that says so.
+ * The name of a member and of a holder that do not exist. An allowed request then fails with an error about
+ * the name, and not with ERR_FORBIDDEN.
  */
 const NOBODY = 'nobody'
 const NOWHERE = 'ws://127.0.0.1:1'
@@ -67,7 +68,7 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
     const watch = store.locks.watch({ prefix: `${at}l` })
     const next = watch.next()
     next.catch(() => {})
-    // Answers come in the order of the requests, so a refusal of the watch arrives before this answer.
+    // A member answers requests in their order, so a refused watch has ended when this answer arrives.
     await store.locks.query(`${at}l`).catch(() => {})
     await watch.return?.()
     return next
@@ -166,7 +167,7 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
   'sessions.end': (store) => store.sessions.end(NO_SESSION),
 }
 
-/** Calls that send no request to a member. */
+/** The methods that send no request to a member. */
 export const NO_CALLS: readonly string[] = [
   'close',
   'reload',
@@ -177,7 +178,7 @@ export const NO_CALLS: readonly string[] = [
   'removeListener',
 ]
 
-/** The names of all methods of a store, with those of its properties. */
+/** Returns the names of all methods of the store and of its objects, such as 'locks.acquire'. */
 export function callsOf(store: Store): string[] {
   const parts: [string, object][] = [
     ['', store],
@@ -202,6 +203,6 @@ function functionsOf(part: object): string[] {
   return [...names]
 }
 
-/** Made from the table of routes, so that a new route has its row at once. */
+/** Returns one row for each route of the table, so that a new route cannot be forgotten. */
 export const httpRows = (): Record<string, HttpRow> =>
   Object.fromEntries(ROUTE_EXAMPLES.map((row) => [`${row.method} ${row.route}`, row]))

@@ -4,7 +4,7 @@ export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values
 export const utf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'utf8'))
 export const text = (value: unknown): string => Buffer.from(value as Uint8Array).toString('utf8')
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-/** For `toMatchObject` and `rejects`. */
+/** Returns the properties of an error with this code, for `toMatchObject`. */
 export const code = (name: string, more: Record<string, unknown> = {}) =>
   ({ name: 'LatchkeyError', code: name, ...more }) as const
 
@@ -24,7 +24,7 @@ export async function all<T>(from: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-/** Waits until the condition is true; the timeout of the test limits the wait. */
+/** Waits until the condition is true. The timeout of the test limits the wait. */
 export async function until(
   true_: () => boolean | Promise<boolean>,
   pause: () => Promise<void> = () => sleep(10),
@@ -32,7 +32,7 @@ export async function until(
   while (!(await true_())) await pause()
 }
 
-/** Returns the error that `run` throws; undefined: none. */
+/** Returns the error that `run` throws, or undefined if it throws none. */
 export const thrown = (run: () => unknown): unknown => {
   try {
     run()
@@ -43,8 +43,8 @@ export const thrown = (run: () => unknown): unknown => {
 }
 
 /**
- * What a process may rightly fail at that stood still for so long: it is tried again then, and only then. The
- * loop is looked at every few milliseconds meanwhile.
+ * Runs a part of a test that may fail if this process stands still for more than `most` ms. If the part fails
+ * after such a standstill, it runs again. Any other failure is thrown.
  */
 export async function unlessStalled(most: number, run: () => Promise<void>): Promise<void> {
   for (;;) {

@@ -1,4 +1,4 @@
-// Driver: three embedded members in this process, on loopback ports and folders of their own.
+// Driver: three embedded members in this process, with ports on loopback and a folder for each.
 
 import { join } from 'node:path'
 import { connect, type ConnectOptions, type Store } from '@latchkey/client'
@@ -8,13 +8,13 @@ import { open } from '../../open/index.js'
 import type { OpenOptions } from '../../open/options.js'
 import { freePorts, tempFolders } from './ports.js'
 
-/** Short election timeouts, but not so short that a busy machine needs several elections. */
+/** Short election timeouts, which are still long enough for one election on a busy machine. */
 export const QUICK = { electionTimeout: 600, heartbeat: 50 } as const
 
 export interface Trio {
   readonly stores: Record<string, Store>
   readonly urls: Record<string, string>
-  /** As it is now. */
+  /** Resolves to the store of the present leader. */
   leader(): Promise<Store>
   follower(): Promise<Store>
   connect(options?: ConnectOptions): Promise<Store>
@@ -50,11 +50,11 @@ export async function openTrio(folder: string, more: Partial<OpenOptions> = {}):
 
 export interface TrioOfFile {
   readonly leader: Trio['leader']
-  /** A store that is closed after the test that asked for it. It is remote, so that the three members stay. */
+  /** Opens a remote store and closes it after the present test. The three members stay for the next test. */
   remote(): Promise<Store>
 }
 
-/** Called once in a test file: the three members are started before its tests and closed after them. */
+/** Call this function once in a test file. The three members start before its tests, and close after them. */
 export function trioOfFile(): TrioOfFile {
   const folder = tempFolders()
   const opened: Store[] = []

@@ -1,12 +1,13 @@
-// Driver: a proxy between a client and a member that can lose the member's answers and break connections.
+// Driver: a proxy between a client and a member, for tests. The proxy can drop the member's answers and close
+// connections.
 
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface Wire {
   readonly url: string
-  /** From now on all answers are lost, until break(). */
+  /** Drops all answers from now on, until break() is called. */
   loseAnswers(): void
-  /** Ends all connections; new connections work normally. */
+  /** Closes all connections. New connections work normally. */
   break(): void
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Test: a member in memory with its own HTTP port, for tests of routes.
+// Test: a member in memory with an HTTP port, for tests of routes.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { type OpenedMember, openMember } from '../../open/index.js'
 import type { AuthOptions } from '../../member/rights.js'
 import type { HttpPorts } from '../http-ports.js'
-import { HttpDoor } from '../request-handler.js'
+import { HttpRequestHandler } from '../request-handler.js'
 
 export interface HttpMember {
   readonly member: OpenedMember
-  readonly door: HttpDoor
+  readonly requestHandler: HttpRequestHandler
   readonly url: string
   readonly port: number
-  /** Errors that were not sent as answers, that is, bugs. */
+  /** The errors that were bugs: they were logged, and the caller got status 500. */
   readonly faults: unknown[]
   call(path: string, init?: RequestInit): Promise<Response>
   /** Makes a call with a JSON body, and resolves to the status and the JSON body of the answer. */
@@ -24,11 +24,10 @@ export interface HttpMember {
 export interface Sent {
   readonly status: number
   readonly type: string | null
-  // The type is wide, because each test reads other fields.
   readonly body: Record<string, unknown>
 }
 
-/** `change` replaces some ports. The others are those of a member that is ready and refuses no call. */
+/** Starts the member. `change` replaces some of the ports that the routes use. */
 export async function httpMember(
   auth?: AuthOptions,
   change: (member: OpenedMember) => Partial<HttpPorts> = () => ({}),
@@ -37,7 +36,7 @@ export async function httpMember(
   const member = await openMember(auth === undefined ? options : { ...options, auth })
   await member.store.ready()
   const faults: unknown[] = []
-  const door = new HttpDoor({
+  const requestHandler = new HttpRequestHandler({
     clock: member.clock,
     actAs: (who) => member.actAs(who),
     isReady: () => true,
@@ -56,7 +55,7 @@ export async function httpMember(
     observe: () => {},
     ...change(member),
   })
-  const server = createServer((request, response) => void door.handle(request, response))
+  const server = createServer((request, response) => void requestHandler.handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -64,7 +63,7 @@ export async function httpMember(
   const call = (path: string, init?: RequestInit) => fetch(url + path, init)
   return {
     member,
-    door,
+    requestHandler,
     url,
     port,
     faults,
@@ -93,7 +92,7 @@ export interface HeardEvent {
   readonly data: Record<string, unknown> | undefined
 }
 
-/** Parses the events of an answer as the specification of server-sent events says. */
+/** Parses the body of the answer as server-sent events. */
 export async function* eventsOf(response: Response): AsyncGenerator<HeardEvent, undefined> {
   let text = ''
   const decoder = new TextDecoder()

@@ -1,4 +1,4 @@
-// Rule: one example request for each route of the table, for tests that send all of them.
+// Rule: one example request for each HTTP route, for tests that send all of them.
 
 import { isStream, ROUTE_IDS, type RouteId, routeAt } from '../route-table.js'
 
@@ -9,7 +9,7 @@ export interface RouteExample {
   readonly route: string
   path(at: string): string
   body?(at: string): string
-  /** True if the answer has no end. */
+  /** True if the answer ends only when the caller disconnects. */
   readonly isStream: boolean
 }
 
@@ -56,10 +56,10 @@ const BODIES: Partial<Record<RouteId, (at: string) => object | string>> = {
   proclaim: () => ({ ...hold, value: { text: 'there' } }),
   resign: () => hold,
 }
-/** Returns the name in the path. A counter is not a text value, so `increment` uses another key. */
+/** Returns the name in the path. `increment` needs a key of its own, because its value must be a number. */
 const nameOf = (id: RouteId, at: string) =>
   FIXED[id] ?? encodeURIComponent(`${at}${id === 'increment' ? 'c' : 'h'}`)
-/** Names that are not keys. No session has the id 1. */
+/** The last part of paths that do not end with a key. No session has the id 1. */
 const FIXED: Partial<Record<RouteId, string>> = { pageFile: 'console.css', endSession: '1' }
 
 export const ROUTE_EXAMPLES: readonly RouteExample[] = ROUTE_IDS.flatMap((id) => {

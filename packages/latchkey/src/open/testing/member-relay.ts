@@ -1,6 +1,5 @@
-// Driver: a TCP relay between one member and the other members, which connect to that member through the
-// relay. The relay can cut the way between two members alone, because it reads in the handshake which member
-// connects.
+// Driver: a TCP relay in front of one member. The other members connect to the relay. The relay can cut one
+// member off from another, because the relay reads in the handshake which member connects.
 
 import { connect, createServer, type Socket } from 'node:net'
 import { freePorts } from './ports.js'
@@ -8,26 +7,24 @@ import { freePorts } from './ports.js'
 interface Pair {
   readonly near: Socket
   readonly far: Socket
-  /** The id of the member that connects. Undefined until its greeting has come. */
+  /** The id of the member that connects. Undefined until its first bytes have arrived. */
   from: string | undefined
 }
 
 export interface MemberRelay {
-  /** The address of the relay, under which the other members know the member. */
+  /** The address of the relay. The other members use it as the member's address. */
   readonly url: string
-  /** Where the member itself listens. */
+  /** The address at which the member itself listens. */
   readonly listen: string
-  /**
-   * From now on no byte passes between the member and `from` in either direction. No connection is closed.
-   */
+  /** Stops all bytes between this member and `from`, without closing a connection. */
   cut(from: string): void
   heal(): void
   close(): Promise<void>
 }
 
 /**
- * Each id of `ids` has one letter. A greeting has the letter of the member that connects, then the letter of
- * the other member.
+ * Starts a relay to the member `id`. Each of the ids must have one letter, so that the relay can find the ids
+ * in a handshake.
  */
 export async function relayTo(id: string, ids: readonly string[]): Promise<MemberRelay> {
   const [port, target] = (await freePorts(2)) as [number, number]
@@ -81,8 +78,8 @@ export async function relayTo(id: string, ids: readonly string[]): Promise<Membe
 }
 
 /**
- * Finds the connecting member in a greeting. In MessagePack a text of one letter is the byte 0xa1 and that
- * letter.
+ * Returns the id of the connecting member. A MessagePack text of one letter is the byte 0xa1 and the letter,
+ * and a handshake has the sender's id before the receiver's id.
  */
 function dialler(bytes: Uint8Array, id: string, ids: readonly string[]): string | undefined {
   const frame = Buffer.from(bytes).toString('latin1')

@@ -1,5 +1,5 @@
-// Driver: opens stores and members for tests. After each test they are closed, the last one first, and the
-// test's folder is removed.
+// Driver: opens stores and members for tests. After each test, it closes them, the last one first, and
+// deletes the folder of the test.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,19 +12,19 @@ import { checkOptions, type OpenOptions } from '../options.js'
 import { listen } from '../http-and-websocket-server.js'
 
 export interface OpenedInTest {
-  /** A path in the folder of the test. */
+  /** Returns a path in the folder of the test. */
   inFolder(name: string): string
-  /** Opens a store. Elections are short, unless the options say otherwise. */
+  /** Opens a store. If the options name no election timeout, elections take a short time. */
   opening(options: OpenOptions): Promise<EmbeddedStore>
-  /** Opens a member as a sidecar does, so that a test can use the member behind the store. */
+  /** Opens a member as a sidecar does, so that a test can use the member itself. */
   member(options: OpenOptions): Promise<OpenedMember>
-  /** To be closed after the test, too. */
+  /** Closes the store after the test, too. Returns the store. */
   later<S extends { close(): Promise<void> }>(store: S): S
 }
 
 const SHORT = { electionTimeout: 200, heartbeat: 40 } as const
 
-/** Called once in a test file. */
+/** Call this function once in a test file, outside of the tests. */
 export function openedInTest(): OpenedInTest {
   const opened: { close(): Promise<void> }[] = []
   let root = ''

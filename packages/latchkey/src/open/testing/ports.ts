@@ -1,11 +1,12 @@
-// Driver: finds addresses on this machine at which no process listens now. Their ports are below the range
-// that the system uses for outgoing connections. So no outgoing connection takes a port before its member
-// listens there, now or after a restart. Each process begins at another port.
+// Driver: finds free ports on this machine for tests. The ports are below the range that the system uses for
+// outgoing connections. So no outgoing connection takes a port before the member listens there. Each test
+// process begins at another port.
 
 import { createServer } from 'node:net'
 
 const LOW = 15_000
 const HIGH = 32_000
+/** How far apart the first ports of two test processes are. */
 const APART = 97
 let next = LOW + ((process.pid * APART) % (HIGH - LOW))
 

@@ -1,5 +1,5 @@
-// Driver: random flows that take locks one after the other. A request is refused exactly if the request would
-// close a circle of flows that wait for each other (docs/locks.md, section 13).
+// Driver: random flows that take several locks one after another. The cluster must refuse a request exactly
+// if the request would complete a circle of flows that wait for each other (docs/locks.md, section 13).
 
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'
@@ -21,21 +21,21 @@ const FLOWS = ['F', 'G', 'H', 'I', 'J']
 const KEYS = ['a', 'b', 'c', 'd']
 const TURNS = 400
 
-/** The model: the holder of each key, and all waiters in the order of their arrival. */
+/** The model: the holds, and the waiters in the order of their arrival. */
 class FlowModel {
   held: Request[] = []
   line: Request[] = []
 
   /**
-   * The flows for which a request for that key must wait. `before` is the request if it is in the queue
-   * already.
+   * Returns the flows for which a request for that key waits. If the request already is in the queue,
+   * `before` is this request, and only earlier waiters count.
    */
   #inTheWay(key: string, before?: Request): string[] {
     const ahead = before === undefined ? this.line : this.line.slice(0, this.line.indexOf(before))
     return [...this.held, ...ahead].filter((one) => one.key === key).map(({ flow }) => flow)
   }
 
-  /** Whether the flow of the request would wait for itself, directly or through other flows. */
+  /** Returns whether the flow of the request would wait for itself, perhaps through other flows. */
   isCircle({ flow, key }: Request): boolean {
     const met = new Set<string>()
     const toMeet = this.#inTheWay(key)
@@ -93,13 +93,13 @@ export class FlowRun {
 
   #ask(flow: string, key: string): void {
     const { stores, prefix } = this.#world
-    // A circle of one flow with itself is found only within one session, so a flow always uses the same
-    // store.
+    // The cluster finds a circle of one flow with itself only within one session, so each flow always uses
+    // the same store.
     const store = stores[FLOWS.indexOf(flow) % stores.length] as (typeof stores)[number]
     const one: Asked = { flow, key, abort: new AbortController() }
     this.#asked.push(one)
     this.#model.ask(one)
-    // Flow names are valid in the whole cluster, so each run has a prefix of its own.
+    // The name of a flow is known in the whole cluster, so each run puts its own prefix before it.
     const terms = { flow: `${prefix}${flow}`, lease: '1h', renew: false, signal: one.abort.signal } as const
     store.locks.acquire(`${prefix}${key}`, terms).then(
       (hold) => {
@@ -154,8 +154,8 @@ export class FlowRun {
   }
 
   /**
-   * Checks that the circle begins with the request itself, and that each flow of the circle waits for its
-   * key.
+   * Checks the circle in the error. The circle must begin with the refused request, and each flow of the
+   * circle must wait for the key that the error names.
    */
   #checkCircle({ flow, key }: Asked, circle: NonNullable<Asked['circle']>): void {
     this.#world.count(

@@ -1,8 +1,8 @@
-// Rule: a model of locks, shared locks, semaphores, elections and sets on plain arrays, as docs/locks.md and
-// docs/semaphores.md describe them. After each change the model examines all waiters in the order of their
-// arrival.
+// Rule: a model of locks, shared locks, semaphores, elections and lock sets in plain arrays, as docs/locks.md
+// and docs/semaphores.md describe them. After each change, the model looks at all waiters in the order of
+// their arrival.
 
-/** permits: 0 is an exclusive hold. */
+/** The keys that a caller wants. 0 permits mean an exclusive hold. */
 export type Wants = readonly (readonly [key: string, permits: number])[]
 
 export interface Waiting {
@@ -11,7 +11,7 @@ export interface Waiting {
   readonly isSet: boolean
   readonly lease: number
   readonly arrival: number
-  /** In ms. The hold is over when the time is later. */
+  /** In ms. The wait is over when the time is later than this. */
   readonly until: number
 }
 
@@ -22,8 +22,8 @@ export interface Held {
   readonly arrival: number
   until: number
   /**
-   * True if the real deadline is not known yet. The model guesses the deadline of a hold that an expiry has
-   * granted.
+   * True if the model only guesses the deadline. If a hold began when another hold expired, the model does
+   * not know the exact time of the expiry.
    */
   isGuess: boolean
 }
@@ -32,7 +32,7 @@ export class HeldModel {
   now = 0
   held: Held[] = []
   line: Waiting[] = []
-  /** How many permits each semaphore has. Keys of other kinds have no limit. */
+  /** How many permits each semaphore has. Keys that are missing here have no limit. */
   readonly sizes = new Map<string, number>()
   #arrivals = 0
 
@@ -69,7 +69,7 @@ export class HeldModel {
       this.held.push({ key, who, permits, arrival, until: this.now + lease, isGuess })
   }
 
-  /** Serves the waiters, beginning with the key at which something has changed. */
+  /** Grants holds to waiters, first at the key that has changed. */
   settle(key?: string): void {
     for (;;) {
       const there = this.line.filter(({ wants }) => key === undefined || wants.some(([of]) => of === key))
@@ -80,14 +80,14 @@ export class HeldModel {
     }
   }
 
-  /** wait: ms; undefined: one attempt. */
+  /** Asks for holds. `wait` is in ms. Undefined means one attempt without a wait. */
   ask(who: string, wants: Wants, isSet: boolean, lease: number, wait: number | undefined): void {
     const arrival = ++this.#arrivals
     if (this.#canServe(wants, isSet, arrival)) this.#take(who, wants, lease, false)
     else if (wait !== undefined) this.line.push({ who, wants, isSet, arrival, lease, until: this.now + wait })
   }
 
-  /** Releases all holds of this caller and removes it from the queues. */
+  /** Releases all holds of the caller and removes the caller from all queues. */
   leave(who: string): void {
     const left = [
       ...this.held,
@@ -96,7 +96,7 @@ export class HeldModel {
     this.line = this.line.filter((one) => one.who !== who)
     this.held = this.held.filter((one) => one.who !== who)
     for (const key of new Set(left.filter((one) => one.who === who).map(({ key }) => key))) this.settle(key)
-    // A set that is served no longer blocks other waiters at its other keys.
+    // When a waiting set is granted, it no longer blocks other waiters at its other keys.
     this.settle()
   }
 
@@ -111,7 +111,7 @@ export class HeldModel {
     this.settle(key)
   }
 
-  /** When something ends, in order. */
+  /** Returns the times at which holds and waits end, in order. */
   ends(): number[] {
     const all = [...this.held, ...this.line].map(({ until }) => until)
     return [...new Set(all)].filter((until) => until < Infinity).sort((a, b) => a - b)

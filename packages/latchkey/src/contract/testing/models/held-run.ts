@@ -1,6 +1,5 @@
-// Driver: random calls of locks, semaphores, elections and sets on the stores of a cluster whose clock stands
-// still between the calls. After each call the cluster must show the same holders, queues and answers as the
-// model.
+// Driver: random calls of locks, semaphores, elections and lock sets on a cluster whose clock stands still
+// between the calls. After each call, the stores must show the same holders, queues and answers as the model.
 
 import assert from 'node:assert/strict'
 import { nextTurn, type Random } from '@latchkey/base'
@@ -11,9 +10,9 @@ import { type Held, HeldModel, type Wants } from './held-model.js'
 export interface World {
   readonly stores: readonly Store[]
   readonly random: Random
-  /** No other run uses keys below it. */
+  /** All keys of this run begin with this prefix, and no other run uses such keys. */
   readonly prefix: string
-  /** Counts an event of the run, so that a test can check that the event has happened. */
+  /** Counts an event of the run by name. A test checks that each kind of event has happened. */
   count(what: string): void
   advance(ms: number): Promise<void>
 }
@@ -28,9 +27,9 @@ interface Person {
   readonly isSet: boolean
   readonly abort: AbortController
   hold?: AnyHold & { readonly token?: number; rotate?(): Promise<number>; downgrade?(): Promise<void> }
-  /** Why the caller has no hold: the code of an error, or 'none' for an attempt that was refused. */
+  /** Why the caller has no hold: the code of an error, or 'none' if the lock was not free. */
   refusal?: string
-  /** True if an administrator has ended the hold. The holder may not have learned of that yet. */
+  /** True if an administrator has ended the hold. The holder may not know that yet. */
   isForced: boolean
 }
 
@@ -38,17 +37,17 @@ const LOCKS = ['lock/a', 'lock/b', 'lock/c']
 const SEMAPHORES = ['semaphore/s', 'semaphore/t']
 const ELECTIONS = ['election/e']
 /**
- * In ms, the leases and the waits. Time is advanced by whole seconds. A holder that does not renew gives up
- * its lock by its own clocks, up to a hundredth of the lease early. A wait also ends a little early. With
- * these values, each of them ends at a time of its own within the second.
+ * In ms. Time advances by whole seconds. A holder that does not renew gives up its lock early, by up to a
+ * hundredth of the lease. A wait also ends a little early. With these values, no two of these ends fall at
+ * the same time.
  */
 const LEASES = [10_450, 10_650, 10_850, 15_450, 15_650, 15_850]
 const WAITS = [5_250, 8_250, 12_250, 20_250]
-/** In ms. Two ends that are closer than this may happen in either order. */
+/** In ms. If two leases or waits end within less than this time, the model does not know which ends first. */
 const CLOSE_MS = 190
 /**
- * The cluster may take this many turns of the event loop, each with a read, until it shows the state of
- * the model.
+ * How often the test reads the cluster before it reports a difference. The test yields to the event loop
+ * before each read.
  */
 const TURNS = 400
 
@@ -59,7 +58,7 @@ export class HeldRun {
   readonly #tokens = new Map<string, { any: number; exclusive: number; seen: Set<string> }>()
   #number = 0
   what = ''
-  /** The model before this step. */
+  /** The model before this step, as text for the message of a failed test. */
   #before = ''
 
   constructor(world: World) {
@@ -71,7 +70,8 @@ export class HeldRun {
   }
 
   /**
-   * Makes one random step. Returns false if the result of the step is not certain, so that this run is over.
+   * Makes one random step. Returns false if the model cannot know the result of the step. The run then ends
+   * without a failure.
    */
   async step(): Promise<boolean> {
     const { model } = this
@@ -106,7 +106,7 @@ export class HeldRun {
     return true
   }
 
-  /** Leaves nothing behind. */
+  /** Ends all waits and releases all holds. */
   async end(): Promise<void> {
     for (const { abort } of this.#people.values()) abort.abort()
     for (const { hold } of this.#people.values()) await hold?.release()
@@ -177,7 +177,7 @@ export class HeldRun {
     this.#await(who, person, terms, asked)
   }
 
-  /** A leadership is always renewed. */
+  /** Starts a campaign. The store always renews a leadership, so its lease never ends here. */
   #campaign(key: string): void {
     const { who, person } = this.#come([[key, 0]], false)
     const wait = this.#random.pick(WAITS)
@@ -283,8 +283,6 @@ export class HeldRun {
     return `${this.#world.prefix}${key.slice(key.indexOf('/') + 1)}`
   }
 
-  // ---- what the cluster shows
-
   async #compare(): Promise<void> {
     for (let turns = 0; ; turns++) {
       const difference = await this.#difference()
@@ -311,7 +309,7 @@ export class HeldRun {
     )
   }
 
-  /** Returns for each caller whether it was answered, and whether it has a hold. */
+  /** Returns for each caller one of 'waits', 'hold' and 'none'. */
   #answers(): string[] {
     return [...this.#people].map(
       ([who, { hold, refusal }]) =>
@@ -328,7 +326,9 @@ export class HeldRun {
     })
   }
 
-  /** Checks deadlines and tokens, and that no caller believes in a hold that the store does not have. */
+  /**
+   * Checks deadlines and fencing tokens. Also checks that no caller has a hold that the store does not have.
+   */
   #checkRows(rows: readonly LockInfo<'string'>[]): void {
     const { model } = this
     for (const row of rows) {
@@ -353,8 +353,8 @@ export class HeldRun {
   }
 
   /**
-   * Checks a token. An exclusive hold has a higher token than all earlier holds, and a shared hold a higher
-   * token than all earlier exclusive holds.
+   * Checks a fencing token. An exclusive hold must have a higher token than all earlier holds. A shared hold
+   * must have a higher token than all earlier exclusive holds.
    */
   #checkToken(key: string, { id, fencingToken, mode, kind }: LockInfo<'string'>): void {
     const tokens = this.#tokens.get(key) ?? { any: 0, exclusive: 0, seen: new Set<string>() }
@@ -369,7 +369,7 @@ export class HeldRun {
   }
 }
 
-/** Whether the model knows which holds and waits end before that time, and in which order. */
+/** Returns whether the model knows which holds and waits end before the time `to`, and in which order. */
 function isCertain(all: readonly { readonly who: string; readonly until: number }[], to: number): boolean {
   const byWho = new Map(all.map(({ who, until }) => [who, until]))
   const ends = [...byWho.values()].filter((end) => end < to + CLOSE_MS).sort((a, b) => a - b)

@@ -1,5 +1,5 @@
-// Driver: an AbstractLevel in any Store, under a prefix. The caller owns the store, so closing the database
-// does not close the store.
+// Driver: LatchkeyLevel, an AbstractLevel database in a Store, under a prefix of keys. The caller owns the
+// store, so closing the database does not close the store.
 
 import type { As, KeyValueCalls, WriteOp } from '@latchkey/protocol'
 import { type AbstractDatabaseOptions, AbstractLevel } from 'abstract-level'
@@ -16,15 +16,17 @@ type Operation =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array }
 
-/** How many keys one call deletes when a range with a limit is cleared. */
+/** How many keys one call deletes, when `clear` has a limit. */
 const PART = 1_000
-/** The longest bound that a range of the store may have, in bytes. */
+/** In bytes. The store refuses a longer start or end of a range. */
 const LONGEST_BOUND = 4_096
 
 /**
+ * A LevelDB-like database whose entries are keys of the store with a common prefix.
  * ```ts
- * const users = new LatchkeyLevel<string, { name: string }>(store, { prefix: 'users/', valueEncoding: 'json'
- * }) await users.put('7', { name: 'Ada' })
+ * const options = { prefix: 'users/', valueEncoding: 'json' }
+ * const users = new LatchkeyLevel<string, { name: string }>(store, options)
+ * await users.put('7', { name: 'Ada' })
  * ```
  */
 export class LatchkeyLevel<KDefault = string, VDefault = string> extends AbstractLevel<
@@ -44,8 +46,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     super(
       {
         seek: true,
-        // An iterator takes its view of the store when its first entry is read, and not when the iterator is
-        // created.
+        // An iterator reads the state of the store at its first entry, and not at its creation.
         implicitSnapshots: false,
         explicitSnapshots: false,
         permanence: true,
@@ -62,7 +63,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     this.#prefix = under
   }
 
-  // ---- the functions that AbstractLevel calls. Keys and values are Uint8Arrays here.
+  // The methods below are called by AbstractLevel, which has encoded keys and values as Uint8Arrays.
 
   _get(key: Uint8Array): Promise<Uint8Array | undefined> {
     return this.#store.get(this.#prefix.key(key), BYTES)
@@ -91,7 +92,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     await this.#store.delete(this.#prefix.key(key))
   }
 
-  /** Applies all operations in one atomic step. */
+  /** Applies all operations in one atomic command. */
   async _batch(operations: readonly Operation[]): Promise<void> {
     await this.#store.batch(
       operations.map((operation) => this.#toOp(operation)),
@@ -105,8 +106,8 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
   }
 
   /**
-   * Deletes a range. A range without a limit is deleted in one atomic step, and a range with a limit in
-   * several parts.
+   * Deletes a range. Without a limit, one atomic command deletes the range. With a limit, several commands
+   * delete parts of it.
    */
   async _clear(options: LevelRange & { readonly reverse: boolean; readonly limit: number }): Promise<void> {
     const { start, end } = this.#prefix.range(options)

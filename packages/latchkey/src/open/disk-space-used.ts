@@ -1,13 +1,13 @@
-// Driver: sums the bytes of a member's directory and reads the free bytes of its disk, when a caller asks for
-// them.
+// Driver: measures on request how many bytes a member's directory has, and how many bytes of its disk are
+// free.
 
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
 /**
- * Sums the bytes of the folders of the state and of the log. Files are made and deleted meanwhile, so the sum
- * is approximate.
+ * Adds up the sizes of all files of the state and of the log. The member writes and deletes files meanwhile,
+ * so the sum is approximate.
  */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {
   const [stateBytes, logBytes, disk] = await Promise.all([bytesBelow(state), bytesBelow(log), statfs(log)])
@@ -19,7 +19,7 @@ export async function diskUse(state: string, log: string): Promise<DiskUse> {
   }
 }
 
-/** A file or folder that is deleted before it is measured has no bytes. */
+/** Returns the bytes of all files below the folder. A file that was deleted meanwhile counts as 0. */
 async function bytesBelow(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const sizes = entries.map(async (entry) => {

@@ -1,14 +1,14 @@
-// Driver: waits once for a set of locks under the caller's id, until all locks are granted or the caller
-// leaves.
+// Driver: waits for a set of locks, until all locks are granted or the HTTP caller stops waiting. The caller
+// has chosen the id of the set.
 //
 // Laws
-// - A pushed message about a grant is only a hint. The caller holds the set when a repeated request is
-//   answered with the grant. The repeated request also renews every lock and shows the cluster that the
-//   waiter is alive.
-// - A caller that stops waiting leaves all queues. If the set was granted at the same moment, the same
-//   command releases the set.
-// - The listeners for pushed messages are added before the first request is sent. Without this law: a grant
-//   between the two is missed.
+// - A pushed message about a grant is only a hint. The caller holds the set when the answer to a repeated
+//   request says so. The repeated request also renews every lock and shows the cluster that the waiter is
+//   alive.
+// - A caller that stops waiting leaves all queues. If the set was granted at the same moment, the command
+//   that leaves the queues also releases the set.
+// - This file listens for pushed messages before it sends the first request. Without this law: a lock is
+//   granted before the listener is added, and the caller never learns of the grant.
 
 import type { LockCallOptions, LockPort } from '@latchkey/lock'
 import {
@@ -20,47 +20,47 @@ import {
   type TryLockAllResult,
 } from '@latchkey/protocol'
 
-export interface SetAsk {
+export interface LockSetRequest {
   readonly id: string
   readonly list: readonly KeyModeArg[]
   readonly lease: number
-  /** How long to wait for the set, in ms. `null` means one attempt without a wait. */
+  /** In ms. How long the caller waits for the set. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** Undefined if the caller names no flow. */
+  /**
+   * The caller's flow, a name by which the cluster finds deadlocks between callers. Undefined if the caller
+   * sent no flow.
+   */
   readonly flow: FlowArg | undefined
-  /** The session of a connection with which the holds end. Undefined if the caller names none. */
+  /** The session whose end also ends the holds. Undefined if the caller sent no session. */
   readonly session: string | undefined
 }
 
-export interface SetAnswer {
-  /** The result of the last request. 'queued' means that the wait ended without a grant. */
+export interface LockSetResult {
+  /** The answer to the last request. 'queued' means that the wait ended without a grant. */
   readonly result: TryLockAllResult
-  /**
-   * The time from the first request to the request that was answered with this result, in ms of this member's
-   * clock.
-   */
+  /** In ms of this member's clock, from the first request to the request that got this answer. */
   readonly waitedMillis: number
 }
 
 export class LockSetWait {
   readonly #port: LockPort
-  readonly #ask: SetAsk
+  readonly #ask: LockSetRequest
   readonly #options: LockCallOptions
   readonly #isShared: () => boolean
   #wake: () => void = () => {}
   #isWoken = false
   #isOver = false
 
-  /** `isShared` tells whether another call for the same set and id is in progress at this member. */
-  constructor(port: LockPort, ask: SetAsk, options: LockCallOptions, isShared: () => boolean) {
+  /** `isShared` returns true if another call for the same locks and id waits at this member. */
+  constructor(port: LockPort, ask: LockSetRequest, options: LockCallOptions, isShared: () => boolean) {
     this.#port = port
     this.#ask = ask
     this.#options = options
     this.#isShared = isShared
   }
 
-  async acquire(): Promise<SetAnswer> {
+  async acquire(): Promise<LockSetResult> {
     const { wait, list, id } = this.#ask
     const { signal } = this.#options
     const granted = list.map(([key]) => this.#port.onGranted(key, id, this.#told))
@@ -70,7 +70,8 @@ export class LockSetWait {
     try {
       return await this.#run()
     } catch (error) {
-      // The member may have applied a request that failed here, so the set must leave the queues.
+      // The cluster may have applied the request, although it failed here, so the caller must leave the
+      // queues.
       if (wait !== null) this.#leave()
       throw error
     } finally {
@@ -90,7 +91,7 @@ export class LockSetWait {
     this.#wake()
   }
 
-  async #run(): Promise<SetAnswer> {
+  async #run(): Promise<LockSetResult> {
     const began = this.#port.clock.now()
     for (;;) {
       this.#isWoken = false
@@ -115,8 +116,8 @@ export class LockSetWait {
   }
 
   /**
-   * Leaves the queues in the background. The command is repeated until a member answers it, or the session
-   * ends.
+   * Leaves the queues in the background. The client engine repeats the command until a member answers it, or
+   * the session ends.
    */
   #leave(): void {
     if (this.#isShared()) return

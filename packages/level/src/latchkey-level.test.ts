@@ -2,7 +2,7 @@
 
 import type { KeyValueCalls } from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'
-import { LatchkeyLevel } from './level.js'
+import { LatchkeyLevel } from './latchkey-level.js'
 import { MemoryStore } from './testing/memory-store.js'
 
 let memory: MemoryStore

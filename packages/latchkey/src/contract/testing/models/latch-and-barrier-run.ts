@@ -1,19 +1,19 @@
-// Driver: random calls of latches and barriers, compared with the model of docs/latches.md, which is an array
-// of the waiting callers.
+// Driver: random calls of latches and barriers. After each call, the store's answers must equal the answers
+// of a model of docs/latches.md, which is an array of waiting callers.
 
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { World } from './held-run.js'
 
-interface Party {
+interface WaitingCaller {
   readonly name: string
-  /** In ms. The wait of this caller is over when the time is later. */
+  /** In ms. The wait of this caller ends when the time is later than this. */
   readonly until: number
   readonly abort: AbortController
   /**
-   * The answers to this caller according to the model and from the store. The value is 'waits' before the
-   * answer.
+   * The answers to this caller: `expected` from the model, and `real` from the store. The value is 'waits'
+   * before the answer.
    */
   expected: string
   real: string
@@ -24,12 +24,15 @@ const BARRIERS = ['barrier/x', 'barrier/y']
 const WAITS = [Infinity, Infinity, 3_500, 12_500]
 const TURNS = 400
 
-export class PartyRun {
+export class LatchAndBarrierRun {
   readonly #world: World
   readonly #latches = new Map<string, number>()
-  /** How many generations of each barrier are over, and how many parties the present generation has. */
+  /**
+   * `over` is the number of generations of the barrier that have ended. `parties` is how many callers the
+   * present generation needs.
+   */
   readonly #barriers = new Map<string, { over: number; parties: number }>()
-  #everybody: Party[] = []
+  #everybody: WaitingCaller[] = []
   #now = 0
 
   constructor(world: World) {
@@ -70,7 +73,7 @@ export class PartyRun {
     for (const name of LATCHES) await stores[0]?.latches.remove(prefix + name)
   }
 
-  #waiting(name: string): Party[] {
+  #waiting(name: string): WaitingCaller[] {
     return this.#everybody.filter((one) => one.name === name && one.expected === 'waits')
   }
 
@@ -111,7 +114,7 @@ export class PartyRun {
   #come(name: string, expected: string, ask: (wait: number, signal: AbortSignal) => Promise<unknown>): void {
     const wait = this.#world.random.pick(WAITS)
     const abort = new AbortController()
-    const one: Party = { name, until: this.#now + wait, abort, expected, real: 'waits' }
+    const one: WaitingCaller = { name, until: this.#now + wait, abort, expected, real: 'waits' }
     this.#everybody.push(one)
     ask(wait, abort.signal).then(
       (answer) => {
@@ -152,7 +155,7 @@ export class PartyRun {
         ...(wait === Infinity ? {} : { wait }),
       }),
     )
-    all.push(this.#everybody.at(-1) as Party)
+    all.push(this.#everybody.at(-1) as WaitingCaller)
     if (isMismatch || all.length < parties) return
     here.over++
     all.forEach((one, index) => {
@@ -175,8 +178,6 @@ export class PartyRun {
     for (const one of this.#everybody)
       if (one.expected === 'waits' && one.until < this.#now) one.expected = 'ERR_TIMEOUT'
   }
-
-  // ---- what the cluster shows
 
   async #compare(what: string): Promise<void> {
     for (let turns = 0; ; turns++) {
