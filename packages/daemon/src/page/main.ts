@@ -114,8 +114,8 @@ function enter(who: Person): void {
 }
 
 /**
- * Reads the addresses of the other members. When this member has stopped, the page shows these addresses to
- * the user, so it must read them before.
+ * Reads the addresses of the other members while this member still answers. When this member has stopped, the
+ * page shows these addresses to the user.
  */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return

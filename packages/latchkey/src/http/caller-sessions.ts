@@ -11,7 +11,7 @@
 // - When the member stops, it releases nothing (C75). Without this law: a restart of a member takes the locks
 //   from running scripts, which could renew their leases at another member.
 // - The member answers for another caller's session as for a session that has ended. Without this law: a
-//   caller guesses an id, learns that it exists, or ends the holds of another caller.
+//   caller guesses an id, learns that the id exists, or ends the holds of another caller.
 
 import { onAbort, type Timer } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'

@@ -18,7 +18,7 @@ import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.j
 import { refusalOfRead } from './required-rights.js'
 import type { Identity } from './rights.js'
 
-/** Reads whose answer can be longer than a message. Such an answer is limited by MOST_ANSWER. */
+/** Reads whose answer has no limit of its own. Such an answer may have at most MOST_ANSWER bytes. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
 /** In bytes. An answer must not be longer than this, because it must fit into one message. */
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes

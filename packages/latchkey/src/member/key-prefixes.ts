@@ -10,7 +10,8 @@ export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
  * Returns the prefix of the key. The list is sorted, and no prefix in it begins with another one, so at most
- * one prefix can match. A binary search finds it, so a client with many prefixes costs little more time.
+ * one prefix can match. A binary search finds this prefix, so a client with many prefixes costs little more
+ * time.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]

@@ -97,8 +97,8 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** The logger. By default, warnings and errors go to `console`. With `false`, the store logs nothing. */
   logger?: Logger | false | undefined
   /**
-   * Whether the store and the member trace requests with OpenTelemetry (docs/tracing.md). By default they do
-   * so if an SDK is registered. With true, a missing @opentelemetry/api is a TypeError.
+   * Whether the store and the member trace requests with OpenTelemetry (docs/tracing.md). By default, they
+   * trace if an SDK is registered. With true, a missing @opentelemetry/api is a TypeError.
    */
   tracing?: boolean | undefined
   /** Aborts `open`. */
