@@ -56,7 +56,7 @@ export type SpaceName = keyof typeof SPACE
 export const SPACE_NAMES = Object.keys(SPACE) as readonly SpaceName[]
 
 const NAMES = new Map<number, SpaceName>(SPACE_NAMES.map((name) => [SPACE[name], name]))
-/** Returns undefined for a key space that this version does not know. */
+/** Returns the name of a row's key space, or undefined if this version does not know the key space. */
 export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(rowKey[0] ?? -1)
 
 export const META_KEY: Uint8Array = Buffer.from('mstate')

@@ -1,5 +1,5 @@
-// Types: the calls that a member makes to its key-value state machine. Consensus makes further calls to every
-// state machine.
+// Types: the calls that a member makes to its key-value state machine. Raft also makes the calls of
+// StateMachine.
 
 import type { Clock, Histogram, Logger } from '@latchkey/base'
 import type {

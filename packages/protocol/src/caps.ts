@@ -103,8 +103,8 @@ export const CAPS = {
   /** The most latches of a store. A further latch is refused with ERR_BUSY. */
   latches: 100_000,
   /**
-   * The most barriers of a store. Beyond the limit a new barrier replaces the barrier that was used longest
-   * ago, of those at which no caller waits. If callers wait at all barriers, the answer is ERR_BUSY.
+   * The most barriers of a store. Beyond the limit a new barrier replaces the least recently used barrier
+   * without waiting callers. If callers wait at all barriers, the answer is ERR_BUSY.
    */
   barriers: 10_000,
   /**
@@ -142,20 +142,23 @@ export const CAPS = {
   callerSessions: 1_000,
   callerSessionsOfOne: 500,
   callerSessionHolds: 128,
-  /** In ms of cluster time. A session that sent no message for this long counts as idle. */
+  /**
+   * In ms of cluster time. A session whose client has sent no message for this long is idle, and may be ended
+   * to make room for a new session.
+   */
   sessionIdleMillis: 15_000,
   /** In ms, the longest time that a session may stay open without a message. A longer time is a TypeError. */
   maxSessionLife: 24 * 60 * 60 * 1000,
   /** The most characters of the stored name of the identity that opened a session. A longer name is cut. */
   identityLength: 128,
   /**
-   * The most unfinished call numbers of a session. Beyond the limit the client waits, and then fails with
-   * ERR_BUSY.
+   * The most stored answers of a session. At the limit the client waits before it sends a further call, and
+   * the call may fail with ERR_BUSY.
    */
   sessionNumbers: 1_024,
   /**
-   * The most bytes of the stored answers of a session. Beyond the limit the client waits, and then fails with
-   * ERR_BUSY.
+   * The most bytes of the stored answers of a session. At the limit the client waits before it sends a
+   * further call, and the call may fail with ERR_BUSY.
    */
   sessionAnswerBytes: 4 * MiB,
   /**

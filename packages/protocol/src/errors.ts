@@ -223,7 +223,7 @@ export interface ErrorOptions {
   readonly waitedMillis?: number | undefined
   /** The fencing token of the lost hold or of the guard. */
   readonly token?: number | undefined
-  /** For ERR_FENCED, and for a wait that ended without the lock: the holder of the lock. */
+  /** The holder of the lock, for ERR_FENCED and for a wait that ended without the lock. */
   readonly holder?: LockHolder | undefined
   /** For ERR_MISMATCH: the number that is stored. */
   readonly present?: number | undefined
@@ -239,7 +239,7 @@ export interface WaitingFlow {
   key: Bytes
 }
 
-/** The holder of a lock at the end of a wait for it, or when a guarded write was refused. */
+/** The holder of a lock, when a wait for the lock ended or a guarded write was refused. */
 export interface LockHolder {
   id: string
   /** The context that the holder has set for others to read. */
@@ -328,10 +328,9 @@ export class LatchkeyError extends Error {
 }
 
 /**
- * Tells whether an error is a LatchkeyError. With codes, it also tells whether the error has one
- * of these codes.
+ * Returns true for a LatchkeyError. With codes, returns true only for an error with one of these codes.
  * ```ts
- * if (isLatchkeyError(error, 'ERR_LOCK_LOST', 'ERR_FENCED')) return // another process goes on with it
+ * if (isLatchkeyError(error, 'ERR_LOCK_LOST', 'ERR_FENCED')) return // another process continues the work
  * ```
  */
 export const isLatchkeyError = (error: unknown, ...codes: readonly ErrorCode[]): error is LatchkeyError =>

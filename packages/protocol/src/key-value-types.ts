@@ -141,8 +141,8 @@ export type Condition<A extends As = 'bytes'> =
       is?: '=' | '!=' | '<' | '>' | undefined
       value?: ValueIn<A> | number | undefined
       /**
-       * Compares a value that is decimal text as a number: `{ key, is: '<', value: 10, as: 'number' }`. An
-       * absent key counts as 0. If the value is no number, the txn fails with ERR_NOT_A_NUMBER.
+       * Compares decimal text as a number: `{ key, is: '<', value: 10, as: 'number' }`. An absent key counts
+       * as 0. If the value is not a number, the txn fails with ERR_NOT_A_NUMBER.
        */
       as?: 'number' | undefined
     }

@@ -32,7 +32,7 @@ export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
 export const kindOfLockKey = (key: Uint8Array): Kind =>
   key[0] === MARK ? ((key[1] ?? KIND.lock) as Kind) : KIND.lock
 
-/** Returns the name from which the key was made. */
+/** Returns the name in a key, without the bytes for its kind. */
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
   key[0] === MARK ? key.subarray(KIND_BYTES) : key
 

@@ -274,7 +274,7 @@ export const READ = {
   revision: 11,
   /** Reads the next piece of a backup, from a view of the whole store. */
   backup: 12,
-  /** Reads the state of locks at which a watch of locks begins. */
+  /** Reads the holds of locks with which a watch of locks begins. */
   lockState: 13,
   /** Reads the recent changes of one lock. */
   lockHistory: 14,

@@ -195,7 +195,7 @@ export const touchArgs = (key: unknown, ttl: unknown, options: unknown): KeyValu
   toLife(ttl, 'ttl'),
 ]
 
-/** Adding 0 turns -0 into 0. */
+/** Checks a safe integer. Adding 0 converts -0 into 0. */
 function toInteger(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return (value as number) + 0
   throw new TypeError(`${name} must be a safe integer; got ${show(value)}`)

@@ -28,7 +28,7 @@ export const RECORD_HEADER = 22
 
 export const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
 
-/** Returns the bytes for `RaftNode.submit`. */
+/** Encodes one record, for `RaftNode.submit`. */
 export function encodeRecord(record: CommandRecord): Uint8Array {
   const bytes = Buffer.allocUnsafe(recordBytes(record))
   writeRecord(bytes, 0, record)
@@ -63,7 +63,7 @@ export class RecordSource {
   }
 }
 
-/** Returns the data of a whole entry. */
+/** Joins the records of all commands of an entry. */
 export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
   let length = 0
   for (const record of list) length += recordBytes(record)
@@ -105,7 +105,7 @@ export class BatchReader {
   /** The offset in `data` at which the body begins. */
   bodyAt = 0
   bodyEnd = 0
-  /** True if the rest of the entry is not a record. */
+  /** True if the remaining bytes of the entry are not a record. */
   bad = false
   #at = 0
   /**

@@ -44,7 +44,7 @@ export class Budget {
     this.#rows = rows
   }
 
-  /** Counts rows that the command has found, in addition to the rows that the command names. */
+  /** Counts the rows that a deleteRange step of the command removes. */
   rows(count: number): void {
     this.#rows += count
     if (this.#rows > this.limits.rows) throw tooManyRows(this.limits)

@@ -43,7 +43,7 @@ export class Changes {
     this.#listBytes += bytes
   }
 
-  /** Encodes the remaining changes as the last piece. */
+  /** Encodes the remaining changes as the last piece, which is a row of events. */
   closePiece(): void {
     if (this.list.length === 0) return
     const row = encodePiece(this.list)

@@ -46,7 +46,7 @@ const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
 
 export class Holds {
-  /** The exclusive holds. */
+  /** The exclusive holds, by the keys of their locks. */
   readonly #byKey = new RecyclingMap<string, Hold>()
   readonly #shared = new Map<string, SharedHoldsOf<Hold>>()
   #sharedCount = 0

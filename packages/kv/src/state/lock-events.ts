@@ -37,7 +37,7 @@ const bytesOf = ({ key, id, context }: Row): number =>
  * event, and a ring buffer allocates no memory for an event.
  */
 export class LockEvents {
-  /** How many watches ask for renewals. */
+  /** How many open watches report renewals of holds. */
   renewalWatches = 0
   #floor: number
   #newest: number

@@ -105,7 +105,7 @@ export function encodeMeta(meta: Meta): Uint8Array {
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
 
-/** Throws ERR_CORRUPT if the row has changed since it was written. */
+/** Decodes the meta row. Throws ERR_CORRUPT if the row has changed since it was written. */
 export function decodeMeta(value: Uint8Array): Meta {
   const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])

@@ -7,7 +7,7 @@
 //   `clear`.
 // - A row that is only read enters the cache at its second read. Otherwise single reads all over a large
 //   store would fill the cache with rows that no read needs again.
-// - The rows are in two generations, young and old. A read moves a row to the young generation. When the
+// - The rows are in two generations, young and old. A read may move a row to the young generation. When the
 //   young generation is full, the old generation is dropped, and the young generation becomes the old one.
 // - Small rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
 //   owner in memory. A large row is kept without a copy if it fills nearly all of its buffer.

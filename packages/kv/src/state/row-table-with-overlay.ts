@@ -136,7 +136,9 @@ export class RowTable {
     return flying === undefined ? (this.#recent.get(key) ?? this.#prefetched.get(key)) : flying
   }
 
-  /** True if the time for reading rows early is well spent, because the last rows were needed. */
+  /**
+   * True if a prefetch can save time, because a row had to be read from the store since the last prefetch.
+   */
   get isPrefetchUseful(): boolean {
     return this.#prefetched.isUseful
   }

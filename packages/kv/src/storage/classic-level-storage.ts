@@ -70,7 +70,10 @@ const OPTIONS = {
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.expiry]: 65_536 }, others: [SPACE.data] }
 
-/** A storage on a disk. No other storage may use the folder `dir`. The first write creates the folder. */
+/**
+ * A storage on a disk. No other storage may use the folder `dir`. The method `build` creates the folder if it
+ * does not exist.
+ */
 export function classicLevelStorage(dir: string, files: Files = nodeFiles): RowStorage {
   return new ClassicStorage(dir, files)
 }

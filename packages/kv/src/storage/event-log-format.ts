@@ -88,7 +88,7 @@ export function encodeHeader({ number, previous }: Header): Buffer {
 
 export const headerChecksum = (header: Buffer): number => header.readUInt32LE(28)
 
-/** Returns undefined if the bytes are not a header. */
+/** Decodes the header of a file. Returns undefined if the bytes are not a header. */
 export function decodeHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < HEADER_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined
   if (headerChecksum(bytes) !== checksum(bytes.subarray(0, 28))) return undefined

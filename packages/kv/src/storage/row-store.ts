@@ -105,7 +105,7 @@ export interface RowBuilder {
    * (S4).
    */
   commit(): Promise<void>
-  /** Removes everything that was built. */
+  /** Removes the new store, before a `commit`. */
   abort(): Promise<void>
 }
 
