@@ -1,5 +1,5 @@
-// Driver: puts one listener on each AbortSignal, however many calls wait for that signal. Node prints a
-// warning about a leak when a signal has more than ten listeners, and a library must not cause one.
+// Driver: puts one listener on each AbortSignal, even if many calls wait for that signal. Node warns of a
+// leak when a signal has more than ten listeners, and a library must not cause this warning.
 
 import { RecyclingMap } from './recycling-map.js'
 
@@ -12,8 +12,8 @@ type Hub = RecyclingMap<Waiting, true>
 const hubs = new WeakMap<AbortSignal, Hub>()
 
 /**
- * Calls `run` once, when the signal is aborted. A signal that is aborted already never calls `run`. Returns a
- * function that cancels the call.
+ * Calls `run` once when the signal is aborted. If the signal is already aborted, `run` is never called.
+ * Returns a function that cancels the call.
  * Law: when no call waits for a signal any more, this file has no listener on the signal.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
@@ -40,8 +40,8 @@ function dropHub(signal: AbortSignal, hub: Hub): void {
 }
 
 /**
- * Runs the waiting functions in the order in which they were added. A function that an earlier function of
- * the list cancels does not run.
+ * Runs the waiting functions in the order in which they were added. If one of them cancels a later one, the
+ * later one does not run.
  */
 function fire(this: AbortSignal): void {
   const hub = hubs.get(this)

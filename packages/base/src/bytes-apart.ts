@@ -1,20 +1,19 @@
-// Rule: bytes that are encoded in a buffer. Large pieces are not copied into the buffer.
+// Rule: encoded bytes whose large pieces are not copied into the buffer. The buffer and the pieces are
+// written together (writev).
 
-/** A large piece of the encoded bytes. It belongs before the byte at index `at` of the buffer. */
+/** A large piece of the encoded bytes. It comes before the buffer's byte at index `at`. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array
 }
 
 /**
- * A piece of at least this many bytes is not copied into the buffer: a part of its own costs less than the
- * copy.
+ * In bytes. A piece of at least this size is not copied, because an additional part of a write costs less
+ * than the copy.
  */
 export const APART_BYTES: number = 64 * 1024
 
-/**
- * Returns the bytes [from, end) of the buffer, split into parts, with each large piece inserted at its index.
- */
+/** Returns the buffer's bytes from `from` to `end` as a list of parts, with each large piece at its place. */
 export function withApart(buffer: Buffer, from: number, end: number, apart: readonly Apart[]): Uint8Array[] {
   const parts: Uint8Array[] = []
   let begin = from

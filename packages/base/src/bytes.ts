@@ -1,10 +1,7 @@
-// Rule: small functions over bytes: compare, copy, view, and convert to and from text.
+// Rule: functions to compare, copy and view bytes, and to convert them to and from text.
 
 const encoder = new TextEncoder()
-/**
- * Decodes UTF-8. A byte order mark is kept, because it may be part of a key or a value like any other
- * character.
- */
+/** Decodes UTF-8, and keeps a byte order mark, because it may be the first character of a key or a value. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
@@ -12,7 +9,7 @@ export const EMPTY: Uint8Array = new Uint8Array(0)
 export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 export const text = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-/** Compares byte by byte. All keys are ordered by this function. */
+/** Compares two byte arrays. Keys are sorted in this order. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b)
 }
@@ -25,24 +22,24 @@ export const startsWith = (bytes: Uint8Array, prefix: Uint8Array): boolean =>
   equalBytes(bytes.subarray(0, prefix.length), prefix)
 
 /**
- * Returns a copy that shares no memory with its source. A decoded message is a view of a received frame. So
- * each part that is kept longer than the frame must be copied.
+ * Returns a copy. A decoded message is a view of a received frame, so a part that is kept longer than the
+ * frame must be copied.
  */
 export function copyBytes(bytes: Uint8Array): Uint8Array {
   return Uint8Array.prototype.slice.call(bytes)
 }
 
-/** Returns a Buffer over the same memory, without a copy. */
+/** Returns a Buffer over the same memory, not a copy. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Returns a string with one character for each byte. Such strings are ordered like their bytes. */
+/** Returns a string with one character for each byte. Such strings are sorted like their bytes. */
 export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 
 /**
- * Returns the first key after all keys that start with `prefix`. Returns undefined if each byte of the prefix
- * is 0xff, because then no such key exists.
+ * Returns the smallest key that is greater than all keys with this prefix. Returns undefined if there is no
+ * such key, because all bytes of the prefix are 0xff.
  */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let i = prefix.length - 1; i >= 0; i--) {

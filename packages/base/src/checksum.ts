@@ -1,5 +1,6 @@
-// Rule: the checksum of this project: crc32. The second argument continues the checksum of earlier bytes.
-// Very short texts, and the other polynomial that LevelDB uses, are summed with a table instead of zlib.
+// Rule: the checksum of stored data: CRC-32. The second argument is the checksum of earlier bytes, from which
+// the calculation continues. checksumTable is for callers that compute a CRC without zlib: for very short
+// texts, and for the polynomial that LevelDB uses.
 
 import { crc32 } from 'node:zlib'
 
@@ -7,10 +8,7 @@ export function checksum(bytes: Uint8Array, previous = 0): number {
   return crc32(bytes, previous)
 }
 
-/**
- * Returns a table with the checksum of each possible byte. The bits of `polynomial` are reversed: 0xedb88320
- * is the polynomial of crc32.
- */
+/** Returns the CRC table for `polynomial`, whose bits are in reversed order (0xedb88320 for CRC-32). */
 export function checksumTable(polynomial: number): Int32Array {
   const table = new Int32Array(256)
   for (let byte = 0; byte < 256; byte++) {

@@ -1,10 +1,9 @@
-// Driver: the port for clocks and timers. No other file reads a clock or sets a timer.
+// Driver: clocks and timers. No other file reads a clock or sets a timer.
 //
-// Law: fake timers of a test runner, which replace the global functions, have no effect here. Without
-// this law: a test installs fake timers and acquires a lock. The turn of the event loop that sends the
-// answer never comes, and the test hangs. Or the test sets the date, and every lock is lost, because a
-// holder uses the clock that ran fastest. So this file takes clocks and timers from Node's modules, once,
-// when it is loaded.
+// Law: fake timers of a test runner, which replace the global functions, have no effect on this file. Without
+// this law: a test installs fake timers and acquires a lock. The timer that would send the answer never
+// fires, and the test hangs. Or the test sets the date, and each holder believes that its lease is over. So
+// this file takes the functions from Node's modules when it is loaded.
 
 import { performance } from 'node:perf_hooks'
 import timers from 'node:timers'
@@ -16,19 +15,19 @@ const resolved = Promise.resolve()
 /** Calls `run` in the next turn of the event loop. */
 export const nextTurn = (run: () => void): void => void setImmediate(run)
 
-/** Calls `run` in a microtask. If it throws, the error is an unhandled rejection. */
+/** Calls `run` in a microtask. An error of `run` becomes an unhandled rejection. */
 export const microtask = (run: () => void): void => void resolved.then(run)
 
 /**
- * One moment, read from three local clocks. A leader uses the clock that ran slowest, and a holder uses the
- * clock that ran fastest (CT7 in docs/locks.md).
+ * One moment, read from three local clocks that differ after a suspension or a change of the date. A holder
+ * of a lock uses the clock that ran fastest, and a leader the clock that ran slowest (CT7 in docs/locks.md).
  */
 export interface Instant {
-  /** process.hrtime, in ms. This clock stops while the machine is suspended. */
+  /** The monotonic clock in ms. It stands still while the machine is suspended. */
   readonly hr: number
-  /** os.uptime, in ms. This clock is coarse, and continues while the machine is suspended. */
+  /** os.uptime in ms, in steps of 10 ms. It continues while the machine is suspended. */
   readonly up: number
-  /** Date.now, in ms. This clock can jump forwards and backwards. */
+  /** Date.now in ms. It can jump forwards and backwards. */
   readonly wall: number
 }
 
@@ -37,45 +36,44 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Monotonic milliseconds, with a fraction. */
+  /** Returns the monotonic time in ms, with a fraction. */
   now(): number
   instant(): Instant
   /**
-   * Calls `run` once after `ms`. With `ref: false` the timer does not keep the process alive. Any finite
-   * delay is allowed: a delay longer than setTimeout's limit is split into several.
+   * Calls `run` once after `ms`. With `ref: false` the timer does not keep the process alive. `ms` may exceed
+   * the limit of setTimeout (about 25 days).
    */
   after(ms: number, run: () => void, options?: { ref?: boolean }): Timer
 }
 
 const MAX_TIMEOUT = 2 ** 31 - 1
-/** In ms, the resolution of os.uptime, which counts in hundredths of a second. */
+/** In ms, the step of os.uptime. */
 const UPTIME_RESOLUTION = 10
 /**
- * In ms. The last uptime is used again until another clock has moved by this much, because reading the uptime
- * takes longer than reading the other two clocks together.
+ * In ms. The last uptime is used again until another clock has moved by this much, because reading os.uptime
+ * is slow.
  */
 const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
-/** In ms, the largest error of a difference between two readings of the uptime. */
+/** In ms, the largest error of the difference between two uptimes. */
 const UPTIME_ERROR = UPTIME_RESOLUTION + UPTIME_REUSE
 /**
- * In ms, the largest error of a difference between two readings of the wall clock, which counts whole
- * milliseconds.
+ * In ms, the largest error of the difference between two readings of the wall clock, which shows whole ms.
  */
 const WALL_ERROR = 2
 /**
- * The wall clock may run slower than the monotonic clock by this fraction of the time, although nobody has
- * set it.
+ * A fraction. The wall clock may run slower than the monotonic clock by this much, even if nobody sets it.
  */
 const WALL_DRIFT = 0.01
 
 /**
- * Returns the most time that can have passed (CT7). The monotonic clock stands still while the machine is
- * suspended, and the wall clock may be set. So the uptime, plus the error of the uptime, is used in two
- * cases: if the uptime shows a suspension, or if the wall clock was set back and shows no suspension. Without
- * the error: a machine was suspended, its wall clock was set back, and its holder believed in its lease for 4
- * ms longer than the next holder had the lock (seed 310000051). No clock shows a suspension of less than 30
- * ms during which the wall clock was set back by less than that plus a hundredth of the time.
+ * Returns the longest time in ms that can have passed between two moments (CT7). The monotonic clock misses
+ * suspensions, and the wall clock may have been set. The uptime, plus its error, is used in two cases: if the
+ * uptime shows a suspension, or if the wall clock was set back.
+ *
+ * Without the error: a machine was suspended, its wall clock was set back, and its holder trusted its lease
+ * for 4 ms after the next holder had the lock (seed 310000051). This function misses only a suspension of
+ * less than 30 ms during which the wall clock was set back by about the same time.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr
@@ -105,10 +103,7 @@ export function systemClock(uptimeSeconds: () => number): Clock {
   }
 }
 
-/**
- * The wall clock continues while the machine is suspended. After a suspension the wall clock has moved, so
- * the uptime is read again. A reused uptime is therefore never older than its own resolution.
- */
+/** Reads the three clocks. After a suspension the wall clock has moved, so the uptime is read again. */
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined
   return () => {

@@ -1,9 +1,9 @@
-// Driver: closes a socket that was refused. It sends a last answer, gives the other side a moment to read the
+// Driver: closes a refused socket. It sends a last answer, waits a moment for the other side to read the
 // answer, and destroys the socket.
 //
-// Law: a refused socket is destroyed REFUSED_MS after its refusal, even if the other side does nothing.
-// Without this law: a client gets a 403, never closes its side and never reads. Its socket then counts among
-// the connections for ever.
+// Law: a refused socket is destroyed after REFUSED_MS, even if the other side does nothing. Without this law:
+// a client gets a 403, never reads it, and never closes its side. Its socket then counts among the open
+// connections for ever.
 
 import type { Duplex } from 'node:stream'
 import type { Clock } from './clock.js'
@@ -16,8 +16,8 @@ export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: P
   socket.on('error', () => socket.destroy())
   const late = clock.after(REFUSED_MS, () => socket.destroy(), { ref: false })
   socket.once('close', () => late.cancel())
-  // Later input is read and dropped. If input were unread when the socket is closed, the kernel would reset
-  // the connection, and the other side could lose the answer.
+  // Later input is read and dropped. If unread input were left at the close, the kernel would reset the
+  // connection, and the other side could lose the answer.
   socket.resume()
   socket.end(answer)
 }

@@ -1,21 +1,17 @@
-// Driver: counts and logs the unexpected errors of connection handlers, and closes the connection of each.
+// Driver: counts and logs unexpected errors of connection handlers, and closes the connection of each error.
 //
-// Law: an error that a handler of a connection throws, or rejects with, ends that connection and nothing
-// else. Without this law: a client sends a frame that no check foresaw. The handler throws inside a socket's
-// event, nothing catches the error, and the whole process ends.
+// Law: an error in a connection's handler closes that connection and has no other effect. Without this law: a
+// client sends a frame that no check foresaw. The handler throws inside an event of the socket, and the error
+// ends the whole process.
 //
-// The decoders run first, and turn each frame into a value of the expected form or into a refusal. So an
-// error that arrives here is a bug of this project. It must be visible in the metrics (as a counter) and in
-// the log (as a line).
+// The decoders refuse all invalid input before a handler runs. So an error that arrives here is a bug of this
+// project, and is shown in the metrics and in the log.
 
 import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
-/**
- * The kinds of handlers. They are labels of a metric, so they must be constants of the code and no
- * text of a client.
- */
+/** The kinds of handlers. They become labels of a metric, so they are constants and never a client's text. */
 export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
 
 export class ConnectionErrors {
@@ -29,8 +25,8 @@ export class ConnectionErrors {
   }
 
   /**
-   * Wraps a handler. If the handler throws, or its promise rejects, `close` closes the connection. `where`
-   * names the kind of handler.
+   * Returns a function that calls `handle`. If `handle` throws or rejects, the error is counted as an error
+   * of `where`, and `close` is called.
    */
   guard<Args extends readonly unknown[]>(
     where: ConnectionHandler,
@@ -42,7 +38,7 @@ export class ConnectionErrors {
       try {
         close(...args)
       } catch {
-        // If `close` throws, the connection has already been closed.
+        // The connection is already closed.
       }
     }
     return (...args) => {
@@ -62,13 +58,13 @@ export class ConnectionErrors {
     this.#logger.error('an error ended a connection', { where, error: shortError(error), errors })
   }
 
-  /** The number of errors so far, by kind of handler. */
+  /** Returns the number of errors so far, by kind of handler. */
   counts(): ReadonlyMap<string, number> {
     return this.#lines.counts()
   }
 }
 
-/** Returns one short line about any thrown value, with the place in the code. Never throws. */
+/** Returns one short line about any thrown value, with its place in the code. Never throws. */
 export function shortError(error: unknown): string {
   try {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown ${typeof error}`
@@ -80,13 +76,13 @@ export function shortError(error: unknown): string {
   }
 }
 
-/** Returns the file and line in which the error was made, if the stack has them. */
+/** Returns the file and line at which the error was created, if its stack has them. */
 export const codePlace = (error: Error): string | undefined =>
   /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error))?.[1]
 
 /**
- * Returns the line of the stack that names a place in the code. The error's message comes before the stack
- * and may have several lines.
+ * Returns the first line of the stack that names a place in the code. The lines before it are the error's
+ * message.
  */
 const stackOf = ({ stack }: Error): string =>
   (stack ?? '').split('\n').find((line) => /^\s+at /.test(line)) ?? ''

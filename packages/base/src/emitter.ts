@@ -1,5 +1,5 @@
-// Driver: a typed event emitter. An error of a listener does not reach the caller of `emit`, and the event
-// name 'error' has no special meaning.
+// Driver: a typed event emitter. An error of a listener does not reach the caller of `emit`, and an event
+// named 'error' is not special.
 
 import { didYouMean } from './nearest-name.js'
 
@@ -7,33 +7,32 @@ interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
   /**
-   * True after the listener was removed. A removed listener is not called any more, not even for an event
-   * that is being emitted now.
+   * True once the listener was removed. It is then not called any more, not even for an event that is being
+   * emitted.
    */
   off: boolean
 }
 
 /**
- * Laws, the same as those of Node's EventEmitter:
- * - listeners are called in the order in which they were added. A listener that was added twice is
- *   called twice.
- * - a listener that is added while an event is emitted is not called for that event.
- * - `off` removes the listener that was added last, if the same function was added several times. `off` also
- *   removes a listener that was added by `once`.
+ * These laws are the same as in Node's EventEmitter:
+ * - listeners are called in the order in which they were added. A listener that was added twice is called
+ *   twice.
+ * - a listener that is added during an event is not called for that event.
+ * - `off` removes the last registration of a function, also one that `once` has added.
  */
 export class Emitter<Events extends Record<string, unknown>> {
   #registrations = new Map<keyof Events, readonly Registration[]>()
   readonly #names: readonly (keyof Events & string)[] | undefined
 
   /**
-   * `names` lists all events, for an emitter to which a user adds listeners. A listener of any other event is
-   * refused, because that event would never be emitted.
+   * `names` is the list of all events. If it is given, a listener for any other event is refused, because
+   * that event is never emitted.
    */
   constructor(names?: readonly (keyof Events & string)[]) {
     this.#names = names
   }
 
-  /** Returns a function that removes the listener. */
+  /** Adds a listener. Returns a function that removes the listener. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
     return this.#add(name, listener, false)
   }
@@ -48,8 +47,8 @@ export class Emitter<Events extends Record<string, unknown>> {
   }
 
   /**
-   * `failed` receives each error that a listener throws. Without `failed` the error is thrown in a microtask,
-   * so that Node reports it as an uncaught exception.
+   * Calls all listeners of the event. `failed` receives each error that a listener throws. By default the
+   * error becomes an uncaught exception.
    */
   emit<Name extends keyof Events>(
     name: Name,
@@ -68,7 +67,7 @@ export class Emitter<Events extends Record<string, unknown>> {
   }
 
   #add(name: keyof Events, listener: Registration['listener'], once: boolean): () => void {
-    // Node's `once(emitter, name)` adds a listener of 'error' to any emitter, so 'error' is not refused.
+    // Node's `events.once(emitter, name)` always adds a listener of 'error' too, so 'error' is not refused.
     if (this.#names !== undefined && name !== 'error' && !(this.#names as readonly unknown[]).includes(name))
       throw unknownEvent(name, this.#names)
     if (typeof listener !== 'function') throw new TypeError('listener must be a function')
@@ -91,7 +90,7 @@ function unknownEvent(name: unknown, known: readonly string[]): TypeError {
   return new TypeError(`unknown event ${JSON.stringify(shown)}${hint}`)
 }
 
-/** Throws a listener's error outside the caller's stack, so that Node reports it as an uncaught exception. */
+/** Throws the error in a microtask, so that Node reports it as an uncaught exception. */
 const throwLater = (thrown: unknown): void =>
   queueMicrotask(() => {
     throw thrown

@@ -1,11 +1,11 @@
-// Driver: runs functions at the end of a turn of the event loop, so that a message that results from an input
-// of the turn is sent in the same turn.
+// Driver: runs functions at the end of a turn of the event loop. So all messages that a turn causes are sent
+// together in the same turn.
 //
 // Laws
-//   - `work` functions run after the event loop has delivered all input of this turn. Work that they add runs
-//     in the next turn.
-//   - `end` functions run after all work of the turn. Functions that the work adds run in the same turn too,
-//     so no message waits for another turn.
+//   - functions that were added by `work` run after all input of this turn has been handled. Functions that
+//     they add by `work` run in the next turn.
+//   - functions that were added by `end` run after all functions of `work`, in the same turn. They send the
+//     messages that the turn has caused.
 
 export type Defer = (run: () => void) => void
 
@@ -15,21 +15,18 @@ export class Turns {
   #ends: (() => void)[] = []
   #due = false
 
-  /**
-   * `later` runs a function when all input of this turn of the event loop has been handled. It is
-   * setImmediate by default.
-   */
+  /** `later` calls a function once all input of this turn has been handled, for example with setImmediate. */
   constructor(later: Defer) {
     this.#later = later
   }
 
-  /** Adds work to this turn. */
+  /** Adds a function to the work of this turn. */
   readonly work: Defer = (run) => {
     this.#work.push(run)
     this.#arm()
   }
 
-  /** Runs the function after all work of this turn. Queued messages are sent by such functions. */
+  /** Adds a function that runs after all work of this turn. */
   readonly end: Defer = (run) => {
     this.#ends.push(run)
     this.#arm()

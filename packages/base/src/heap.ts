@@ -1,11 +1,12 @@
-// Rule: a binary heap. The smallest item is always at the top.
+// Rule: a binary heap, a queue that always returns its first item by a given order.
 
 export class Heap<T> {
   readonly #items: T[] = []
   readonly #isBefore: (a: T, b: T) => boolean
 
   /**
-   * `isBefore` compares two items. When two items compare equal, the heap may return either of them first.
+   * `isBefore` returns true if `a` comes before `b`. If neither comes before the other, `pop` may return them
+   * in any order.
    */
   constructor(isBefore: (a: T, b: T) => boolean) {
     this.#isBefore = isBefore
@@ -38,7 +39,7 @@ export class Heap<T> {
     items[at] = item
   }
 
-  /** Removes and returns the first item. */
+  /** Removes and returns the first item, or undefined if the heap is empty. */
   pop(): T | undefined {
     const items = this.#items
     const first = items[0]
@@ -47,7 +48,7 @@ export class Heap<T> {
     return first
   }
 
-  /** Puts the item at the top, and moves it down to its place. */
+  /** Puts the item at the root and moves it down to its place. */
   #sink(item: T): void {
     const items = this.#items
     let at = 0

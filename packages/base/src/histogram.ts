@@ -1,9 +1,7 @@
-// Rule: counts values by size, in fixed steps, as Prometheus wants a histogram. One value costs a
-// few comparisons.
+// Rule: a histogram for Prometheus: it counts values by size, in fixed steps.
 
 /**
- * In seconds. The first step, a quarter of a millisecond, is the time of a sync on a fast disk. The last step
- * is ten seconds.
+ * In seconds, the upper limits of the steps. The first one, 0.25 ms, is the time of a sync on a fast disk.
  */
 export const DURATION_STEPS: readonly number[] = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
@@ -12,8 +10,8 @@ export const DURATION_STEPS: readonly number[] = [
 export class Histogram {
   readonly steps: readonly number[]
   /**
-   * For each step, how many values were at most as large as that step and larger than the step before. The
-   * last element counts the values that were larger than every step.
+   * For each step, how many values were at most this large and larger than the step before. The last element
+   * counts the values above all steps.
    */
   readonly #counts: number[]
   #sum = 0
@@ -34,9 +32,7 @@ export class Histogram {
     return this.#sum
   }
 
-  /**
-   * For each step: how many values were at most as large as that step. The last element counts all values.
-   */
+  /** Returns for each step how many values were at most this large. The last element counts all values. */
   cumulative(): number[] {
     let sum = 0
     return this.#counts.map((count) => (sum += count))

@@ -1,22 +1,19 @@
-// Rule: counts the events of each kind, and decides when an event of a kind may write a log line again.
+// Rule: counts events by kind, and decides whether an event may write a log line.
 //
-// Law: each kind writes at most one line in ten seconds, or in the time that the owner sets. A line reports
-// how many events there were since the line before. Without this law: a client causes the same refusal a
-// thousand times a second, and the disk is full of log lines by the evening.
+// Law: each kind of event writes at most one line in ten seconds, or as many as the owner allows. Each line
+// says how many events there were since the line before. Without this law: a client causes the same refusal a
+// thousand times a second, and log lines fill the disk.
 
-/**
- * In ms, the least time between two lines of one kind. A client that can cause one line can cause it without
- * end.
- */
+/** In ms, the shortest time between two lines of one kind. */
 const LINE_MS = 10_000
-/** In characters. A longer text is cut at this length, because the text may come from a client. */
+/** In characters. A longer text is cut to this length, because the text may come from a client. */
 const MOST_CHARACTERS = 200
 
 interface Known {
   count: number
-  /** How many events there were since the last line, including the event that is being counted. */
+  /** How many events there were since the last line, including the present event. */
   untold: number
-  /** When the first line of the present period was written. `told` counts the lines since then. */
+  /** When the first line of the present period was written. `told` counts the lines of this period. */
   toldAt: number | undefined
   told: number
 }
@@ -24,7 +21,7 @@ interface Known {
 interface Limit {
   /** How many lines of one kind may be written in one period. */
   readonly most: number
-  /** In how many milliseconds. */
+  /** In ms, the length of a period. */
   readonly every: number
 }
 
@@ -37,10 +34,9 @@ export class LimitedLines {
   }
 
   /**
-   * Counts one event. Returns the number of events since the last line if a line may be written now,
-   * else undefined.
-   * `kind` must be a constant of the code and never a client's text, because one counter is kept
-   * for each kind.
+   * Counts one event. If a line may be written now, returns the number of events since the last line.
+   * Otherwise returns undefined. `kind` must be a constant and never a client's text, because one counter is
+   * kept for each kind.
    */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)
@@ -56,7 +52,7 @@ export class LimitedLines {
     return untold
   }
 
-  /** Counts one event that needs no line. */
+  /** Counts one event that writes no line. */
   count(kind: string): Known {
     const known = this.#known.get(kind) ?? { count: 0, untold: 0, toldAt: undefined, told: 0 }
     this.#known.set(kind, known)
@@ -71,9 +67,9 @@ export class LimitedLines {
   }
 }
 
-/** Returns the text on one line, cut at the limit. */
+/** Returns the text on one line, cut to MOST_CHARACTERS. */
 export function shortText(text: string): string {
-  // The text is cut first, because a search through a very long text would be slow.
+  // The text is cut before the search, because a search through a very long text would be slow.
   const line = text.slice(0, MOST_CHARACTERS * 2).replaceAll(/\s+/g, ' ')
   return line.length > MOST_CHARACTERS || text.length > MOST_CHARACTERS * 2
     ? `${line.slice(0, MOST_CHARACTERS - 1)}…`

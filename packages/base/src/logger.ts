@@ -1,4 +1,4 @@
-// Rule: the port for log lines, and the loggers that a user can pass.
+// Rule: the interface for log lines, and the loggers that this package has.
 
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -10,7 +10,7 @@ export interface Logger {
 const nothing = () => {}
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Writes warnings and errors to the console, and nothing else. */
+/** Writes only warnings and errors, to the console. */
 export const consoleLogger: Logger = {
   ...silentLogger,
   // oxlint-disable-next-line no-console -- where no logger was given, a user has to see what went wrong

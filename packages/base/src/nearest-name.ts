@@ -1,11 +1,11 @@
 // Rule: finds the known name that a user probably meant by a misspelt name.
 
-/** In characters. A longer text is not compared, because the comparison would take long. */
+/** In characters. A longer text is not compared, because the comparison would be slow. */
 const LONGEST = 64
 
 /**
- * Returns the known name with the fewest wrong letters. One letter may be wrong, and in long names a third of
- * the letters. Returns undefined if no known name is near enough.
+ * Returns the known name that differs from `given` in the fewest letters. At most a third of the name's
+ * letters may differ, or one letter in a short name. Returns undefined if no known name is that similar.
  */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   if (given.length > LONGEST) return undefined
@@ -16,15 +16,18 @@ export function nearest(given: string, known: readonly string[]): string | undef
   return near.toSorted((a, b) => a.steps - b.steps)[0]?.name
 }
 
-/** Returns a hint for an error about an unknown name, such as ': did you mean "guard"?', or an empty text. */
+/**
+ * Returns a hint for an error, such as ': did you mean "guard"?'. Returns an empty text if no known name is
+ * similar.
+ */
 export function didYouMean(given: string, known: readonly string[]): string {
   const name = nearest(given, known)
   return name === undefined ? '' : `: did you mean ${JSON.stringify(name)}?`
 }
 
 /**
- * Returns how many letters of `a` are wrong, missing, added, or exchanged with the next letter, compared with
- * `b`.
+ * Returns how many letters must be replaced, added, removed, or exchanged with the next letter to turn `a`
+ * into `b`.
  */
 function distance(a: string, b: string): number {
   let before: number[] = []

@@ -1,11 +1,11 @@
-// Driver: makes nonces: random bytes from the system that nobody can guess.
+// Driver: makes nonces, which are random bytes that nobody can guess.
 
 import { randomBytes } from 'node:crypto'
 
 export const NONCE_BYTES = 32
 
 /**
- * The bytes come from the operating system. A seeded generator would be unsafe, because an attacker can
- * compute its next numbers from some earlier numbers.
+ * Returns random bytes from the operating system. An attacker could compute the numbers of a seeded generator
+ * from some earlier numbers.
  */
 export const newNonce = (): Uint8Array => randomBytes(NONCE_BYTES)

@@ -1,5 +1,5 @@
-// Driver: makes random ids from a pool of random bytes. Taking an id from the pool is twenty times faster
-// than asking the system for its bytes.
+// Driver: makes random ids from a pool of random bytes. An id from the pool is twenty times faster than a
+// call of the system for each id.
 
 import { randomFillSync } from 'node:crypto'
 

@@ -1,18 +1,18 @@
-// Rule: a random generator with a seed (sfc32). All random choices are made with a generator that the caller
-// passes in, so that a test can repeat them.
+// Rule: a random generator with a seed (sfc32). Code gets its generator from its caller, so that a test can
+// repeat all random choices.
 
 export interface Random {
-  /** An integer in [0, 2^32). */
+  /** Returns an integer in [0, 2^32). */
   next(): number
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   float(): number
-  /** An integer in [low, high). */
+  /** Returns an integer in [low, high). */
   between(low: number, high: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
   /**
-   * Returns an independent generator for one part of the code. If that part draws one more number, the
-   * numbers of the other parts do not change.
+   * Returns an independent generator for one part of the code. If that part draws more numbers, the numbers
+   * of other parts stay the same.
    */
   fork(name: string): Random
 }
@@ -42,8 +42,7 @@ export function seededRandom(seed: number | string): Random {
 }
 
 /**
- * Makes four words of the generator's state from a text. Each word is the FNV-1a hash of the text, mixed once
- * more.
+ * Returns four 32-bit numbers for the generator's state. Each is computed from the FNV-1a hash of the text.
  */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5

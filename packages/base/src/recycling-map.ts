@@ -1,18 +1,18 @@
 // Rule: a Map for entries that are added and deleted all the time.
 
 /**
- * How many deletions there must be before the Map is replaced. After fewer deletions, a new Map would cost
- * more than it saves.
+ * The smallest number of deletions after which the Map is replaced. Replacing it more often costs more than
+ * it saves.
  */
 const FEW = 16
 
 /**
- * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps its
- * entries, and points to the new table for the sake of iterators. Once an old table is in V8's old
- * generation, each collection of the young generation keeps all later tables and their values alive. So V8
- * copies entries again and again that were deleted long ago.
- * Law: after as many deletions as there are entries, the entries move to a new Map, to which no old table
- * points.
+ * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps the
+ * old entries, and points to the new table because of iterators. Once an old table is in V8's old generation,
+ * each collection of the young generation keeps all later tables and their values alive. So V8 copies entries
+ * that were deleted long ago.
+ * Law: when there were as many deletions as there are entries, the entries are copied to a new Map, to which
+ * no old table points.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()
@@ -30,7 +30,7 @@ export class RecyclingMap<Key, Value> {
     this.#map.set(key, value)
   }
 
-  /** Returns false if the map has no entry with that key. */
+  /** Returns false if the map has no entry with this key. */
   delete(key: Key): boolean {
     if (!this.#map.delete(key)) return false
     if (++this.#deleted >= this.#map.size + FEW) {
@@ -50,14 +50,14 @@ export class RecyclingMap<Key, Value> {
   }
 
   /**
-   * Returns the values in the order of insertion. The caller may delete an entry that the iterator has
-   * already returned.
+   * Returns the values in the order of insertion. During the iteration the caller may delete entries that
+   * were already returned.
    */
   values(): IterableIterator<Value> {
     return this.#map.values()
   }
 
-  /** Returns a copy of the present keys, in the order of insertion. */
+  /** Returns a list of the present keys, in the order of insertion. */
   keys(): Key[] {
     return [...this.#map.keys()]
   }

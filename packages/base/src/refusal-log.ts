@@ -1,15 +1,15 @@
-// Driver: counts the refusals of each door by reason, and logs them in short lines, one line of each kind in
-// ten seconds. A door is a file that checks input from outside.
+// Driver: counts and logs refused input. It counts by door and reason, and logs each pair in at most one
+// short line in ten seconds. A door is a part of the code that checks input from outside, such as 'members'
+// for handshakes of members.
 //
-// Law: the log lines of refusals are limited in number and in length. Without this law: a client sends
-// ten frames of 16 MiB that make no sense. Each refusal quotes its frame in the reason, and the log
-// grows by 150 MiB.
+// Law: the log lines of refusals are limited in number and in length. Without this law: a client sends ten
+// invalid frames of 16 MiB. Each refusal quotes its frame, and the log grows by 150 MiB.
 
 import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
-/** Other facts about a refusal, which go into the log line. Long texts are cut. */
+/** More values for the log line. Long texts are cut. */
 export type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
 export interface RefusalCount {
@@ -29,9 +29,8 @@ export class RefusalLog {
   }
 
   /**
-   * Counts one refusal. Logs it if a line may be written now, and then returns true.
-   * `door` and `reason` are labels of a metric, so they must be constants of the code and never a
-   * client's text.
+   * Counts one refusal, and logs it if a line may be written now. Returns true if it was logged. `door` and
+   * `reason` are labels of a metric, so they must be constants and never a client's text.
    */
   note(door: string, reason: string, message: string, fields: RefusalFields = {}): boolean {
     const times = this.#lines.note(`${door} ${reason}`, this.#clock.now())
@@ -44,7 +43,7 @@ export class RefusalLog {
     return true
   }
 
-  /** Counts one refusal that needs no line. */
+  /** Counts one refusal without a log line. */
   count(door: string, reason: string): void {
     this.#lines.count(`${door} ${reason}`)
   }

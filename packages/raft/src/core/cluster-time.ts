@@ -1,16 +1,16 @@
-// Rule: cluster time, the time that a leader stamps on each entry (CT1 and CT2 in docs/locks.md). Only a
-// leader has this clock.
+// Rule: cluster time, the time in ms that a leader writes into each entry (CT1 and CT2 in docs/locks.md).
+// Leases are measured in cluster time. Only a leader has this clock.
 //
 // Laws
-//   - the clock starts at the time of the last entry in the leader's log. The first reading is taken after
-//     this member has appended that entry
-//   - each reading adds min(elapsed since the last reading, clamp). So a pause of the leader can make leases
-//     end later, never earlier
-//   - a reading that is behind the last one adds nothing, so the sum never goes back (CT1)
-//   - a stamp is the sum, rounded down to whole milliseconds, and the fraction stays in the sum. So two
-//     stamps differ by less than the real time between them plus one millisecond. Deadlines are whole
-//     milliseconds too: a holder is valid while `bound < deadline`, and a lease ends when `time > deadline`.
-//     The two conditions are one millisecond apart, which covers the rounding.
+//   - the clock starts at the time of the last entry in the leader's log. Its first reading is taken after
+//     the leader has appended that entry.
+//   - each reading adds min(time since the last reading, clamp). So a pause of the leader can make leases end
+//     later, never earlier.
+//   - a local reading that is lower than the last one adds nothing, so cluster time never decreases (CT1).
+//   - the time of an entry is the sum, rounded down to whole ms. The clock keeps the fraction. So the times
+//     of two entries differ by less than the real time between them plus 1 ms. A holder trusts its hold while
+//     its highest estimate of cluster time is below the deadline. The cluster ends the lease when cluster
+//     time is above the deadline. These two limits are 1 ms apart, which covers the rounding.
 
 export class ClusterClock {
   #sum: number

@@ -1,16 +1,15 @@
-// Rule: the end of each call of the core: what has changed becomes a list of effects, which the driver
-// carries out in order.
+// Rule: builds the list of effects at the end of each call of the core. The driver carries the effects out in
+// this order:
 //
-// The order and its reasons
-//   1. role: who leads. Before an entry of another leader's log is applied, this member tells the callers of
+//   1. role: who leads. Before an entry of another leader is applied, this member must tell the callers of
 //      waiting commands that it no longer leads (L16).
-//   2. persist: the batch for the disk. The write is under way while the messages travel. This order
-//      promises nothing: a message that promises something durable is kept in durable-before-send.ts until
-//      the write is done.
-//   3. membership: who the members are. If messages came first, the first message to a new member would find
-//      no connection and be lost.
-//   4. send, read, stage: other members and waiting readers need these soon.
-//   5. commit: the entries to apply. Commit is last, because applying may take long and calls the core again.
+//   2. persist: the batch for the disk. The disk writes while the messages travel. A message that promises
+//      something durable is not in this list: durable-before-send.ts keeps it until the write is done.
+//   3. membership: the driver opens connections to new members before it sends. Otherwise the first message
+//      to a new member would be lost.
+//   4. send, read, stage: other members and waiting readers need these effects soon.
+//   5. commit: the entries to apply. Applying can take long and causes further calls of the core, so it is
+//      last.
 
 import { acknowledge } from './follower.js'
 import { finishLeading } from './leader.js'
@@ -48,7 +47,7 @@ function roleEffect(state: State): Effect | undefined {
   return { type: 'role', role, term, leader }
 }
 
-/** A configuration is reported to the driver twice: when it comes into force, and when it is committed. */
+/** Reports each membership to the driver twice: when it comes into force, and when it is committed. */
 function membershipEffect(state: State): Effect | undefined {
   const { told, configs } = state
   const committed = configs.index <= state.commit
@@ -59,8 +58,8 @@ function membershipEffect(state: State): Effect | undefined {
 }
 
 /**
- * Hands out only committed entries that are durable on this member. While a snapshot replaces the state
- * machine, it hands out no entries (S3).
+ * Gives out the committed entries that are durable on this member. While a snapshot is being installed, no
+ * entries are given out (S3).
  */
 function commitEffect(state: State): Effect | undefined {
   if (state.rebuilding || state.staging?.installing) return undefined

@@ -1,15 +1,15 @@
-// Rule: a message that promises something durable is sent only after the promised data is on the disk. Each
-// call of the core gathers its writes into one batch, and the messages wait here for that batch.
+// Rule: delays a message that promises something durable until the promised data is on this member's disk.
+// All writes of one call of the core form one batch. The messages wait here until their batch is durable.
 //
 // Laws
-//   - a call gives out at most one batch, with hard state, truncation and entries together. Batch
-//     ids grow by one
-//   - `durable` is the last index of the log in memory up to which the disk holds the same entries. A
-//     truncation at k makes all entries from k on void in the batches that are being written. When such a
-//     batch completes, it proves nothing about the new entries from k on (L5)
-//   - the completion of a batch completes all batches before it. An older completion that arrives later
-//     changes nothing (L7)
-//   - a message is sent when its batch is durable, and only if the message is still of the current term
+//   - one call of the core gives out at most one batch, which contains hard state (term and vote), truncation
+//     and entries. Batch ids increase by one.
+//   - `durable` is the last index up to which the disk has the same entries as the log in memory. After a
+//     truncation at index k, a batch that was written before the truncation proves nothing about the new
+//     entries from k on (L5).
+//   - if a batch is durable, all earlier batches are durable too. A late report about an earlier batch
+//     changes nothing (L7).
+//   - a message is sent when its batch is durable. If the term has changed meanwhile, the message is dropped.
 
 import { assert } from '@latchkey/base'
 import type { Log } from './log-in-memory.js'
@@ -18,8 +18,8 @@ import type { HardState, LogPosition, Membership, Message, PersistBatch } from '
 interface Writing {
   readonly id: number
   /**
-   * When this batch is durable, the log is durable up to this index. Undefined if the batch holds no entry
-   * that is still valid.
+   * When this batch is durable, the log is durable up to this index. Undefined if no entry of the batch is
+   * valid any more.
    */
   coversTo: number | undefined
 }
@@ -42,9 +42,9 @@ export class Disk {
   #persisted = 0
   #writing: Writing[] = []
   #promised: Promised[] = []
-  /** The id of the last batch that carried the hard state. */
+  /** The id of the last batch that contained term and vote. */
   #hardBatch = 0
-  // This field and the fields after it say what the batch of this call will hold.
+  // The next fields collect what the batch of this call will contain.
   #hardDirty = false
   #truncateFrom: number | undefined
   #entriesFrom: number | undefined
@@ -58,7 +58,7 @@ export class Disk {
     return this.#nextId - 1
   }
 
-  /** True when the current term and vote are on disk. */
+  /** True if the current term and vote are on disk. */
   get hardStateDurable(): boolean {
     return !this.#hardDirty && this.#persisted >= this.#hardBatch
   }
@@ -84,17 +84,17 @@ export class Disk {
   }
 
   /**
-   * A durable snapshot has the effects of the log up to `index`. So the log counts as durable up to `index`,
-   * even while the disk still writes the entries. A member whose state machine is ahead of its log restarts
-   * its log at that snapshot.
+   * Called when a snapshot is durable. The snapshot contains the effects of all entries up to `index`, so the
+   * log counts as durable up to `index`, even while these entries are being written. If the member crashes,
+   * its log restarts after the snapshot.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)
   }
 
   /**
-   * The log restarts after a snapshot that is already durable. The entries before the snapshot are no longer
-   * part of the log.
+   * Called when the log restarts after a durable snapshot. The earlier entries do not belong to the log any
+   * more.
    */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }
@@ -104,7 +104,7 @@ export class Disk {
     for (const writing of this.#writing) writing.coversTo = undefined
   }
 
-  /** Returns the batch of this call, or undefined if this call has nothing to write. */
+  /** Returns the batch of this call, or undefined if there is nothing to write. */
   flush(log: Log, { term, vote }: HardState): PersistBatch | undefined {
     const from = this.#entriesFrom
     const hasEntries = from !== undefined && from <= log.lastIndex
@@ -128,17 +128,17 @@ export class Disk {
     return batch
   }
 
-  /** Sends `message` once the term and vote at the end of this call are durable. */
+  /** Keeps `message` until the present term and vote are durable. */
   promiseHardState(message: Message): void {
     this.#promised.push({ batch: this.#hardDirty ? this.#nextId : this.#hardBatch, message })
   }
 
-  /** Sends `message` once everything that was written up to the end of this call is durable. */
+  /** Keeps `message` until everything that this member has written so far is durable. */
   promiseAll(message: Message): void {
     this.#promised.push({ batch: this.#restart !== undefined ? this.#nextId : this.lastBatch, message })
   }
 
-  /** Notes that batch `id` is durable. Returns false if that batch or a later one has completed before. */
+  /** Called when batch `id` is durable. Returns false if that batch or a later one was reported before. */
   persisted(id: number): boolean {
     assert(id < this.#nextId, 'a batch was persisted that was never given out')
     if (id <= this.#persisted) return false
@@ -150,7 +150,7 @@ export class Disk {
     return true
   }
 
-  /** Returns and removes the messages whose batch is durable. Messages of an older term are dropped. */
+  /** Removes and returns the messages whose batch is durable. Messages of an older term are dropped. */
   kept(term: number): readonly Message[] {
     if (this.#promised.length === 0) return NONE
     const kept: Message[] = []

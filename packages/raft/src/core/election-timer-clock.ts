@@ -1,17 +1,17 @@
-// Rule: the clock of the election timers. It counts milliseconds since boot, but a pause of this process
-// counts only in part (T2).
+// Rule: the clock of the election timers, in ms since the member started. A pause of this process counts only
+// in part (T2).
 //
 // Laws
-//   - the time between two readings counts for at most `stall`. If it is longer, this process was paused, and
-//     then the silence of the other members proves nothing
-//   - for one heartbeat after a pause this member neither campaigns nor steps down, so that it first reads
-//     the messages that wait in the sockets
+//   - the time between two readings counts for at most `stall`. If more time has passed, this process was
+//     paused, so it could not receive messages from the leader.
+//   - for one heartbeat interval after a pause, this member neither campaigns nor steps down. It first reads
+//     the messages that wait in its sockets.
 
 import type { RaftOptions } from './options.js'
 
 export class Timers {
   clock = 0
-  /** No deadline is over before this time. */
+  /** No deadline counts as over before this time. */
   calmAt = 0
   #reading: number
   readonly #stall: number

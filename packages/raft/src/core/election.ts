@@ -1,14 +1,16 @@
-// Rule: elections: pre-vote, votes, stickiness, and two fast elections: one when the leader's process is
-// known to have ended, and one when the members of a new cluster have met.
+// Rule: elections: pre-vote, votes, and when a member refuses to vote. There are two fast elections without
+// an election timeout: when the leader's process has ended, and when the members of a new cluster have
+// connected.
 //
 // Laws
-//   - a member gives one vote in a term. Its vote for itself counts too. A vote is durable before it is
-//     sent (E1, E4, E21)
-//   - no vote for a candidate whose log is behind (E5). A pre-vote promises nothing and changes no term
-//   - a member that has heard from a leader within an election timeout refuses all candidates (stickiness:
-//     E10, E12, E13). There are two exceptions: the leader itself asked for the election (transfer), or this
-//     member saw that the leader's process ended (leaderGone, once in a term)
-//   - after a failed round a candidate waits for a whole random timeout before the next round (E20)
+//   - a member votes once in a term, and a vote for itself counts. The vote is on disk before it is sent (E1,
+//     E4, E21).
+//   - a member refuses a candidate whose log is behind its own log (E5). A pre-vote promises nothing and
+//     changes no term.
+//   - a member that has received a message from its leader within an election timeout refuses all candidates
+//     (stickiness: E10, E12, E13). There are two exceptions: the leader itself asked for the election
+//     (transfer), or this member saw that the leader's process ended (leaderGone, once in a term).
+//   - after a lost election a candidate waits for a whole random timeout (E20).
 
 import { votersBut } from './membership.js'
 import { tally } from './quorum.js'
@@ -17,19 +19,22 @@ import type { ElectionReason, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
 /**
- * In how many slots the voters start a fast election. With eight slots, two voters with successive ids start
- * at different times, and the last voter still waits for less than an election timeout.
+ * The number of time slots of a fast election, in which the voters start one after another by their ids. With
+ * eight slots of 1/40 election timeout, even the last voter starts before an ordinary timeout.
  */
 const FAST_SLOTS = 8
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** Only a voter may lead, and not while a snapshot replaces its state (E14). */
+/** Only a voter may campaign, and not while a snapshot replaces its state (E14). */
 export function mayCampaign(state: State): boolean {
   return state.stands && state.mayVote && state.staging?.installing !== true
 }
 
-/** True while this member believes that its leader is alive. */
+/**
+ * True if this member leads, or has received a message from its leader within an election timeout. Then it
+ * refuses candidates.
+ */
 export function isSticky(state: State): boolean {
   if (state.role === 'leader') return true
   return state.leader !== undefined && state.clock - state.leaderHeardAt < state.options.electionTimeout
@@ -72,9 +77,9 @@ function startPreVote(state: State, why: ElectionReason): void {
 }
 
 /**
- * The vote requests wait until this member's own vote is durable. Without this rule: the candidate asks for
- * votes in term 5, crashes, forgets term 5, and votes for another candidate in term 5. Then term 5 can have
- * two leaders (E4).
+ * Starts an election. The vote requests wait until this member's own vote is durable. Without this rule: the
+ * candidate asks for votes in term 5, crashes, forgets term 5, and votes for another candidate in term 5.
+ * Then term 5 can get two leaders (E4).
  */
 export function startCampaign(state: State, why: ElectionReason): void {
   becomeFollower(state, state.term + 1, undefined)
@@ -98,7 +103,7 @@ export function startCampaign(state: State, why: ElectionReason): void {
   }
 }
 
-/** A candidate's own vote counts once that vote is durable (E21). */
+/** Counts a candidate's own vote once that vote is durable (E21). */
 export function ownVoteDurable(state: State): void {
   if (state.campaign?.kind !== 'real' || state.campaign.votes.has(state.id)) return
   if (!state.disk.hardStateDurable) return
@@ -138,7 +143,7 @@ export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
   addVote(state, m.from, m.granted)
 }
 
-/** message-dispatch.ts has compared the terms before, so the message is of the current term. */
+/** message-dispatch.ts has compared the terms, so the request is of the current term. */
 export function onVote(state: State, m: Of<'vote'>): void {
   const free =
     state.vote === m.from ||
@@ -159,7 +164,7 @@ export function onVoteReply(state: State, m: Of<'voteReply'>): void {
   if (state.campaign?.kind === 'real') addVote(state, m.from, m.granted)
 }
 
-/** The first answer of each voter counts. */
+/** Counts the first answer of each voter. Later answers of the same voter change nothing. */
 function addVote(state: State, from: MemberId, granted: boolean): void {
   const votes = state.campaign?.votes
   if (votes === undefined || votes.has(from)) return
@@ -168,17 +173,18 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
 }
 
 /**
- * The leader transfers its leadership to this member. This member campaigns without a pre-vote, and its vote
- * requests carry `transfer`. A learner ignores the message (E14).
+ * Called when the leader transfers its leadership to this member. This member campaigns without a pre-vote.
+ * Its vote requests carry `transfer`, so that the other members do not refuse it because of their living
+ * leader. A learner ignores the message (E14).
  */
 export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
   if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, 'transfer')
 }
 
 /**
- * The connection to the leader was closed, so the leader's process has ended. From now on this member no
- * longer refuses candidates because of stickiness, once in a term. A later message of that leader restores
- * the stickiness. After a failed fast election the ordinary timeout applies.
+ * Called when the leader's process has ended. From now on this member does not refuse candidates because of
+ * the dead leader. It starts a fast election, once in a term. If the fast election fails, the ordinary
+ * timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
@@ -189,11 +195,10 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 /**
- * This member has proved that it did not lose its disk (wiped-member-check.ts), so it may vote from now on.
- * If its log is empty, the cluster is new and has never had a leader. Then an election disturbs no leader,
- * and this member does not wait for a timeout. The rules of the election stay the same, and after a failed
- * election the ordinary timeout applies. A member that may vote before the other members gets no votes from
- * them. The member that may vote last asks all others, and can win.
+ * Called when it is clear that this member did not lose its disk (wiped-member-check.ts). From now on it may
+ * vote. If its log is empty, the cluster is new and has no leader, so this member does not wait for an
+ * election timeout. A member that may vote earlier than the others gets no votes. The last member that may
+ * vote can win.
  */
 export function onVotingAllowed(state: State): void {
   state.mayVote = true
@@ -203,10 +208,10 @@ export function onVotingAllowed(state: State): void {
 }
 
 /**
- * How long this voter waits before a fast election. If two voters saw the same event in the same millisecond,
- * each would vote for itself, and both would wait for a whole timeout. So each voter has a slot of its own,
- * by the order of the ids. A voter starts at a random moment in the first half of its slot. No voter starts
- * in the second half of a slot, so that the election can end there.
+ * Returns how many ms this voter waits before a fast election. If two voters started in the same millisecond,
+ * each would vote for itself, and both would have to wait for an election timeout. So each voter starts in a
+ * slot of its own, by the order of the ids. It starts in the first half of the slot, so that the election can
+ * end in the second half.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

@@ -1,12 +1,12 @@
-// Rule: how a follower takes over the leader's log.
+// Rule: how a follower copies the leader's log.
 //
 // Laws
-//   - a term has one leader. If a leader receives an append, a heartbeat or a snapshot of its own term from
-//     another member, this law is broken (E22)
-//   - entries are removed only from the first conflict on, and never at or below the commit index (L3, L4)
-//   - the commit index follows the leader's only as far as this log is known to agree with the
-//     leader's log (L2)
-//   - an acknowledgement covers only entries that agree and are durable (L5)
+//   - a term has one leader. A leader that receives an append, a heartbeat or a snapshot of its own term from
+//     another member throws an error (E22).
+//   - entries are removed only from the first conflict on, and only after the commit index (L3, L4).
+//   - this member's commit index grows only up to the index at which its log is known to agree with the
+//     leader's log (L2).
+//   - an acknowledgement covers only entries that agree with the leader's log and are durable (L5).
 
 import { AssertionError, assert } from '@latchkey/base'
 import { heardLeader } from './election.js'
@@ -17,7 +17,7 @@ import type { Entry, Membership, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** The sender is the leader of the current term. */
+/** Called when a message shows that `from` leads the current term. */
 export function follow(state: State, from: string): void {
   assert(state.role !== 'leader', 'another member leads the own term (E22)')
   assert(state.leader === undefined || state.leader === from, 'two members lead one term (E22)')
@@ -29,7 +29,7 @@ export function onAppend(state: State, m: Of<'append'>): void {
   follow(state, m.from)
   if (!agreesAt(state, m.prevIndex, m.prevTerm)) return reject(state, m)
   takeEntries(state, m.entries)
-  // An entry that is committed on this member is in the log of every later leader.
+  // An entry that is committed on this member is in the log of each later leader.
   state.matched = Math.max(state.matched, m.prevIndex + m.entries.length, state.commit)
   if (m.round > state.ackRound) state.ackRound = m.round
   state.ackOwed = true
@@ -70,8 +70,7 @@ function takeEntries(state: State, entries: readonly Entry[]): void {
     }
     appendEntry(state, entry)
     if (entry.kind === 'members') {
-      // decodeMembership cannot fail here: message-checks.ts has decoded the same bytes before, and refuses a
-      // message whose bytes it cannot decode.
+      // message-checks.ts has decoded the same bytes before, so decodeMembership cannot fail here.
       state.configs.append(entry.index, decodeMembership(entry.data) as Membership)
       adjustRole(state)
     }
@@ -107,10 +106,7 @@ function isReceiving({ staging, clock, options }: State): boolean {
   return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
-/**
- * Asks the leader for a snapshot. The request names no position, because any snapshot that is new enough will
- * do.
- */
+/** Asks the leader for a snapshot. Position 0 means that any sufficiently new snapshot will do. */
 function askForSnapshot(state: State, to: string): void {
   const { id: from, term, options } = state
   const position = { index: 0, term: 0, time: 0 }
@@ -127,8 +123,8 @@ function askForSnapshot(state: State, to: string): void {
 }
 
 /**
- * Sends the acknowledgement that the leader waits for. If all entries are durable, the acknowledgement is
- * sent at once. Otherwise this member sends an acknowledgement after each sync, up to the durable index.
+ * Sends the acknowledgement that the leader waits for, up to the durable index. If some entries are not
+ * durable yet, this member sends the acknowledgement after the next sync instead.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return
@@ -140,7 +136,7 @@ export function acknowledge(state: State, synced: boolean): void {
 }
 
 /**
- * Answers a leader whose term is over. The answer carries the new term, so that the old leader steps down.
+ * Answers a leader of an older term. The answer carries the newer term, so that the old leader steps down.
  */
 export function refuseOldLeader(state: State, m: Of<'append'> | Of<'heartbeat'> | Of<'snapshot'>): void {
   const { id: from, term, options } = state

@@ -1,4 +1,4 @@
-// Rule: heartbeats: the leader's smallest message, with the commit index and the current read round.
+// Rule: heartbeats, which carry the commit index and the number of the current read round.
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -11,10 +11,10 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 }
 
 /**
- * Sends the commit index to this peer. Normally the next message to the peer carries the commit index. A
- * message for each commit would double the number of messages if there is only one caller. So this function
- * is used in three cases only: if nothing was sent for a while (Raft.announce), at each tick, and if a caller
- * waits for the commit.
+ * Sends the commit index in a heartbeat, if the peer does not have it. Usually the next append carries the
+ * commit index, and a heartbeat for each commit would double the number of messages. So this function is used
+ * only when nothing was sent for a while (Raft.announce), at each tick, and before a member or the leader
+ * leaves.
  */
 export function announce(state: State, peer: Progress, commit: number): void {
   if (peer.state === 'replicate' && peer.sentCommit < commit) sendHeartbeat(state, peer)

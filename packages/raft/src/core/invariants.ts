@@ -1,6 +1,5 @@
-// Rule: the laws of a core as code. Some laws are about one state, and others about the states before and
-// after a call. Tests and the simulator check the laws after every step. A check costs no more than a loop
-// over the members.
+// Rule: the laws of the core as code, about one state, and about the states before and after a call. Tests
+// and the simulator check them after each call. A check costs a loop over the members.
 
 import { elementAt, assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'
@@ -51,8 +50,7 @@ function checkRole(state: State): void {
 
 function checkMembership({ membership, configs, log, votes }: State): void {
   assert(configs.index <= log.lastIndex, 'a configuration outlives its entry (M2)')
-  // A member that joins has no configuration until it has received the log entry with the first
-  // configuration.
+  // A new member has no membership until it has received the first membership entry.
   if (membership.voters.length === 0 && !votes) return
   assert(whyInvalid(membership) === undefined, 'the configuration in force is none (M18)')
 }
@@ -91,7 +89,7 @@ function checkProgress({ log, options }: State, peer: Progress): void {
   )
 }
 
-/** The part of a state that the next state is compared with. */
+/** The values of a state that `checkStep` compares with the next state. */
 export interface Footprint {
   readonly role: Role
   readonly term: number
@@ -119,7 +117,7 @@ export function footprint({ state }: Pick<Raft, 'state'>): Footprint {
   }
 }
 
-/** Checks the state after one call against `before`, the footprint before that call. */
+/** Checks the state after a call. `before` has the values from before that call. */
 export function checkStep(before: Footprint, after: { readonly state: State }): void {
   const { state } = after
   const { term, vote, commit, log } = state
@@ -134,7 +132,7 @@ export function checkStep(before: Footprint, after: { readonly state: State }): 
   if (before.role === 'leader' && state.role === 'leader') checkLeaderStep(before, state)
 }
 
-/** A leader only appends, and an index that a follower has acknowledged stays acknowledged. */
+/** A leader only appends to its log. An index that a follower has acknowledged stays acknowledged. */
 function checkLeaderStep(before: Footprint, { term, log, leading, commit }: State): void {
   assert(term === before.term, 'a leader takes another term without stepping down')
   assert(log.lastIndex >= before.lastIndex, 'a leader cuts its own log')
@@ -143,7 +141,7 @@ function checkLeaderStep(before: Footprint, { term, log, leading, commit }: Stat
   if (commit > before.commit) assert(log.termAt(commit) === term, 'commits an older term by counting (L1)')
   for (const { id, match, leaving } of leading?.peers ?? []) {
     const known = before.matches.get(id)
-    // A member that was removed and added again starts at match 0.
+    // The match index of a member that was removed and added again starts at 0.
     if (leaving === undefined && known !== undefined && match !== 0)
       assert(match >= known, 'match goes back (L9)')
   }

@@ -1,10 +1,10 @@
 // Rule: what a leader does at the end of each call and at each tick.
 //
 // Laws
-//   - once a joint configuration is committed, the leader appends exactly one entry to leave it (M5)
-//   - a leader that is no voter any more leads until the configuration without it is committed, then passes
-//     the leadership on (M11)
-//   - a leader that has not heard from a quorum for an election timeout steps down (check-quorum, E11)
+//   - once a joint configuration is committed, the leader appends one entry to leave it (M5).
+//   - a leader that is removed leads until its removal is committed. Then it transfers the leadership (M11).
+//   - a leader that has received no answers from a quorum for an election timeout steps down (check-quorum,
+//     E11).
 
 import { encodeMembership, isJoint } from './membership.js'
 import { leftJoint } from './membership-change.js'
@@ -27,8 +27,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // A leader that has lost its own state leads only until it can transfer the leadership. Only its log may be
-  // complete enough to win the election, so the leader first copies its log to a member that has its state.
+  // This leader's state machine has lost its data, so it can serve nothing. It was elected because only its
+  // log was complete. It replicates its log and transfers the leadership.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)
@@ -42,8 +42,8 @@ function leaveJoint(state: State): void {
 }
 
 /**
- * Passes the leadership on. The commit index goes to all members first. Then the member with the most
- * advanced log is asked to campaign at once, so that the members need not wait for a timeout.
+ * Steps down after this leader's removal is committed. Each member gets the commit index. The member with the
+ * longest matching log is asked to campaign at once, so that nobody waits for an election timeout.
  */
 function resign(state: State, { peers }: Leading): void {
   for (const peer of peers) announce(state, peer, state.commit)
@@ -52,8 +52,8 @@ function resign(state: State, { peers }: Leading): void {
 }
 
 /**
- * Stops sending to removed members. A removed member must get the entry of its removal and the commit index
- * of that entry. Then this leader forgets the member (M12).
+ * Stops sending to a removed member once it has the entry of its removal and the commit index of that entry,
+ * or after the time limit (M12).
  */
 function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {

@@ -1,18 +1,18 @@
-// Rule: leadership transfer.
+// Rule: transfers the leadership to another voter.
 //
 // Laws
-//   - the target is asked to campaign once its log equals the leader's. Until then the leader
-//     proposes nothing new
-//   - the leader gives up after an election timeout, so that a dead or slow target cannot stop writes for
-//     longer (E17)
+//   - the target is asked to campaign once its log equals the leader's log. Until then the leader proposes no
+//     new entries.
+//   - the leader gives up after an election timeout. So a dead or slow target stops writes for no longer than
+//     that (E17).
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
 import type { MemberId } from './types.js'
 
 /**
- * If `to` is undefined, the member with the most advanced log is the target. If no member can be the target,
- * this function does nothing.
+ * Starts a transfer to `to`, or to the member with the longest matching log if `to` is undefined. Does
+ * nothing if no member can be the target.
  */
 export function transfer(state: State, to: MemberId | undefined): void {
   const leading = state.leading
@@ -42,8 +42,8 @@ export function pumpTransfer(state: State): void {
 }
 
 /**
- * Asks the member with the most advanced log to campaign, even if its log is not complete: this leader steps
- * down in any case.
+ * Asks the member with the longest matching log to campaign. Its log may lack some entries, because this
+ * leader steps down in any case.
  */
 export function sendTimeoutNow(state: State): void {
   const heir = furthest(state, state.leading as Leading)

@@ -1,20 +1,18 @@
-// Rule: the log in memory, as the core sees it: a start position after a snapshot, then all entries since
-// then, without a gap.
+// Rule: the log in memory: a start position, and all entries after it without a gap.
 //
 //    start            first                       last
 //      |                |                           |
 //   (9, t2, 70)   [ (10, t2, 70) (11, t4, 75) (12, t4, 80) ]
 //
 // Laws
-//   - indices grow by one from start.index on. Terms and times never go down along the log, and never below
-//     those of start (L13, L17, CT1)
-//   - `start` is the position of the last entry before the log. Only its index, term and time are known, not
-//     its data
+//   - each entry's index is one higher than the index before. Terms and times never decrease along the log
+//     (L13, L17, CT1).
+//   - `start` is the position of the last entry that was removed by compaction or replaced by a snapshot.
 
 import { AssertionError, assert } from '@latchkey/base'
 import type { Entry, LogPosition } from './types.js'
 
-/** In bytes, the size of an entry in a message without the data of the entry. */
+/** In bytes, the size of an entry in a message in addition to its data. */
 export const ENTRY_OVERHEAD = 32
 
 export class Log {
@@ -38,7 +36,7 @@ export class Log {
     return this.#start.index + this.#entries.length
   }
 
-  /** The position of the last entry, or `start` when there is no entry. */
+  /** The position of the last entry. Without entries it is `start`. */
   get last(): LogPosition {
     return this.#entries[this.#entries.length - 1] ?? this.#start
   }
@@ -49,7 +47,7 @@ export class Log {
     return entry
   }
 
-  /** Returns the term of an entry, or undefined for an index before the start or after the end. */
+  /** Returns the term at `index`, or undefined if `index` is before the start or after the end. */
   termAt(index: number): number | undefined {
     if (index === this.#start.index) return this.#start.term
     return this.#entries[index - this.#start.index - 1]?.term
@@ -59,7 +57,10 @@ export class Log {
     return this.termAt(index) === term
   }
 
-  /** Raft's election restriction: compares the last terms, then the last indices (E5). */
+  /**
+   * Raft's election restriction: true if a log that ends with this index and term is at least as up-to-date
+   * as this log (E5).
+   */
   isUpToDate(lastIndex: number, lastTerm: number): boolean {
     const last = this.last
     return lastTerm > last.term || (lastTerm === last.term && lastIndex >= last.index)
@@ -79,15 +80,12 @@ export class Log {
     this.#entries.length = Math.min(this.#entries.length, from - this.#start.index - 1)
   }
 
-  /** The entries from `from` to `to`, both included. */
+  /** Returns the entries from `from` to `to`, including both. */
   slice(from: number, to: number): Entry[] {
     return this.#entries.slice(from - this.#start.index - 1, to - this.#start.index)
   }
 
-  /**
-   * Returns the entries from `from` on, up to `maxBytes` together. At least one entry is returned if the log
-   * has one.
-   */
+  /** Returns the entries from `from` on, up to `maxBytes` in total. The first entry is always included. */
   batch(from: number, maxBytes: number): Entry[] {
     let to = from
     let bytes = 0
@@ -98,7 +96,7 @@ export class Log {
     return this.slice(from, to - 1)
   }
 
-  /** The bytes of data in all entries after `index`. */
+  /** Returns how many bytes of data the entries after `index` have. */
   bytesAfter(index: number): number {
     let bytes = 0
     for (let i = Math.max(index, this.#start.index) + 1; i <= this.lastIndex; i++) {
@@ -108,10 +106,9 @@ export class Log {
   }
 
   /**
-   * The last position at or before `index` whose term is at most `term`: two logs cannot agree at any later
-   * position (L8). If the term at the start of the log is higher than `term`, the two logs may differ before
-   * the start too, where terms are not known. The result then has term 0, because all logs agree at position
-   * 0.
+   * Returns the last position at or before `index` whose term is at most `term`. Two logs cannot agree at a
+   * later position (L8). The result can be before the start of the log, where this log does not know the
+   * terms. Then its term is 0.
    */
   lastNotAbove(index: number, term: number): { index: number; term: number } {
     let at = Math.min(index, this.lastIndex)
@@ -123,7 +120,7 @@ export class Log {
     return this.#start.term <= term ? { index: at, term: this.#start.term } : { index: at - 1, term: 0 }
   }
 
-  /** Removes the entries up to `index` from memory. A snapshot holds their effects. */
+  /** Removes the entries up to `index`. The state machine has their effects durably. */
   compact(index: number): void {
     if (index <= this.#start.index) return
     const { term, time } = this.entry(index)
@@ -131,7 +128,7 @@ export class Log {
     this.#start = { index, term, time }
   }
 
-  /** Restarts the log without entries, after a snapshot was installed. */
+  /** Removes all entries. The log begins after the position of an installed snapshot. */
   restart(position: LogPosition): void {
     this.#start = { index: position.index, term: position.term, time: position.time }
     this.#entries = []

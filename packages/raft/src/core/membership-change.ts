@@ -1,13 +1,13 @@
-// Rule: membership changes: which configuration a change leads to, and whether it may be proposed now.
+// Rule: membership changes: which membership a change leads to, and whether it may be proposed now.
 //
 // Laws
-//   - one change at a time: a change is refused while an earlier one is not committed or a joint
-//     configuration is in force, even one of an earlier leader (M3)
-//   - no change is proposed before an entry of the leader's own term is committed (M1). Without this law
-//     single-server changes can lose a committed entry, as was found in Raft in 2015
-//   - a change of more than one voter goes through a joint configuration, in which both halves
-//     must agree (M4)
-//   - a new voter was a learner before, and its log has kept up (M8, M10)
+//   - one change at a time: a change is refused while an earlier change is not committed, or while a joint
+//     configuration is in force (M3).
+//   - the leader proposes no change before it has committed an entry of its own term (M1). Without this law,
+//     single-server changes can lose a committed entry. This bug of Raft was found in 2015.
+//   - a change of more than one voter goes through a joint configuration, in which a majority of the old
+//     voters and a majority of the new voters must agree (M4).
+//   - a new voter was a learner before, and its log has caught up (M8, M10).
 
 import { isJoint, isMember, membersOf, sorted, whyInvalid } from './membership.js'
 import type { Leading, State } from './state.js'
@@ -20,7 +20,7 @@ export type ChangeRefusal = {
 type Plan = { readonly next: Membership } | { readonly why: string }
 type Peers = Readonly<Record<MemberId, Peer>>
 
-/** Returns the configuration to propose, or the reason why it must not be proposed. */
+/** Returns the membership to propose, or the reason for a refusal. */
 export function planChange(
   state: State,
   leading: Leading,
@@ -45,10 +45,7 @@ export function planChange(
 
 const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal => ({ reason, why })
 
-/**
- * Whether the learner's durable log has everything that was committed an election timeout ago. A learner that
- * keeps up is usually less than an election timeout behind.
- */
+/** Returns true if the learner's durable log has all entries that were committed an election timeout ago. */
 function hasKeptUp(state: State, { byId, marks }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
   if (peer?.state !== 'replicate') return false
@@ -134,16 +131,16 @@ function samePeers(a: Peers, b: Peers): boolean {
 
 const without = (ids: readonly MemberId[], id: MemberId) => ids.filter((other) => other !== id)
 
-/** `membership` with the addresses of its members, taken from `peers`. */
+/** Returns `membership` with the addresses of its members, taken from `peers`. */
 function withPeers(membership: Membership, peers: Peers): Membership {
   const entries = membersOf(membership).map((id) => [id, peers[id]] as const)
   return { ...membership, peers: Object.fromEntries(entries) as Record<MemberId, Peer> }
 }
 
 /**
- * True for changes that a leader makes by itself: the cluster's id, the incarnations of members that it has
- * met, and its own address. Such a change keeps the voters and learners. Every change that a caller asks for
- * changes the voters or the learners.
+ * Returns true if the two memberships have the same voters, learners and addresses. A missing address may be
+ * added. A leader proposes such changes by itself, to record the cluster's id, incarnations and first
+ * addresses.
  */
 export function isBookKeeping(now: Membership, next: Membership): boolean {
   const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>
@@ -155,8 +152,9 @@ export function isBookKeeping(now: Membership, next: Membership): boolean {
 }
 
 /**
- * Whether the change must go through a joint configuration. With one voter more or less, every old quorum has
- * a member in common with every new one, so no joint configuration is needed. All other changes need one.
+ * Returns the membership for the next entry: a joint configuration if more than one voter changes. With one
+ * voter more or less, each old quorum shares a member with each new quorum, so no joint configuration is
+ * needed.
  */
 function throughJoint(now: Membership, target: Membership): Membership {
   const come = target.voters.filter((id) => !now.voters.includes(id))
@@ -171,7 +169,7 @@ function throughJoint(now: Membership, target: Membership): Membership {
   return withPeers(joint, { ...now.peers, ...target.peers })
 }
 
-/** Returns the configuration that follows a joint configuration: the new half alone. */
+/** Returns the membership that follows a joint configuration. */
 export function leftJoint(joint: Membership): Membership {
   const learners = sorted([...joint.learners, ...joint.learnersNext])
   return withPeers({ ...joint, outgoing: [], learners, learnersNext: [] }, joint.peers)

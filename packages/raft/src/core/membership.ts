@@ -1,11 +1,11 @@
-// Rule: membership configurations: which are valid, how they are encoded, and which one is in force.
+// Rule: memberships: which are valid, how they are encoded, and which one is in force.
 //
 // Laws
-//   - a configuration is in force from its append on, not from its commit. If a truncation removes its entry,
-//     the configuration before it is in force again (M2)
-//   - the latest configuration in the log is in force. If the log has none, the configuration at its start is
-//     in force (M14)
-//   - the encoding is canonical: equal configurations have equal bytes
+//   - a membership is in force as soon as its entry is appended. If a truncation removes the entry, the
+//     membership before it is in force again (M2).
+//   - the latest membership in the log is in force. If the log contains none, the membership at the log's
+//     start is in force (M14).
+//   - equal memberships are encoded as equal bytes.
 
 import { lastOf, elementAt, assert } from '@latchkey/base'
 import type { MemberId, Membership, Peer } from './types.js'
@@ -20,9 +20,7 @@ export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], 
 
 export const isJoint = (membership: Membership): boolean => membership.outgoing.length > 0
 
-/**
- * Whether the member votes and acknowledges. In a joint configuration the members of both halves do (E16).
- */
+/** Returns true if the member votes. In a joint configuration, old and new voters vote (E16). */
 export const isVoter = ({ voters, outgoing }: Membership, id: MemberId): boolean =>
   voters.includes(id) || outgoing.includes(id)
 
@@ -30,12 +28,12 @@ export function isMember(membership: Membership, id: MemberId): boolean {
   return isVoter(membership, id) || membership.learners.includes(id)
 }
 
-/** All member ids, each once, sorted. */
+/** Returns all member ids, sorted. */
 export function membersOf({ voters, outgoing, learners }: Membership): MemberId[] {
   return sorted([...new Set([...voters, ...outgoing, ...learners])])
 }
 
-/** All voters except `id`, sorted. */
+/** Returns the voters other than `id`, sorted. */
 export function votersBut({ voters, outgoing }: Membership, id: MemberId): MemberId[] {
   const others = [...new Set([...voters, ...outgoing])].filter((voter) => voter !== id)
   return others.sort((a, b) => (a < b ? -1 : 1))
@@ -55,7 +53,7 @@ const isPeer = (value: unknown): value is Peer =>
 
 const isIdList = (value: unknown): value is readonly MemberId[] => Array.isArray(value) && value.every(isId)
 
-/** Returns the reason why a configuration is invalid, or undefined if it is valid (M18). */
+/** Returns the reason if the membership is invalid, else undefined (M18). */
 export function whyInvalid(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext, peers } = membership
   for (const list of [voters, outgoing, learners, learnersNext]) {
@@ -83,7 +81,10 @@ function whyPeersInvalid(ids: readonly MemberId[], peers: unknown): string | und
   return undefined
 }
 
-/** Peers are encoded as a list of pairs, so that the order of an object's keys never matters. */
+/**
+ * Peers are encoded as a sorted list of [id, url, incarnation]. An object's key order would make equal
+ * memberships differ.
+ */
 export function encodeMembership(membership: Membership): Uint8Array {
   const { voters, outgoing, learners, learnersNext, peers, cluster } = membership
   const addresses = sorted(Object.keys(peers)).map((id) => [id, peers[id]?.url, peers[id]?.incarnation])
@@ -91,7 +92,7 @@ export function encodeMembership(membership: Membership): Uint8Array {
   return encoder.encode(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
 }
 
-/** Returns undefined if these bytes are no valid configuration. */
+/** Returns undefined if the bytes are not a valid membership. */
 export function decodeMembership(data: Uint8Array): Membership | undefined {
   let parsed: unknown
   try {
@@ -125,7 +126,7 @@ interface Placed {
   readonly membership: Membership
 }
 
-/** The configurations of the log, oldest first. The first one is the configuration at the log's start. */
+/** The memberships of the log, oldest first. The first one is in force at the log's start. */
 export class Configurations {
   #placed: Placed[]
 
@@ -137,15 +138,12 @@ export class Configurations {
     return lastOf(this.#placed).membership
   }
 
-  /**
-   * The index of the entry with the configuration in force. The first configuration has the index of the
-   * log's start instead.
-   */
+  /** The index of the entry with the membership in force, or the log's start if there is no such entry. */
   get index(): number {
     return lastOf(this.#placed).index
   }
 
-  /** Returns the configuration in force at `index`. `index` must not be before the log's start. */
+  /** Returns the membership that is in force at `index`, which must not be before the log's start. */
   at(index: number): Membership {
     return (this.#placed.findLast((placed) => placed.index <= index) ?? elementAt(this.#placed, 0)).membership
   }

@@ -1,17 +1,16 @@
-// Door: checks each message before any rule sees it. Returns undefined or the reason of a refusal. Each line
-// is one check (E19, L13, L17, M18).
+// Door: checks each received message before the core handles it. Each line is one check, which returns the
+// reason for a refusal (E19, L13, L17, M18).
 //
-// Requests (votes, appends, heartbeats, snapshots) are accepted from any sender, because a member whose log
-// lags behind a membership change may not know the leader or the candidate. Answers are accepted only from
-// members and from the leader. The transport's handshake proves that `from` and the incarnation are the
-// sender's own. If an incarnation is given, this file also compares it with the incarnation that the
-// membership has (M13).
+// Requests are accepted from any sender, because a member whose log lags may not know the leader or the
+// candidate. Answers are accepted only from members and from the leader. The handshake has proved the
+// sender's id and its incarnation (a random text that is drawn when a directory is made). This file compares
+// the incarnation with the membership (M13).
 
 import { decodeMembership, whyInvalid } from './membership.js'
 import type { Entry, LogPosition, MemberId, Membership, Message } from './types.js'
 
 /**
- * A message with a term or index above this number is refused, so that sums of these numbers stay exact in
+ * A message with a larger term or index is refused. So sums of two such numbers are still exact in
  * JavaScript.
  */
 export const MAX_COUNT = 2 ** 52
@@ -30,7 +29,7 @@ export function whyRefused(own: DoorKeeper, m: Message, incarnation: string | un
   if (m.to !== own.id) return 'for another member'
   if (m.from === own.id) return 'from myself'
   if (typeof m.from !== 'string' || m.from === '') return 'from nobody'
-  // A member has term 0 before its first election, and may have to answer a pre-vote in that term.
+  // A new member has term 0, and answers pre-votes in term 0.
   if (!isCount(m.term) || (m.term === 0 && m.type !== 'preVoteReply')) return 'no term'
   if (incarnation !== undefined && isStranger(own.membership, m.from, incarnation)) {
     return 'another incarnation'

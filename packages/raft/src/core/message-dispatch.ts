@@ -1,11 +1,10 @@
-// Rule: hands each message to the rule that treats it, after the message's term was compared with this
-// member's term.
+// Rule: compares a message's term with this member's term, and calls the function for the message's type.
 //
 // Laws
-//   - a message of a higher term moves this member to that term. A vote request does not, while this member
-//     hears from a leader (stickiness)
-//   - an answer counts only if its sender is a member, and only in its own term. The answer to a pre-vote
-//     carries the term of the answering member. A granted pre-vote changes no member's term
+//   - a message of a higher term makes this member enter that term. A vote request is the exception while
+//     this member receives messages from its leader (stickiness).
+//   - an answer counts only if its sender is a member and the answer is of the current term. An answer to a
+//     pre-vote may have an older term: it carries the term of the sender, because a pre-vote changes no term.
 
 import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
 import { onAppend, onHeartbeat, refuseOldLeader } from './follower.js'
@@ -45,7 +44,10 @@ export function receive(state: State, m: Message): void {
   }
 }
 
-/** Stickiness is checked first, because a vote request that is ignored must not change the term either. */
+/**
+ * Refuses a vote request while this member receives messages from its leader. This check comes first, because
+ * a refused request must not change the term.
+ */
 function vote(state: State, m: Of<'vote'>): void {
   if (m.term > state.term) {
     if (isSticky(state) && !m.transfer) return refuse(state, 'a leader is alive')
@@ -84,8 +86,8 @@ function progress(state: State, peer: Progress, m: Message): void {
 }
 
 /**
- * Sends the messages that waited for the disk. If this member is no candidate any more, its vote
- * requests are dropped.
+ * Sends the messages whose batch is now durable. Vote requests are dropped if this member is no candidate any
+ * more.
  */
 export function sendKept(state: State): void {
   for (const message of state.disk.kept(state.term)) {

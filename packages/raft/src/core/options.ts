@@ -1,4 +1,4 @@
-// Rule: the options and the stored state that a core starts with, and the default of each option.
+// Rule: the options of a core, their defaults, and the stored state with which a core starts.
 
 import type { Random } from '@latchkey/base'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from './types.js'
@@ -9,38 +9,38 @@ export interface RaftOptions {
   readonly id: MemberId
   readonly group: GroupId
   /**
-   * In ms. A voter that hears from no leader for this long starts an election. The wait before each election
-   * is random: between this time and twice this time.
+   * In ms. A voter that receives no message from a leader for this long starts an election. The real wait is
+   * random, between one and two election timeouts.
    */
   readonly electionTimeout: number
-  /** In ms, the time between two heartbeats. It must be well below the election timeout. */
+  /** In ms, the time between two heartbeats. It must be much shorter than the election timeout. */
   readonly heartbeat: number
   /**
-   * Two starts of a process must not get the same random numbers, because the contexts of forwarded reads
-   * begin at a random number (R3).
+   * The generator needs another seed at each start of the process. The context numbers of forwarded reads
+   * begin at a random number, and must not repeat after a restart (R3).
    */
   readonly random: Random
-  /** Whether a pre-vote comes before each campaign. Only tests turn this off. */
+  /** False turns pre-votes off. Only tests do so. */
   readonly preVote?: boolean
-  /** The most unanswered appends to one follower. */
+  /** How many appends to one follower may be unanswered. */
   readonly maxInflight?: number
-  /** The most bytes of data in one append message. A single entry that is larger is sent alone. */
+  /** In bytes of data, the size limit of one append. A larger entry is sent alone. */
   readonly maxAppendBytes?: number
-  /** The most bytes of data in one entry. A larger proposal is refused as 'too-large'. */
+  /** In bytes of data, the size limit of one entry. A larger proposal is refused as 'too-large'. */
   readonly maxEntryBytes?: number
   /**
-   * The most bytes that may be proposed and not yet committed. Beyond this limit a proposal is refused as
-   * 'busy', unless no other proposal is uncommitted.
+   * In bytes of data, how much may be proposed and not committed. A proposal beyond this limit is refused as
+   * 'busy'. A single proposal is always accepted.
    */
   readonly maxUncommittedBytes?: number
-  /** In ms, the most that one reading of the clock can add to cluster time (CT2). */
+  /** In ms, how much one reading of the clock can add to cluster time at most (CT2). */
   readonly clamp?: number
   /**
-   * In ms, the length of a slot in a fast election. After `leaderGone`, and after `allowVoting` in a new
-   * cluster, the voters start their pre-votes one slot after the other, in the order of their ids.
+   * In ms, the length of a slot of a fast election. There, the voters start one slot after another, in the
+   * order of their ids.
    */
   readonly fastDelay?: number
-  /** How many followers may be sent a snapshot at the same time. */
+  /** To how many followers a leader sends a snapshot at the same time. */
   readonly maxSnapshots?: number
 }
 
@@ -51,21 +51,21 @@ export interface RaftBoot {
   /** The entries after `start`, without a gap. */
   readonly entries: readonly Entry[]
   readonly start: LogPosition
-  /** The configuration in force at `start`. */
+  /** The membership in force at `start`. */
   readonly membership: Membership
   /**
-   * The index up to which the state machine has applied the log. If `applied` is before `start`, entries are
-   * missing. Then the state counts as lost, and this member requests a snapshot.
+   * The index up to which the state machine has applied the log. If this index is before `start`, the state
+   * machine lacks entries, and this member asks for a snapshot.
    */
   readonly applied: number
   /**
-   * True if the state machine's data is damaged and must be replaced by a snapshot, even if the log has all
-   * entries after `applied`.
+   * True if the state machine's data is damaged. Then this member asks for a snapshot, even if its log is
+   * complete.
    */
   readonly rebuild?: boolean
   /**
-   * If false, this member neither votes nor campaigns until `allowVoting()` is called. An empty directory may
-   * belong to a member that lost its disk and that may have voted before.
+   * If false, this member neither votes nor campaigns until `allowVoting` is called. An empty directory may
+   * belong to a member that voted before it lost its disk.
    */
   readonly mayVote?: boolean
 }
@@ -84,7 +84,7 @@ export function settle(options: RaftOptions): Settings {
   }
 }
 
-/** Removes options that are given as undefined, so that they get their defaults. */
+/** Removes options whose value is undefined, so that they get their defaults. */
 function defined(options: RaftOptions): RaftOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),

@@ -1,23 +1,25 @@
-// Rule: what a leader knows of one other member, and how the leader sends entries to it.
+// Rule: what a leader knows of one other member's log, and how it sends entries to that member.
 //
-//   probe      the leader does not know up to where the two logs agree, or a message was lost:
-//              it sends one append at a time, and the next one after the answer
-//   replicate  appends are sent before earlier ones are answered, as many as the window allows
-//   snapshot   the member's next entry is no longer in the log: a snapshot is sent, and no appends
-//              (a member that has lost its state asks for a snapshot, which is sent beside appends)
+//   probe      the leader searches the index up to which the two logs agree, or an append was lost.
+//              It sends one append at a time, and waits for the answer
+//   replicate  the leader sends appends without waiting for answers, as many as the window allows
+//   snapshot   the member's next entry is no longer in the log, so the leader sends a snapshot
+//              and no appends
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //
+// A member that has lost its state asks for a snapshot. That snapshot is sent in any state, beside appends.
+//
 // Laws
-//   - match only grows (L9), and next > match
-//   - the window holds at most `maxInflight` appends (L18), and is empty in every state but replicate
+//   - `match` never decreases (L9), and `next` is greater than `match`.
+//   - the window has at most `maxInflight` appends (L18). It is empty in all states except replicate.
 
 import { assert } from '@latchkey/base'
 import type { LogPosition, MemberId } from './types.js'
 
 export type ProgressState = 'probe' | 'replicate' | 'snapshot' | 'refused'
 
-/** The last indices of the appends that are not answered yet, oldest first, in a ring buffer. */
+/** A ring buffer with the last index of each unanswered append, oldest first. */
 export class Window {
   readonly #lasts: number[]
   #head = 0
@@ -41,7 +43,9 @@ export class Window {
     this.#count++
   }
 
-  /** Removes the appends up to `match`. An acknowledgement also acknowledges all earlier appends (L7). */
+  /**
+   * Removes the appends up to index `match`. An acknowledgement also acknowledges all earlier appends (L7).
+   */
   freeTo(match: number): void {
     while (this.#count > 0 && (this.#lasts[this.#head] as number) <= match) {
       this.#head = (this.#head + 1) % this.#lasts.length
@@ -56,23 +60,23 @@ export class Window {
 }
 
 /**
- * waiting: for a free transfer. reading: the driver was asked for bytes. sent: the piece was sent and is not
- * answered yet. installing: the member has all pieces.
+ * 'waiting': other members receive snapshots first. 'reading': the driver reads the next piece. 'sent': the
+ * piece is not answered yet. 'installing': the member has all pieces and installs the snapshot.
  */
 export type SnapshotPhase = 'waiting' | 'reading' | 'sent' | 'installing'
 
 export interface SnapshotTransfer {
   phase: SnapshotPhase
   position: LogPosition | undefined
-  /** The offset of the piece that is needed next or that was sent last. */
+  /** In bytes, the offset of the piece that was sent last or is being read. */
   offset: number
-  /** The offset after the piece that was sent last. */
+  /** In bytes, the offset after the piece that was sent last. */
   end: number
   done: boolean
-  /** True when the piece was sent more than once. */
+  /** True if the piece was sent more than once. */
   again: boolean
   since: number
-  /** True if the member asked for the snapshot itself, because it has lost its state but not its log. */
+  /** True if the member asked for a snapshot because it has lost its state. Its log may still be complete. */
   readonly asked: boolean
 }
 
@@ -81,32 +85,31 @@ export class Progress {
   match = 0
   next: number
   state: ProgressState = 'probe'
-  /** True while a probe is not answered. */
+  /** True while the answer to a probe is missing. */
   probing = false
   readonly window: Window
   /**
-   * When this member last received an answer of that member in the current term, on the clock of the election
-   * timers.
+   * When the leader last received an answer of the member in this term, in ms of the election timers' clock.
    */
   heardAt: number
   /**
-   * When `match` last grew, or when the leader last searched for a lost append, on the clock of the election
-   * timers.
+   * When `match` last grew, or when the leader last sent an append to find out whether an append was lost. In
+   * ms of the election timers' clock.
    */
   movedAt: number
-  /** The highest read round that the member has answered. */
+  /** The highest read round in the member's answers. */
   round = 0
-  /** The last commit index that was sent to the member. */
+  /** The commit index in the last message to the member. */
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
   /**
-   * Set when the member was removed. The leader still sends the log to that member up to the entry of its
-   * removal, at `index`. At the time `until` the leader stops.
+   * Set when the member was removed. The leader still sends it the entry of its removal, which has this
+   * `index`. The leader stops at the time `until`.
    */
   leaving: { readonly index: number; readonly until: number } | undefined
   /**
-   * Set if the member may have lost acknowledged entries. The leader waits for an answer to a message of this
-   * read round or of a later round. That answer decides whether the member's disk was rolled back.
+   * Set if the member has rejected an index that it had acknowledged. A rejection in this read round or a
+   * later one proves that the member's disk was rolled back.
    */
   suspectRound: number | undefined
 
@@ -118,7 +121,7 @@ export class Progress {
     this.window = new Window(windowSize)
   }
 
-  /** Returns true when `match` has grown. */
+  /** Returns true if `match` has grown. */
   acknowledge(match: number, clock: number): boolean {
     if (match <= this.match) return false
     this.match = match
@@ -141,7 +144,7 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** The caller has already ended the previous transfer to this member. */
+  /** The caller must have ended an earlier snapshot transfer. */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

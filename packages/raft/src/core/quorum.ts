@@ -1,5 +1,5 @@
-// Rule: quorums. A majority of n voters is more than half of n. A joint configuration needs a majority of
-// both halves (M4). Learners are in neither half, so they never count (M9).
+// Rule: majorities and quorums. A quorum of a joint configuration is a majority of the new voters and a
+// majority of the old voters (M4). Learners never count (M9).
 
 import type { MemberId, Membership } from './types.js'
 
@@ -8,12 +8,10 @@ type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1
 
-/**
- * Each call uses this array again for sorting, so that no call allocates an array. No call keeps the array.
- */
+/** A sorting buffer that all calls share, so that no call allocates an array. */
 const scratch: number[] = []
 
-/** The largest value that a majority of `voters` has reached. It is 0 if there are no voters. */
+/** Returns the largest value that a majority of `voters` has reached, or 0 without voters. */
 export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberId) => number): number {
   const size = voters.length
   if (size === 0) return 0
@@ -30,8 +28,7 @@ export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberI
 }
 
 /**
- * The largest value that a quorum has reached. In a joint configuration a majority of both halves must
- * have reached it.
+ * Returns the largest value that a quorum has reached. For the values of `match`, this is the commit index.
  */
 export function quorumValue({ voters, outgoing }: Halves, valueOf: (id: MemberId) => number): number {
   const value = majorityValue(voters, valueOf)
@@ -48,13 +45,19 @@ function hasMajority(voters: readonly MemberId[], agrees: (id: MemberId) => bool
   return count >= majority(voters.length)
 }
 
-/** The result 'lost' means that no answers of the missing voters can give the candidate a quorum any more. */
+/**
+ * Returns 'won' if the votes are a quorum, 'lost' if the missing votes cannot make a quorum any more, and
+ * otherwise 'open'.
+ */
 export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Tally {
   if (isQuorum(halves, (id) => votes.get(id) === true)) return 'won'
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'
 }
 
-/** Draws a quorum as text for test output: each voter has a line, whose length shows the voter's value. */
+/**
+ * Returns a drawing of a quorum for test output: one line for each voter, whose length shows the voter's
+ * value.
+ */
 export function describeQuorum(halves: Halves, valueOf: (id: MemberId) => number): string {
   const lines: string[] = []
   const half = (name: string, voters: readonly MemberId[]) => {

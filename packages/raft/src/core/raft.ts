@@ -1,10 +1,10 @@
-// Rule: one member of one Raft group. Each public method calls the rule that decides, and returns a
-// list of effects.
+// Rule: the core of one member of a Raft group. Each public method calls the functions that decide, and
+// returns a list of effects.
 //
 // Laws
-//   - synchronous, deterministic, without a clock: the same calls give the same effects, byte for byte
-//   - the caller reads `now` after the message or event of the call has arrived (CT2, K41)
-//   - a message that promises something is sent only when that promise is durable (durable-before-send.ts)
+//   - the core is synchronous and deterministic, and reads no clock: the same calls return the same effects.
+//   - the caller reads the clock for `now` after the message or event of the call has arrived (CT2, K41).
+//   - a message that promises something durable is sent only when it is durable (durable-before-send.ts).
 
 import { assert } from '@latchkey/base'
 import { type ChangeRefusal, planChange } from './membership-change.js'
@@ -43,7 +43,7 @@ export type Proposal =
 const NOTHING: readonly Effect[] = []
 
 export class Raft {
-  /** Drivers and checks may read the state. Only the core's own rules write the state. */
+  /** Drivers and tests may read this state. Only the core changes it. */
   readonly state: State
 
   constructor(options: RaftOptions, boot: RaftBoot, now: number) {
@@ -68,13 +68,15 @@ export class Raft {
     state.told.configIndex = state.configs.index
     state.told.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
-    // A member that is the only voter campaigns at once, because it cannot disturb another leader.
+    // The only voter of a group campaigns at once, because there is no other leader that it could disturb.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
   // ---- Events and requests
 
-  /** `incarnation` is the sender's. The handshake of the connection has proved it. */
+  /**
+   * Handles a received message. `incarnation` is the incarnation that the sender has proved in its handshake.
+   */
   step(message: Message, now: number, incarnation?: string): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -84,7 +86,7 @@ export class Raft {
     return finish(state)
   }
 
-  /** Must be called at the time that `untilTick` names, and at least a few times in each election timeout. */
+  /** Must be called when `untilTick` says so, and at least a few times in each election timeout. */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -117,8 +119,8 @@ export class Raft {
   }
 
   /**
-   * If `to` is undefined, the member with the most advanced log is the target. Nothing happens if this member
-   * does not lead, or if `to` cannot lead.
+   * Starts a leadership transfer to `to`, or to the member with the longest matching log if `to` is
+   * undefined. Does nothing if this member does not lead or the target cannot lead.
    */
   transfer(to: MemberId | undefined, now: number): readonly Effect[] {
     this.#begin(now)
@@ -126,17 +128,14 @@ export class Raft {
     return finish(this.state)
   }
 
-  /**
-   * Asks for a linearizable read. The answer is a 'read' effect with this context, in every role of this
-   * member.
-   */
+  /** Starts a linearizable read. The result is a 'read' effect with the same `context`. */
   read(context: number, now: number): readonly Effect[] {
     this.#begin(now)
     read(this.state, context)
     return finish(this.state)
   }
 
-  /** Called when this batch and all batches before it are durable. */
+  /** Called when this batch and all earlier batches are durable. */
   persisted(batchId: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -156,8 +155,8 @@ export class Raft {
   }
 
   /**
-   * Removes entries up to `index` from the log, except those that a snapshot transfer still needs. The caller
-   * must have a durable snapshot of the removed entries (S15).
+   * Removes entries up to `index` from the log in memory, except entries that a receiver of a snapshot still
+   * needs. The state machine must have the effects of the removed entries durably (S15).
    */
   compact(index: number): readonly Effect[] {
     const { state } = this
@@ -175,8 +174,8 @@ export class Raft {
   }
 
   /**
-   * If `id` is another member: this leader cannot read the snapshot for that member. If `id` is this member:
-   * the received snapshot could not be installed.
+   * Called with the id of another member if this leader could not read a piece of the snapshot for that
+   * member. Called with this member's own id if a received snapshot could not be installed.
    */
   snapshotFailed(id: MemberId, now: number): readonly Effect[] {
     const { state } = this
@@ -187,17 +186,14 @@ export class Raft {
     return finish(state)
   }
 
-  /**
-   * Called when the received snapshot is complete and durable, and the state machine has the snapshot's
-   * state.
-   */
+  /** Called when a received snapshot is installed durably. */
   snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
     this.#begin(now)
     onInstalled(this.state, position, membership)
     return finish(this.state)
   }
 
-  /** Sends the commit index `index` to the members to which no message was sent since the commit. */
+  /** Sends this commit index to the members that have not received it in another message. */
   announce(index: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -219,7 +215,7 @@ export class Raft {
   }
 
   /**
-   * Called when enough other members have answered, and so have proved that this member did not lose its
+   * Called when enough other members have answered, so that it is clear that this member did not lose its
    * disk.
    */
   allowVoting(now: number): readonly Effect[] {
@@ -257,12 +253,12 @@ export class Raft {
     return this.state.leader
   }
 
-  /** Why this member asks for votes. Undefined if this member is no candidate. */
+  /** Why this member campaigns. Undefined if it does not campaign. */
   get electionReason(): ElectionReason | undefined {
     return this.state.campaign?.why
   }
 
-  /** The last campaign that this member lost. It is only written to the log and decides nothing. */
+  /** The last campaign that this member lost, for log lines. */
   get lostCampaign(): LostCampaign | undefined {
     return this.state.lostCampaign
   }
@@ -271,7 +267,7 @@ export class Raft {
     return this.state.commit
   }
 
-  /** The index of the first entry in memory, or of the next entry when there is none. */
+  /** The index of the log's first entry, or of the next entry if the log is empty. */
   get firstIndex(): number {
     return this.state.log.firstIndex
   }
@@ -284,12 +280,12 @@ export class Raft {
     return this.state.membership
   }
 
-  /** The configuration in force at `index`. */
+  /** Returns the membership that is in force at `index`. */
   membershipAt(index: number): Membership {
     return this.state.configs.at(index)
   }
 
-  /** In ms, the time until the next tick that must not be late. */
+  /** In ms, how long the driver may wait before the next call of `tick`. */
   get untilTick(): number {
     return untilTick(this.state)
   }
@@ -298,21 +294,19 @@ export class Raft {
     return this.state.leading?.transfer !== undefined
   }
 
-  /**
-   * True if this leader has asked another member to campaign in its term, and that member may still do so.
-   */
+  /** True if this leader has asked another member to campaign in this term. That member may still do so. */
   get toldHeir(): boolean {
     return this.state.leading?.toldHeir ?? false
   }
 
-  /** What a leader knows of each other member. The list is empty on a member that does not lead. */
+  /** What this leader knows of each other member. Empty if this member does not lead. */
   get progress(): readonly Progress[] {
     return this.state.leading?.peers ?? []
   }
 
   /**
-   * Returns the cluster time that a new entry would get now. A member that does not lead returns the last
-   * known cluster time.
+   * Returns the cluster time that a new entry would get now. If this member does not lead, returns the time
+   * of its last entry.
    */
   clusterTime(now: number): number {
     const { leading, log } = this.state
@@ -323,12 +317,12 @@ export class Raft {
     return this.state.log.entry(index)
   }
 
-  /** The entries from `from` to `to`, both included. */
+  /** Returns the entries from `from` to `to`, including both. */
   entries(from: number, to: number): Entry[] {
     return this.state.log.slice(from, to)
   }
 
-  /** Returns undefined for an index outside the log. */
+  /** Returns the term at `index`, or undefined outside the log. */
   termAt(index: number): number | undefined {
     return this.state.log.termAt(index)
   }

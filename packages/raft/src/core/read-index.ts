@@ -1,14 +1,14 @@
 // Rule: linearizable reads without a log entry (ReadIndex in Raft's thesis).
 //
 // Laws
-//   - the index of a read is the commit index when its round began. A round begins only after the leader has
-//     committed an entry of its own term (R1)
-//   - a round is confirmed when a quorum has answered messages that were sent after the round began. Each
-//     message carries the number of the round that was current when the message was sent. A read that arrives
-//     after a round has begun waits for a later round (R3, R5)
-//   - a forwarded read gets a context that this core has never used before. Answers of another term do
-//     not count (R7)
-//   - once the target of a transfer was asked to campaign, the old leader confirms no new reads (E18)
+//   - the index of a read is the leader's commit index at the begin of its round. A round begins only after
+//     the leader has committed an entry of its own term (R1).
+//   - a round is confirmed when a quorum has answered messages that were sent after the begin of the round.
+//     So each message carries the number of the current round. A read that arrives during a round waits for
+//     the next round (R3, R5).
+//   - a read that this member forwards to the leader gets a number that this core has never used before. Only
+//     answers of the current term count (R7).
+//   - a leader that has asked a transfer's target to campaign confirms no new reads (E18).
 
 import { sendHeartbeat } from './heartbeat.js'
 import { votersBut } from './membership.js'
@@ -18,10 +18,7 @@ import type { MemberId, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/**
- * How many rounds may be under way at the same time. When all are under way, further reads share the next
- * round.
- */
+/** How many rounds may be unconfirmed at the same time. Further reads wait and share the next round. */
 const MAX_ROUNDS = 4
 
 export function read(state: State, context: number): void {
@@ -44,7 +41,7 @@ function addRead(state: State, leading: Leading, from: MemberId, context: number
   else leading.readsWaiting.push({ from, context, time })
 }
 
-/** Begins one round for all reads that wait. */
+/** Begins a round for all waiting reads. */
 export function pumpReads(state: State): void {
   const leading = state.leading as Leading
   if (leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS) return
@@ -87,13 +84,13 @@ export function onReadIndexReply(state: State, m: Of<'readIndexReply'>): void {
   answerSelf(state, forwarded.context, m.index, m.time)
 }
 
-/** Fails the forwarded reads, because this member now knows another leader or no leader. */
+/** Fails the forwarded reads, because the known leader has changed. */
 export function failForwarded(state: State): void {
   for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
   state.forwarded.clear()
 }
 
-/** Fails the forwarded reads that are too old, because their request or answer was lost. */
+/** Fails the forwarded reads without an answer for an election timeout. */
 export function expireForwarded(state: State): void {
   for (const [wire, { context, until }] of state.forwarded) {
     if (state.clock < until) return
@@ -102,7 +99,7 @@ export function expireForwarded(state: State): void {
   }
 }
 
-/** Fails the reads that are not confirmed. Their callers ask again. */
+/** Fails the unconfirmed reads. Their callers try again. */
 export function endLeadershipReads(state: State): void {
   const leading = state.leading as Leading
   const requests = [...leading.rounds.flatMap((round) => round.requests), ...leading.readsWaiting]

@@ -1,14 +1,15 @@
 // Rule: how a follower receives a snapshot.
 //
 // Laws
-//   - a snapshot that brings nothing new changes nothing. The answer has the last index of this log (S1)
-//   - a snapshot that contradicts a committed entry is a broken law (S2)
-//   - pieces are taken in order, of one snapshot and one sender. The answer to any other piece says how many
-//     bytes this member has
-//   - while a snapshot is installed, no entry is given out to be applied, and no other snapshot
-//     begins (S3, S16)
-//   - if the log agrees with the snapshot at its position, the entries after that position are kept.
-//     Otherwise the log restarts there, with the snapshot's configuration (M14)
+//   - a snapshot whose position is already in this log changes nothing. The answer has the last index of this
+//     log (S1).
+//   - a snapshot that contradicts a committed entry is an error that stops the member (S2).
+//   - pieces are accepted in order, from one sender and of one snapshot. The answer to any other piece says
+//     how many bytes this member has.
+//   - while a snapshot is installed, no entry is given out to be applied, and no other snapshot begins (S3,
+//     S16).
+//   - if the log has the entry at the snapshot's position, the entries after that position stay. Otherwise
+//     the log restarts after that position, with the snapshot's membership (M14).
 
 import { AssertionError, assert } from '@latchkey/base'
 import { acknowledge, follow } from './follower.js'
@@ -23,7 +24,7 @@ export function onSnapshot(state: State, m: Of<'snapshot'>): void {
   const { position } = m
   checkAgainstCommitted(state, position)
   if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
-  // The log here starts after the snapshot's position, so the entries in between would be missing. The next
+  // This log begins after the snapshot's position, so the entries in between would be missing. The next
   // heartbeat makes this member ask for a newer snapshot.
   if (position.index < state.log.start.index) return
   const staging = stagingFor(state, m)
@@ -48,8 +49,8 @@ function checkAgainstCommitted(state: State, { index, term }: LogPosition): void
 }
 
 /**
- * True if the log has the entry at the snapshot's position. Then the snapshot only proves that this entry is
- * committed.
+ * Returns true if the log has the entry at the snapshot's position. The snapshot then only proves that this
+ * entry is committed.
  */
 function isHere(state: State, { index, term }: LogPosition): boolean {
   if (index > state.commit && !state.log.matches(index, term)) return false
@@ -60,8 +61,8 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
 }
 
 /**
- * Sends two answers. The first has the last index of this log, so that the leader continues there. The second
- * says that this snapshot is not needed.
+ * Sends two answers: an acknowledgement with the last index of this log, and the message that this snapshot
+ * is not needed.
  */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)
@@ -69,8 +70,8 @@ function tellHere(state: State, to: string, position: LogPosition): void {
 }
 
 /**
- * Returns the transfer that is under way if the piece belongs to it, or a new transfer if the piece is a
- * first one, else undefined.
+ * Returns the transfer to which the piece belongs. A first piece begins a new transfer. Returns undefined if
+ * the piece fits no transfer.
  */
 function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
   const { staging } = state
@@ -96,9 +97,7 @@ function reply(state: State, to: string, position: LogPosition, offset: number, 
   state.send({ type: 'snapshotReply', group, from, to, term, position, offset, installed })
 }
 
-/**
- * Called when the driver has installed the snapshot durably, and the state machine has the snapshot's state.
- */
+/** Called when the driver has installed the snapshot durably. */
 export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
   state.staging = undefined
   checkAgainstCommitted(state, position)
@@ -110,8 +109,7 @@ export function onInstalled(state: State, position: LogPosition, membership: Mem
   } else restartBehind(state, position, membership)
   state.handedOut = position.index
   state.applied = position.index
-  // A snapshot holds committed state only, so the log of every later leader agrees with it up to the
-  // snapshot's position.
+  // A snapshot contains only committed entries, so each later leader's log agrees with it.
   state.matched = Math.max(state.matched, Math.min(position.index, state.log.lastIndex))
   tellInstalled(state, position)
 }
@@ -144,7 +142,7 @@ function tellInstalled(state: State, position: LogPosition): void {
   state.disk.promiseAll(message)
 }
 
-/** Called when the snapshot could not be installed. The next attempt starts from the first byte (S14). */
+/** Called when the snapshot could not be installed. The next attempt begins at the first byte (S14). */
 export function onInstallFailed(state: State): void {
   const { staging, leader } = state
   state.staging = undefined

@@ -1,12 +1,13 @@
 // Rule: how a leader replicates its log, and when an entry is committed.
 //
 // Laws
-//   - a leader never changes or removes its own entries. Only the leader gives entries their cluster time,
-//     when it appends them (CT2)
+//   - a leader only appends to its own log, and gives each entry its cluster time when it appends the entry
+//     (CT2).
 //   - only entries of the leader's own term are committed by counting (Figure 8 of Raft's paper, L1). An
-//     entry needs a quorum of durable logs. The leader's own log counts only as far as its disk holds it (L6)
-//   - a lost append is found: the leader probes after a rejected append, and after an answer to a heartbeat
-//     that shows no progress (L11)
+//     entry is committed when it is durable on a quorum. The leader's own log counts only up to its durable
+//     index (L6).
+//   - the leader notices a lost append: it probes after a rejected append, and after a heartbeat's answer
+//     without progress (L11).
 
 import { assert } from '@latchkey/base'
 import { announce } from './heartbeat.js'
@@ -21,8 +22,8 @@ import type { EntryKind, Membership, Message } from './types.js'
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
 /**
- * In election timeouts. The leader sends the log to a removed member for at most this long, so that the
- * member learns of its removal (M12).
+ * In election timeouts, for how long the leader sends the log to a removed member, so that the member learns
+ * of its removal (M12).
  */
 const REMOVED_TIMEOUTS = 10
 
@@ -40,8 +41,8 @@ export function appendOwn(state: State, kind: EntryKind, data: Uint8Array, membe
 }
 
 /**
- * Keeps one Progress for each other member. A removed member is sent the entry that removes it for ten
- * election timeouts at most. Then its Progress is deleted.
+ * Keeps one Progress for each other member. The Progress of a removed member is deleted after
+ * REMOVED_TIMEOUTS at the latest.
  */
 export function trackMembers(state: State): void {
   const leading = state.leading as Leading
@@ -68,7 +69,7 @@ export function forget(state: State, peer: Progress): void {
   peers.splice(peers.indexOf(peer), 1)
 }
 
-/** Returns true when the commit index has moved. */
+/** Moves the commit index to what a quorum has durably. Returns true if it has moved. */
 export function moveCommit(state: State, leading: Leading): boolean {
   const index = quorumValue(state.membership, leading.matchOf)
   if (index <= state.commit || index < leading.firstIndex) return false
@@ -78,8 +79,8 @@ export function moveCommit(state: State, leading: Leading): boolean {
 }
 
 /**
- * Sends all messages that this peer may be sent now. A removed member is sent the commit index at once,
- * because it stops when it knows that its removal is committed.
+ * Sends all appends and pieces of a snapshot that this peer may be sent now. A removed member also gets the
+ * commit index, because it stops once it knows that its removal is committed.
  */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
@@ -91,8 +92,8 @@ export function pumpPeer(state: State, peer: Progress): void {
 }
 
 /**
- * Sends the next entries to the peer, up to `maxBytes`. If `maxBytes` is 0, the append is empty. An empty
- * append only asks whether the entry before the append has arrived.
+ * Sends the next entries to the peer, up to `maxBytes`. With 0 the append is empty, and its answer says
+ * whether the peer has the entry before it.
  */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1
@@ -114,7 +115,7 @@ function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   }
 }
 
-/** Any answer of this term proves that the peer is alive and knows this leader. */
+/** Called for each answer of this term. The answer proves that the peer lives and knows this leader. */
 function heard(state: State, peer: Progress, round: number): void {
   peer.heardAt = state.clock
   if (round <= peer.round) return
@@ -138,20 +139,19 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
   if (m.rejected <= peer.match) return suspect(state, peer, m)
-  // While the leader probes, only the answer to the current probe counts. All other answers belong to earlier
+  // While the leader probes, only the answer to the current probe counts. Other answers belong to earlier
   // appends (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
-  // The leader has not sent the rejected index in this term, so the answer belongs to a message
-  // of another term.
+  // The leader has not sent this index in this term, so the answer belongs to an earlier term.
   if (m.rejected >= peer.next) return
   const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index
   peer.toProbe(Math.min(m.rejected, common + 1))
 }
 
 /**
- * The member rejects an index that it had acknowledged. Usually such an answer is an old one that arrives
- * late (L9). But if the member rejects the index again in its answer to a later message, its disk has been
- * rolled back (D12).
+ * Called when a member rejects an index that it has acknowledged. Usually the answer is an old one that
+ * arrives late (L9). So the leader sends a new message. If the member also rejects the new message, its disk
+ * was rolled back to an old copy (D12).
  */
 function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
   if (m.hintIndex >= peer.match) return
@@ -171,8 +171,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatR
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // An append was lost, or the member has restarted and no longer knows up to where its log agrees
-  // with the leader's.
+  // An append was lost, or the member has restarted and does not know up to where its log agrees with the
+  // leader's log.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)
@@ -180,8 +180,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatR
 }
 
 /**
- * Called when messages to this member are lost. The leader sends the member only heartbeats until the member
- * answers one.
+ * Called when the connection to this member is closed. The leader sends the member only heartbeats until the
+ * member answers.
  */
 export function onUnreachable(peer: Progress): void {
   if (peer.state !== 'replicate') return

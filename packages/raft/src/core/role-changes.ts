@@ -1,9 +1,10 @@
 // Rule: the four roles of a member and the changes between them.
 //
 // Laws
-//   - a member enters a new term without a vote; the term and a vote are durable before any message depends
-//     on them
-//   - the data that only a leader has (progress, reads, transfer, cluster time) ends with its leadership
+//   - a member enters a new term without a vote. Term and vote are durable before a message that depends on
+//     them is sent.
+//   - the data that only a leader needs (progress, reads, transfer, cluster time) is deleted when the
+//     leadership ends.
 
 import { assert } from '@latchkey/base'
 import { ClusterClock } from './cluster-time.js'
@@ -14,8 +15,8 @@ import type { State } from './state.js'
 import type { MemberId } from './types.js'
 
 /**
- * Draws the time of this member's next campaign. A member that has lost its state waits longer than others,
- * because as a leader it could only transfer the leadership (leader.ts). But it must campaign at last,
+ * Draws the random time of this member's next campaign. A member whose state machine has lost its data waits
+ * longer, because it can lead only until it has transferred the leadership (leader.ts). It still campaigns,
  * because only its log may be complete enough to win.
  */
 export function resetElectionTimer(state: State): void {
@@ -41,10 +42,7 @@ export function becomeFollower(state: State, term: number, leader: MemberId | un
   state.role = restingRole(state)
 }
 
-/**
- * Begins a new term. The part of the log that agreed with the last leader's log need not agree with the next
- * leader's log.
- */
+/** Enters a new term. The index up to which this log agrees with the leader's log is unknown again. */
 function newTerm(state: State, term: number): void {
   state.term = term
   state.vote = undefined
@@ -68,7 +66,10 @@ function stopLeading(state: State): void {
   resetElectionTimer(state)
 }
 
-/** If a member neither leads nor campaigns, the configuration decides its role: follower or learner. */
+/**
+ * Sets the role of a member that neither leads nor campaigns: follower if the membership names it as a voter,
+ * else learner.
+ */
 export function adjustRole(state: State): void {
   if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
   if (state.campaign !== undefined && !state.stands) becomeFollower(state, state.term, undefined)
@@ -103,6 +104,6 @@ export function becomeLeader(state: State): void {
   appendOwn(state, 'empty', new Uint8Array(0))
 }
 
-/** The acknowledgements of a member that has lost acknowledged entries count as 0. */
+/** Returns the acknowledged index of a member, or 0 if the member has lost acknowledged entries. */
 const counted = (peer: Progress | undefined): number =>
   peer === undefined || peer.state === 'refused' ? 0 : peer.match

@@ -1,12 +1,12 @@
 // Rule: how a leader sends a snapshot to a member whose next entry is no longer in the log.
 //
 // Laws
-//   - a member is sent one piece at a time, and at most `maxSnapshots` members are sent a snapshot
-//     at the same time
-//   - if a piece or its answer is lost, the piece is sent again after an election timeout, from the offset
-//     that the member reports
-//   - if a member does not answer for an election timeout, its transfer ends, and the leader no longer keeps
-//     log entries for that member (S9)
+//   - the leader sends one piece at a time to a member, and sends snapshots to at most `maxSnapshots` members
+//     at the same time.
+//   - if a piece or its answer is lost, the leader sends the piece again after an election timeout, from the
+//     offset that the member reports.
+//   - if a member does not answer for an election timeout, the leader ends the transfer and keeps no log
+//     entries for it any more (S9).
 
 import type { Progress, SnapshotTransfer } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -26,7 +26,7 @@ export interface SnapshotPiece {
 const isSilent = (state: State, peer: Progress): boolean =>
   state.clock - peer.heardAt >= state.options.electionTimeout
 
-/** Begins a snapshot for the member, because its next entry is no longer in the log. */
+/** Starts a snapshot transfer to the member, because its next entry is no longer in the log. */
 export function needSnapshot(state: State, peer: Progress): void {
   endTransferOf(state, peer)
   peer.toSnapshot(state.clock)
@@ -35,8 +35,8 @@ export function needSnapshot(state: State, peer: Progress): void {
 export function pumpSnapshot(state: State, peer: Progress): void {
   const { snapshot } = peer
   if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
-  // A leader that has lost its own state has no snapshot to send. It transfers the leadership, and the next
-  // leader sends a snapshot.
+  // This leader's state machine has lost its data, so it has no snapshot to send. The next leader will send
+  // one.
   if (state.rebuilding) return
   const { peers } = state.leading as Leading
   const busy = peers.filter((other) => other.snapshot !== undefined && other.snapshot.phase !== 'waiting')
@@ -51,15 +51,14 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
 }
 
 /**
- * Called when the driver has read the bytes. If the member or the offset has changed since the request, the
- * piece is dropped.
+ * Called when the driver has read a piece. The piece is dropped if the transfer does not need it any more.
  */
 export function onPiece(state: State, piece: SnapshotPiece): void {
   const peer = state.leading?.byId.get(piece.to)
   const snapshot = peer?.snapshot
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
-  // The log has been compacted beyond this snapshot. A member that installed this snapshot would need another
+  // The log was compacted after this snapshot was made. A member that installed it would need another
   // snapshot at once (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
@@ -83,14 +82,14 @@ export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotRep
   if (snapshot?.position === undefined || snapshot.position.index !== m.position.index) return
   if (m.installed) return installed(state, peer, m.position.index)
   if (m.offset === snapshot.end && snapshot.phase === 'sent') return next(state, peer.id, snapshot)
-  // The piece was sent twice, and the member reports an offset that is neither the start nor the end of this
-  // piece. So the member has lost the bytes that it had.
+  // The piece was sent twice, and the member reports an offset that is neither before nor after this piece.
+  // So the member has lost the bytes that it had.
   if (snapshot.again && m.offset !== snapshot.end && m.offset !== snapshot.offset) startAgain(state, peer)
 }
 
 /**
- * The member has lost its state, or the snapshot that the leader sent is of no use to the member. The member
- * gets any snapshot that is new enough.
+ * Called when a member asks for any snapshot that is new enough, because it has lost its state or cannot use
+ * the snapshot that it receives.
  */
 function asked(state: State, peer: Progress): void {
   if (peer.snapshot?.again) startAgain(state, peer)
@@ -131,7 +130,7 @@ export function snapshotTick(state: State, peer: Progress): void {
 }
 
 /**
- * Ends the transfer because the driver cannot read the snapshot, or because the member does not answer. The
+ * Ends the transfer, because the driver cannot read the snapshot or the member does not answer. Then the
  * leader probes again to find out what the member needs.
  */
 export function giveUp(state: State, peer: Progress): void {
@@ -142,7 +141,7 @@ export function giveUp(state: State, peer: Progress): void {
   peer.movedAt = Number.NEGATIVE_INFINITY
 }
 
-/** Tells the driver that it may close the view of the state from which it read this snapshot. */
+/** Ends the transfer. The driver then closes the view of the state from which it read the snapshot. */
 export function endTransferOf(state: State, peer: Progress): void {
   if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
     state.out.push({ type: 'endSnapshot', to: peer.id })
@@ -151,8 +150,8 @@ export function endTransferOf(state: State, peer: Progress): void {
 }
 
 /**
- * Returns up to which index the log may be compacted. Entries after a snapshot that is being sent are kept,
- * because its receiver will ask for them next (S9).
+ * Returns the index up to which the log may be compacted. Entries after a snapshot that is being sent stay,
+ * because its receiver needs them next (S9).
  */
 export function pinned(state: State, index: number): number {
   let keep = index

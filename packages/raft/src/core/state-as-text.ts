@@ -1,4 +1,4 @@
-// Rule: the state of a core as text, for people and for golden traces. Equal states give equal text.
+// Rule: writes the state of a core as text, for people and for the golden traces.
 
 import type { Progress } from './progress.js'
 import type { State } from './state.js'
@@ -21,7 +21,7 @@ export function describeMember(state: State): string {
   return `${id} ${role}${asking} t${term} vote ${vote ?? '-'} leader ${leader ?? '-'} commit ${commit} applied ${handedOut}${durable}`
 }
 
-/** Entries of one term are written as one range: `log 1..3 t1, 4..9 t2`. */
+/** Writes the entries of one term as one range: `log 1..3 t1, 4..9 t2`. */
 function describeLog({ log }: State): string {
   const runs: string[] = []
   for (let from = log.firstIndex; from <= log.lastIndex; ) {

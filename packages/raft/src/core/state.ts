@@ -1,5 +1,4 @@
-// Rule: the whole state of a core as one plain object. The rules are functions of this state, one file for
-// each subject. raft.ts calls them.
+// Rule: the whole state of a core as one plain object. raft.ts calls the functions that read and change it.
 
 import type { Random } from '@latchkey/base'
 import type { ClusterClock } from './cluster-time.js'
@@ -12,35 +11,35 @@ import { Timers } from './election-timer-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 /**
- * Why a member asks for votes. 'timeout': the member has heard no leader for an election timeout.
- * 'leader_ended': the leader's process has ended. 'transfer': the leader transfers the leadership to the
- * member. 'new_cluster': the members of a new cluster have met. The reason is only reported and decides
+ * Why a member campaigns. 'timeout': it received no message from a leader for an election timeout.
+ * 'leader_ended': the leader's process has ended. 'transfer': the leader transfers the leadership to it.
+ * 'new_cluster': the members of a new cluster have connected. The reason is only reported, and decides
  * nothing.
  */
 export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
 
 export interface Campaign {
   readonly why: ElectionReason
-  /** 'pre' is a pre-vote: the member asks whether it would win, and does not enter the new term yet. */
+  /** 'pre' is a pre-vote: the member only asks whether it would win, and does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
-  /** The term of this campaign. A pre-vote has the term in which the member would campaign. */
+  /** The term of this campaign. For a pre-vote, the term in which the member would campaign. */
   readonly term: number
   readonly votes: Map<MemberId, boolean>
 }
 
-/** The last campaign of this member that failed. It is written to the log. */
+/** The last campaign that this member lost, for log lines. */
 export interface LostCampaign {
   readonly term: number
   readonly votes: ReadonlyMap<MemberId, boolean>
-  /** The higher term that another member has, or undefined if this member knows of none. */
+  /** The higher term that ended the campaign, or undefined. */
   readonly higherTerm: number | undefined
 }
 
 export interface ReadRequest {
-  /** The member that asked for the read. If a caller of this member asked, it is this member's own id. */
+  /** The member that asked for the read. It is this member itself for its own callers. */
   readonly from: MemberId
   readonly context: number
-  /** The cluster time, read after the request arrived (CT5). */
+  /** The leader's cluster time, read after the request arrived (CT5). */
   readonly time: number
 }
 
@@ -52,46 +51,46 @@ export interface ReadRound {
 
 export interface Transfer {
   readonly to: MemberId
-  /** When the leader gives up the transfer, on the clock of the election timers (E17). */
+  /** When the leader gives up the transfer, in ms of the election timers' clock (E17). */
   readonly until: number
   told: boolean
 }
 
-/** The state that only a leader has. It is deleted when the leadership ends. */
+/** The data that only a leader has. It is deleted when the leadership ends. */
 export interface Leading {
-  /** Sorted by id, so that the peers are visited in the same order each time. */
+  /** Sorted by id, so that messages are sent in the same order in each run. */
   readonly peers: Progress[]
   readonly byId: Map<MemberId, Progress>
   /**
-   * For another member: the index up to which its durable log is known to agree with the leader's log. For
-   * the leader itself: the last durable index of its log.
+   * Returns the index up to which a member's durable log agrees with the leader's log. For the leader itself,
+   * returns its durable index.
    */
   readonly matchOf: (id: MemberId) => number
   readonly roundOf: (id: MemberId) => number
   readonly clock: ClusterClock
   /**
-   * The index of the leader's first entry in its term. Before that entry is committed, the leader commits
-   * nothing by counting, confirms no read, and changes no membership.
+   * The index of the leader's first entry in its term. Until this entry is committed, the leader commits
+   * nothing, confirms no read, and changes no membership.
    */
   readonly firstIndex: number
   heartbeatAt: number
-  /** True if an acknowledgement, a sync or a configuration may have moved the commit index. */
+  /** True if the commit index may have to move, because of an acknowledgement, a sync or a new membership. */
   dirty: boolean
   uncommittedBytes: number
-  /** The number of the read round that was begun last. `rounds` has the rounds that are not confirmed yet. */
+  /** `round` is the number of the last read round. `rounds` has the unconfirmed rounds. */
   round: number
   readonly rounds: ReadRound[]
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
   /**
-   * True if the leader has asked another member to campaign in this term. That member may still campaign
-   * after the leader has given up the transfer.
+   * True if the leader has asked another member to campaign in this term. That member may still campaign,
+   * even after the transfer was given up.
    */
   toldHeir: boolean
   /**
-   * Every election timeout the leader notes its commit index. `recent` is the last noted index, and `older`
-   * is the index that was noted before. `at` is the time of the next note. A learner must have reached
-   * `older` to become a voter (M10).
+   * The leader notes its commit index once in each election timeout, next at the time `at`. `recent` is the
+   * last noted index, and `older` the one before. A learner must have reached `older` to become a voter
+   * (M10).
    */
   readonly marks: { recent: number; older: number; at: number }
 }
@@ -101,16 +100,13 @@ export interface Staging {
   readonly position: LogPosition
   readonly membership: Membership
   offset: number
-  /** When the last piece came, on the clock of the election timers. */
+  /** When the last piece arrived, in ms of the election timers' clock. */
   at: number
-  /**
-   * True if all pieces have come and the driver installs the snapshot. No entry is given out to be applied
-   * meanwhile (S3).
-   */
+  /** True while the driver installs the snapshot. No entry is given out to be applied meanwhile (S3). */
   installing: boolean
 }
 
-/** A read that was forwarded to the leader. */
+/** A read that this member has forwarded to the leader. */
 export interface ForwardedRead {
   readonly context: number
   readonly until: number
@@ -118,14 +114,17 @@ export interface ForwardedRead {
 
 export class State {
   readonly options: Settings
-  /** The random generator of this member. Members with the same seed still draw different timeouts (E20). */
+  /**
+   * The random generator of this member. It depends on the member's id, so members with equal seeds draw
+   * different timeouts (E20).
+   */
   readonly random: Random
   readonly id: MemberId
   readonly log: Log
   readonly disk: Disk
   readonly configs: Configurations
   readonly timers: Timers
-  /** The time `now` of the current call. */
+  /** The argument `now` of the current call. */
   now: number
 
   term: number
@@ -133,13 +132,13 @@ export class State {
   role: Role = 'follower'
   leader: MemberId | undefined
   commit: number
-  /** The last index that was given out to be applied. It is never beyond what is durable here. */
+  /** The last index that was given out to be applied. It is committed, and durable on this member. */
   handedOut: number
   applied: number
   mayVote: boolean
   /**
-   * True if the state machine has lost its state. Then a snapshot is requested, no entry is given out to be
-   * applied, and the leadership is passed on.
+   * True if the state machine has lost its data. Then this member asks for a snapshot, gives out no entry to
+   * be applied, and does not keep the leadership.
    */
   rebuilding: boolean
 
@@ -147,28 +146,25 @@ export class State {
   lostCampaign: LostCampaign | undefined
   leading: Leading | undefined
   electionAt = 0
-  /** The reason of the election that is due at `electionAt`. */
+  /** The reason of the election that starts at `electionAt`. */
   electionReason: ElectionReason = 'timeout'
-  /** When the leader's last message came, on the clock of the election timers. */
+  /** When the leader's last message arrived, in ms of the election timers' clock. */
   leaderHeardAt = 0
   /**
-   * The last term in which a closed connection showed that the leader's process had ended. In each term only
-   * the first such connection counts.
+   * The last term in which this member noticed that the leader's process had ended. This shortens the wait
+   * for an election once in a term.
    */
   goneTerm = 0
-  /** The index up to which this member's log is known to agree with the log of the leader of this term. */
+  /** The index up to which this member's log is known to agree with the leader's log of this term. */
   matched = 0
-  /**
-   * True if the leader waits for an acknowledgement. The acknowledgement covers at most `matched`, and
-   * carries the read round.
-   */
+  /** True if this member must send an acknowledgement, up to `matched` at most. */
   ackOwed = false
   ackRound = 0
   staging: Staging | undefined
   readonly forwarded = new Map<number, ForwardedRead>()
   nextContext: number
 
-  /** The effects of this call, except those that collect-effects.ts adds before and after them. */
+  /** The effects of this call. collect-effects.ts adds more effects before and after them. */
   out: Effect[] = []
   told: {
     role: Role
@@ -177,7 +173,7 @@ export class State {
     configIndex: number
     configCommitted: boolean
   }
-  /** The number of refused messages, and the reason of the last refusal. */
+  /** How many messages were refused, and why the last one was refused. */
   readonly refused = { count: 0, last: '' }
 
   constructor(options: Settings, boot: RaftBoot, now: number) {
@@ -192,7 +188,7 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // A state machine that has lost its state does not prove which entries of this log are committed.
+    // The state machine has lost its data, so its position does not prove that entries are committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied
@@ -224,10 +220,9 @@ export class State {
   }
 
   /**
-   * True if the member may campaign. A voter may campaign. A member whose removal is in its log but not
-   * committed may campaign too: perhaps only its log is complete enough to win, and without a leader its
-   * removal would never be committed. Such a member counts votes by the new configuration, and its own vote
-   * does not count.
+   * True if the member may campaign: it is a voter, or its removal is in its log but not committed. In the
+   * second case perhaps only its log is complete enough to win, and without a leader its removal is never
+   * committed. It then counts votes by the new membership, without its own vote.
    */
   get stands(): boolean {
     const { configs, id, commit } = this

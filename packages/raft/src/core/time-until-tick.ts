@@ -1,11 +1,11 @@
-// Rule: how long the core can wait for its next tick.
+// Rule: how long the driver can wait before the next tick of the core.
 //
-// Law: `untilTick` returns the time until a heartbeat, an election or the end of a transfer is due. All other
-// work of a tick may wait for the next tick, even if that tick is late (node.ts).
+// Law: the tick comes in time for the next heartbeat, election, or end of a transfer. All other work of a
+// tick may wait (node.ts).
 
 import type { State } from './state.js'
 
-/** The result is in ms of the clock of the election timers. Zero or less means now. */
+/** Returns ms of the election timers' clock. Zero or less means now. */
 export function untilTick(state: State): number {
   const { leading, clock, timers } = state
   if (leading === undefined) return Math.max(state.electionAt, timers.calmAt) - clock

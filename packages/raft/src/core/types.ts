@@ -1,13 +1,13 @@
-// Rule: the types of consensus: entries, messages, effects. All of them are plain data. invariants.ts has
-// their laws.
+// Rule: the types of Raft: entries, messages and effects, all of them plain data. invariants.ts has their
+// laws.
 
 export type MemberId = string
-/** The id of a Raft group. Each message carries this id, so that one process could hold several groups. */
+/** The id of a Raft group. Each message carries it, so that one process could run several groups. */
 export type GroupId = number
 
 /**
- * A position in the log. `time` is the cluster time of the entry at `index`. {0, 0, 0} is the position before
- * the first entry.
+ * A position in the log. `time` is the cluster time of the entry at `index`. All three are 0 before the first
+ * entry.
  */
 export interface LogPosition {
   readonly index: number
@@ -17,17 +17,17 @@ export interface LogPosition {
 
 /**
  * 'empty': the first entry of a new leader, or an entry that only advances cluster time. 'commands': commands
- * for the state machine. 'members': `data` is an encoded Membership.
+ * for the state machine. 'members': an encoded Membership.
  */
 export type EntryKind = 'empty' | 'commands' | 'members'
 
 export interface Entry extends LogPosition {
   readonly kind: EntryKind
-  /** The bytes are encoded once, by the proposer. They are sent, stored and applied unchanged. */
+  /** The leader encodes these bytes once. They are sent, stored and applied unchanged. */
   readonly data: Uint8Array
 }
 
-/** The term and vote, which a member must have on disk before it sends a message that depends on them. */
+/** Term and vote. A member has them on disk before it sends a message that depends on them. */
 export interface HardState {
   readonly term: number
   readonly vote: MemberId | undefined
@@ -36,32 +36,29 @@ export interface HardState {
 export interface Peer {
   readonly url: string
   /**
-   * A random text that is drawn at a member's first start. In the membership it is '' until a leader has met
-   * the member. Votes and acknowledgements with another incarnation do not count.
+   * A random text that is drawn when the member's directory is made. In the membership it is '' until a
+   * leader has recorded it. Votes and acknowledgements of another incarnation are refused.
    */
   readonly incarnation: string
 }
 
 /**
- * All lists are sorted by id. While `outgoing` is not empty the configuration is joint: a majority of the
- * voters and a majority of `outgoing` must agree.
+ * All lists are sorted by id. If `outgoing` is not empty, this is a joint configuration of the new `voters`
+ * and the old `outgoing` voters. A majority of each list must agree.
  */
 export interface Membership {
   readonly voters: readonly MemberId[]
   readonly outgoing: readonly MemberId[]
   readonly learners: readonly MemberId[]
-  /** Voters of the old half that become learners when the joint configuration is left. */
+  /** Old voters that become learners when the joint configuration ends. */
   readonly learnersNext: readonly MemberId[]
   readonly peers: Readonly<Record<MemberId, Peer>>
-  /** The cluster's id. The first leader draws it, and it never changes. It is absent before that. */
+  /** The cluster's random id. The first leader draws it, and it never changes. */
   readonly cluster?: string
 }
 
 export type MembershipChange =
-  /**
-   * A leader's own change: the first leader draws the cluster's id, and each leader records the incarnations
-   * of the members that it has met.
-   */
+  /** A change that a leader makes by itself, to record the cluster's id and the incarnations of members. */
   | {
       readonly type: 'found'
       readonly cluster: string
@@ -71,7 +68,7 @@ export type MembershipChange =
   | { readonly type: 'promote'; readonly id: MemberId }
   | { readonly type: 'remove'; readonly id: MemberId }
   | { readonly type: 'update'; readonly id: MemberId; readonly peer: Peer }
-  /** Changes to any set of voters and learners at once, through a joint configuration. */
+  /** Replaces all voters and learners, through a joint configuration. */
   | {
       readonly type: 'replace'
       readonly voters: readonly MemberId[]
@@ -83,7 +80,7 @@ interface Envelope {
   readonly group: GroupId
   readonly from: MemberId
   readonly to: MemberId
-  /** The sender's term. A preVote has the term in which the sender would campaign. */
+  /** The sender's term. In a preVote, the term in which the sender would campaign. */
   readonly term: number
 }
 
@@ -96,8 +93,8 @@ export type Message = Envelope &
         readonly lastIndex: number
         readonly lastTerm: number
         /**
-         * True if the leader itself asked for this election. The receivers then do not refuse the candidate
-         * because of stickiness.
+         * True if the leader itself asked for this election. Then the receivers vote although their leader is
+         * alive.
          */
         readonly transfer: boolean
       }
@@ -108,18 +105,18 @@ export type Message = Envelope &
         readonly prevTerm: number
         readonly commit: number
         readonly entries: readonly Entry[]
-        /** The read round; the reply confirms it. */
+        /** The leader's current read round. The reply repeats the number. */
         readonly round: number
       }
     | { readonly type: 'appendReply'; readonly ok: true; readonly match: number; readonly round: number }
     | {
         readonly type: 'appendReply'
         readonly ok: false
-        /** The prevIndex that was rejected. */
+        /** The prevIndex of the rejected append. */
         readonly rejected: number
         /**
-         * The index at which the leader should probe next. It is the last index at which the follower's term
-         * is not above the term of the leader's entry there.
+         * The index that the leader should probe next. It is the last index up to prevIndex at which the
+         * follower's term is at most prevTerm.
          */
         readonly hintIndex: number
         readonly hintTerm: number
@@ -130,8 +127,8 @@ export type Message = Envelope &
         readonly type: 'heartbeatReply'
         readonly round: number
         /**
-         * The index up to which the member last acknowledged the log in this term. The index shows the leader
-         * that an append was lost.
+         * The durable index up to which the member's log agrees with the leader's log. If it does not grow,
+         * the leader notices that an append was lost.
          */
         readonly match: number
       }
@@ -146,9 +143,9 @@ export type Message = Envelope &
     | {
         readonly type: 'snapshotReply'
         readonly position: LogPosition
-        /** How many bytes of the snapshot the member has. The next piece starts there. */
+        /** How many bytes of the snapshot the member has. The next piece begins at this offset. */
         readonly offset: number
-        /** True when the snapshot is installed. The log then continues after `position`. */
+        /** True if the snapshot is installed, or not needed. The log continues after `position`. */
         readonly installed: boolean
       }
     | { readonly type: 'timeoutNow' }
@@ -157,8 +154,8 @@ export type Message = Envelope &
         readonly type: 'readIndexReply'
         readonly context: number
         /**
-         * The index that must be applied before the read is served. Undefined if the leader cannot confirm
-         * the read. Then the caller asks again.
+         * The index that must be applied before the read is answered. Undefined if the leader could not
+         * confirm the read. Then the caller tries again.
          */
         readonly index: number | undefined
         /** The leader's cluster time, read after the request arrived (CT5). */
@@ -170,21 +167,23 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * An action that the core asks its driver for. The driver carries the effects out in order.
- * collect-effects.ts states the order and its reasons.
+ * An action that the core asks its driver for. The driver carries all effects out in order
+ * (collect-effects.ts explains the order).
  *
- * Law: a message that promises something durable (a vote, an acknowledgement, the leader's own match) is sent
- * after the promised data is on the disk. The core keeps the message until `persisted(batch.id)`. If a
- * truncation or a newer term has made the message invalid meanwhile, the core drops the message.
+ * Law: a message that promises something durable (a vote, an acknowledgement) is sent after the promised data
+ * is on disk. The core keeps the message until `persisted(batch.id)` is called. If a truncation or a newer
+ * term has made the message invalid meanwhile, the core drops it.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }
   | { readonly type: 'persist'; readonly batch: PersistBatch }
-  /** Entries from `from` to `to`, both included, are committed, and durable here: apply them in order. */
+  /**
+   * The entries from `from` to `to`, including both, are committed and durable on this member: apply them.
+   */
   | { readonly type: 'commit'; readonly from: number; readonly to: number }
   /**
-   * The read may be served once `index` is applied here. `time` is the leader's cluster time (CT5). An
-   * undefined `index` means that no leader has confirmed the read, and that the caller must try again.
+   * The read may be answered once `index` is applied on this member. `time` is the leader's cluster time
+   * (CT5). If `index` is undefined, no leader has confirmed the read, and the caller must try again.
    */
   | {
       readonly type: 'read'
@@ -199,8 +198,7 @@ export type Effect =
       readonly leader: MemberId | undefined
     }
   /**
-   * A configuration that is now in force (its entry was appended), or the configuration in force that is now
-   * committed.
+   * A new membership is in force because its entry was appended, or the membership in force is now committed.
    */
   | {
       readonly type: 'membership'
@@ -209,8 +207,8 @@ export type Effect =
       readonly committed: boolean
     }
   /**
-   * For a leader: read the bytes from `offset` of a snapshot of at least `index` for `to`, and pass them
-   * to `snapshotChunk`.
+   * For a leader: read the bytes at `offset` of the snapshot for member `to`, and pass them to
+   * `snapshotChunk`. If `position` is undefined, begin a new snapshot.
    */
   | {
       readonly type: 'readSnapshot'
@@ -219,14 +217,14 @@ export type Effect =
       readonly position: LogPosition | undefined
     }
   /**
-   * For a leader: the transfer to `to` has ended, in success or failure. The driver may close the view of the
-   * state from which it read the pieces.
+   * For a leader: the snapshot transfer to `to` has ended. Close the view of the state from which the pieces
+   * were read.
    */
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
-   * For a leader: `id` has acknowledged entries up to `acknowledged`, but now has none after `holds`. So the
-   * disk of `id` was rolled back. The member gets no more entries, its acknowledgements do not count, and an
-   * operator must rebuild the member.
+   * For a leader: member `id` has acknowledged entries up to `acknowledged`, but its log now ends at `holds`.
+   * So its disk was rolled back to an old copy. The member gets no more entries, its acknowledgements do not
+   * count, and an operator must rebuild it.
    */
   | {
       readonly type: 'rolledBack'
@@ -235,8 +233,8 @@ export type Effect =
       readonly holds: number
     }
   /**
-   * For a follower: keep this piece. If `done`, install the whole snapshot durably, then
-   * call `snapshotInstalled`.
+   * For a follower: store this piece. If `done`, install the whole snapshot durably, then call
+   * `snapshotInstalled`.
    */
   | {
       readonly type: 'stageSnapshot'
@@ -248,17 +246,19 @@ export type Effect =
       readonly done: boolean
     }
 
-/** One write and one sync. The parts take effect in this order: truncation, entries, hard state. */
+/**
+ * Written with one write and one sync. The parts take effect in this order: truncation, entries, hard state.
+ */
 export interface PersistBatch {
   /**
-   * The id is one higher in each batch. `persisted(id)` means that this batch and all batches before
-   * it are durable.
+   * The id, one higher in each batch. `persisted(id)` means that this batch and all earlier batches are
+   * durable.
    */
   readonly id: number
   readonly hardState: HardState | undefined
-  /** The log on the disk is deleted from this index on. */
+  /** The entries from this index on become invalid. */
   readonly truncateFrom: number | undefined
   readonly entries: readonly Entry[]
-  /** If set, the log restarts after a snapshot that was installed. */
+  /** If set, all entries are dropped, and the log begins after the position of an installed snapshot. */
   readonly restartAfter: { readonly position: LogPosition; readonly membership: Membership } | undefined
 }

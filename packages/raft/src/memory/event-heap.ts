@@ -1,5 +1,5 @@
-// Rule: the order of events in simulated time. Events are ordered by time and then by number. No two events
-// have the same number, so a run is the same each time.
+// Rule: orders the events of simulated time, by their time and then by their number. No two events have the
+// same number, so each run with the same seed is the same.
 
 import { Heap } from '@latchkey/base'
 
@@ -18,7 +18,7 @@ export class EventHeap {
     return this.#events.size
   }
 
-  /** `at` is in whole microseconds of simulated time. */
+  /** Schedules an event. `at` is in whole microseconds of simulated time. */
   push<P>(at: number, run: (payload: P) => void, payload: P): void {
     this.#events.push({ at, number: this.#numbers++, run, payload })
   }

@@ -1,4 +1,4 @@
-// Driver: a clock for tests: its time passes only in `advance`.
+// Driver: a clock for tests, whose time passes only in `advance`.
 
 import type { Clock, Instant, Timer } from '@latchkey/base'
 
@@ -29,7 +29,7 @@ export class ManualClock implements Clock {
     return this.#alarms.length
   }
 
-  /** Advances the time by `ms`. Timers that become due run in the order of their times. */
+  /** Advances the time by `ms`, and runs the timers that become due, in the order of their times. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {

@@ -1,5 +1,6 @@
-// Rule: decides which simulated machines reach each other. Several cuts of one direction may overlap. The
-// direction works again when all of its cuts have ended.
+// Rule: decides which simulated machines can send to each other.
+// A cut blocks one direction between two machines. Several cuts of one direction may overlap, and the
+// direction works again when all of them have ended.
 
 export class Cuts {
   readonly #cuts = new Map<number, number>()

@@ -1,7 +1,7 @@
-// Driver: one connection between two processes of simulated machines. A connection has lanes: frames of one
-// lane arrive in order. When a connection breaks, some of the frames under way are lost. When the network is
-// cut, frames are held back until the cut ends, or until one end closes the connection because it receives
-// nothing.
+// Driver: one simulated connection between the processes of two machines.
+// A connection has two lanes, and frames of one lane arrive in order. When a connection breaks, some of the
+// frames under way are lost. While the network is cut, frames are held back. They arrive when the cut ends,
+// or are lost if an end closes the connection because it receives nothing.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './network-cuts.js'
@@ -11,33 +11,36 @@ import type { Timeline } from './simulated-time-types.js'
 export interface ConnectionEnd {
   readonly process: HostProcess
   receive(frame: unknown): void
-  /** Called once. Nothing is received after it. */
+  /** Called once when the connection is closed. No frame is received after this call. */
   closed(): void
 }
 
 export interface ConnectionOptions {
-  /** In microseconds: the time that every frame takes, and the mean of a random extra delay. */
+  /** In microseconds. Each frame takes `base`, and a random extra delay of up to `tail`. */
   readonly base: number
   readonly tail: number
   /**
-   * In microseconds: the shortest and the longest time without a frame after which an end closes the
+   * In microseconds, the shortest and the longest time without a frame after which an end closes the
    * connection.
    */
   readonly pulse: readonly [number, number]
   /**
-   * In microseconds. `within` is the longest time until an end learns that the other end has closed or reset
-   * the connection. `gap` is the time after which the last frame arrives that is not lost.
+   * In microseconds. When one end closes or resets the connection, frames still arrive at the other end for a
+   * random time of up to `within`. `gap` later that end learns of the close.
    */
   readonly closing: { readonly within: number; readonly gap: number }
-  /** Faults that a real connection never has. Raft stays safe and makes progress in spite of them. */
+  /** Faults that a real connection never has. Raft must tolerate these faults too. */
   readonly unreliable?: Unreliable | undefined
 }
 
-/** An unreliable connection. During a cut such a connection loses frames, instead of holding them back. */
+/**
+ * The faults of an unreliable connection. During a cut such a connection loses frames instead of holding them
+ * back.
+ */
 export interface Unreliable {
-  /** Called for each frame between two members. Returns true if the frame never arrives. */
+  /** Called for each frame. Returns true if the frame is lost. */
   loses(): boolean
-  /** The fraction of frames that arrive twice. The second copy arrives up to `late` microseconds later. */
+  /** The probability that a frame arrives twice. The second copy arrives up to `late` microseconds later. */
   readonly duplicate: number
   readonly late: number
   /** If false, a frame can arrive before an earlier frame of its lane. */
@@ -58,22 +61,19 @@ export class MemoryConnection {
   readonly #random: Random
   readonly #options: ConnectionOptions
   readonly #ends: readonly [ConnectionEnd, ConnectionEnd]
-  /** When the last frame arrives, by receiver and lane. */
+  /** When the latest frame arrives, by receiver and lane. */
   readonly #last = new Map<number, number>()
   readonly #told: [boolean, boolean] = [false, false]
-  /** By receiver: the time after which frames for that receiver are lost. */
+  /** By receiver: frames that would arrive after this time are lost. */
   readonly #until: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   /**
-   * True for an end that has closed the connection itself. Such an end receives nothing more, not even frames
-   * that waited because its process was paused.
+   * True for an end that has closed the connection itself. Such an end receives no more frames, not even
+   * frames that waited while its process was paused.
    */
   readonly #closedBySelf: [boolean, boolean] = [false, false]
   #held: Frame[] = []
   #watching = false
-  /**
-   * In microseconds, by receiver: how much longer each frame takes that is sent now. It simulates a slow
-   * network.
-   */
+  /** In microseconds, by receiver: an additional delay of each frame, for a slow network. */
   slow: [number, number] = [0, 0]
 
   constructor(
@@ -90,7 +90,7 @@ export class MemoryConnection {
     this.#ends = ends
   }
 
-  /** True when both ends know that the connection has ended. */
+  /** True if both ends know that the connection has ended. */
   get over(): boolean {
     return this.#told[0] && this.#told[1]
   }
@@ -119,12 +119,12 @@ export class MemoryConnection {
     this.#timeline.at(at, () => this.#arrive({ to, frame }))
     if (unreliable === undefined || !this.#random.chance(unreliable.duplicate)) return
     const u = this.#random.float()
-    // Delivers the frame a second time, unless the connection has become reliable meanwhile.
+    // The connection may have become reliable before the second copy arrives.
     const again = () => this.#options.unreliable !== undefined && this.#arrive({ to, frame })
     this.#timeline.at(at + u * u * u * unreliable.late, again)
   }
 
-  /** Sends the frame that opens both lanes towards that end. */
+  /** Sends the first frame to the end `to`. All later frames of both lanes arrive after this frame. */
   greet(to: Side): void {
     const at = this.#timeline.now + this.delay()
     this.#last.set(to * 10, at)
@@ -148,7 +148,9 @@ export class MemoryConnection {
     end.process.deliver(() => !this.#closedBySelf[to] && end.receive(frame.frame))
   }
 
-  /** Resets the connection. Both ends learn of it soon, and a part of the frames under way still arrives. */
+  /**
+   * Resets the connection. Both ends learn of the reset soon, and some of the frames under way still arrive.
+   */
   break(): void {
     for (const side of [0, 1] as const) this.#breakTowards(side)
   }
@@ -161,8 +163,8 @@ export class MemoryConnection {
   }
 
   /**
-   * Ends the connection because one end closed it or its process died. With `silent` the whole machine of
-   * that end died, so the other end learns nothing.
+   * Closes the connection at one end, because that end closed it or its process died. With `silent` the end's
+   * whole machine has died, so the other end is not informed.
    */
   end(side: Side, silent = false): void {
     if (this.#told[side]) return

@@ -1,13 +1,14 @@
-// Driver: a simulated disk behind the file-system port. It keeps each file twice: as a reader sees it, and as
-// it would be after a power loss. It counts its operations, and fails or stops at the operation that a test
-// names. At a crash it loses any part of the unsynced data that a real disk may lose.
+// Driver: a simulated disk with the file-system port.
+// The disk keeps each file twice: as a reader sees it, and as it would be after a power loss. It counts its
+// operations, and fails or stops at the operation that a test names. A crash loses any part of the unsynced
+// data that a real disk may lose.
 //
 //   const disk = new MemoryDisk()
 //   disk.stopAt(17, 'after')     operation 17 is done, but neither its callback nor any later one is called
 //   disk.crash(random)           a power loss: synced bytes stay, and any part of the others
 //   disk.kill(random)            the process ends and the machine goes on: what was written stays
 //
-// After a crash or a kill, callbacks of files that were open before are never called.
+// After a crash or a kill, the callbacks of earlier operations are never called.
 
 import { assert, microtask, type Random } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
@@ -29,9 +30,9 @@ export interface DiskOp {
   readonly kind: DiskOpKind
   readonly path: string
   /**
-   * The number of the operation, from 1. Only operations that change the disk are counted: write,
-   * sync, truncate, create, remove, rename, syncDir. Any other operation has the number of the last
-   * one that was counted.
+   * The number of the operation, from 1. Only operations that change the disk are counted: write, sync,
+   * truncate, create, remove, rename, syncDir. All other operations have the number of the last counted
+   * operation.
    */
   readonly number: number
   readonly bytes: number
@@ -39,30 +40,30 @@ export interface DiskOp {
 
 export interface DiskFailure {
   readonly code: 'EIO' | 'ENOSPC'
-  /** True if the failed operation has changed the disk nevertheless. */
+  /** True if the failed operation has changed the disk in spite of its error. */
   readonly kept?: boolean
-  /** For a failed write: how many of its bytes were written. */
+  /** For a failed write, how many of its bytes were written. */
   readonly short?: number
 }
 
 interface MemoryDiskOptions {
   /**
-   * Decides when an operation completes. The simulator passes its own clock here. By default an operation
-   * completes at the end of the turn.
+   * Calls `run` when the operation completes. The simulator uses its own clock here. By default an operation
+   * completes in a microtask.
    */
   readonly schedule?: (op: DiskOp, run: () => void) => void
   readonly sizes?: NonNullable<FileSystem['sizes']>
-  /**
-   * Returns false if the process has died in the middle of its work. Operations that the process asks for
-   * after its death are not begun.
-   */
+  /** Returns false once the process has died. The disk ignores operations that a dead process asks for. */
   readonly isAlive?: () => boolean
 }
 
 interface Flight {
   readonly op: DiskOp
   readonly apply: () => void
-  /** Puts on the disk what may be there if the power fails before the operation completes. */
+  /**
+   * Called if the power fails before the operation completes. Applies what a real disk may have written by
+   * then.
+   */
   readonly half: (() => void) | undefined
 }
 
@@ -97,8 +98,8 @@ export class MemoryDisk implements FileSystem {
   }
 
   /**
-   * `number` counts from 1, since the disk was made. Operations that are under way at the stop
-   * never call back.
+   * Stops the disk before or after the operation with this number, counted from 1. Operations that are under
+   * way at the stop never call back.
    */
   stopAt(number: number, when: 'before' | 'after', told: () => void = () => {}): void {
     this.#stop = { at: number, when, told }
@@ -128,7 +129,7 @@ export class MemoryDisk implements FileSystem {
     this.#failures.clear()
   }
 
-  // The next methods are for tests only. They change the visible and the durable content at once.
+  // The next methods are for tests only. They change the visible and the durable content at the same time.
 
   paths(): string[] {
     return this.#names.paths()
@@ -152,7 +153,7 @@ export class MemoryDisk implements FileSystem {
     this.put(path, bytes)
   }
 
-  /** The durable content, to which a test can roll the disk back. */
+  /** Returns the durable content, which a test can restore later. */
   image(): ReadonlyMap<string, Uint8Array> {
     return this.#names.durableImage()
   }
@@ -210,9 +211,9 @@ export class MemoryDisk implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    // A successful sync of a folder makes up for an earlier one that failed. Names are in the file system's
-    // journal, and a journal that cannot be written stops the whole file system. A failed sync of a file is
-    // worse: the data that waited for the sync is lost (Inode.forget).
+    // A journal that cannot be written stops the whole file system. So if a sync of a folder succeeds after a
+    // failed one, all names are durable. A failed sync of a file is different: the data that waited for this
+    // sync is lost (Inode.forget).
     this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 
@@ -235,7 +236,8 @@ export class MemoryDisk implements FileSystem {
   }
 
   /**
-   * Runs one operation: counts it, stops or fails if the test says so, and completes it when `schedule` says.
+   * Runs one operation: counts it, applies it when `schedule` says, and fails or stops if a test has asked
+   * for it.
    */
   run(
     kind: DiskOpKind,
@@ -281,11 +283,11 @@ export class MemoryDisk implements FileSystem {
 }
 
 interface OpDetail {
-  /** The effect of a power loss during the operation. */
+  /** Applies the effect of a power loss during the operation. */
   readonly half?: () => void
-  /** The effect of a failed sync: later syncs do not write the data that waited for the failed sync. */
+  /** Applies the effect of a failed sync: later syncs do not write the data that waited for this sync. */
   readonly forget?: () => void
-  /** The effect of a failed write: only this many bytes are written. */
+  /** Applies the effect of a failed write: only this many bytes are written. */
   readonly short?: (bytes: number) => void
 }
 

@@ -1,4 +1,5 @@
-// Rule: one file of the simulated disk, kept twice: as a reader sees it, and as it is after a power loss.
+// Rule: one file of the simulated disk, which is kept twice: as a reader sees it, and as it would be after a
+// power loss.
 
 import type { Random } from '@latchkey/base'
 
@@ -6,7 +7,7 @@ type Pending =
   | { readonly type: 'write'; readonly offset: number; readonly bytes: Uint8Array }
   | { readonly type: 'truncate'; readonly length: number }
 
-/** Bytes that can grow. Beyond the end there are zeros. */
+/** The bytes of a file, which grow as needed. */
 class Image {
   #bytes = new Uint8Array(256)
   length = 0
@@ -40,7 +41,10 @@ class Image {
   }
 }
 
-/** Which unsynced data survives a power loss. 'some' keeps a random part of each write, cut at sectors. */
+/**
+ * Which unsynced data a power loss destroys. 'some' keeps random sectors of each write. 'prefix' keeps the
+ * first writes.
+ */
 export type Loss = 'none' | 'all' | 'prefix' | 'some'
 
 export class Inode {
@@ -70,7 +74,7 @@ export class Inode {
   }
 
   /**
-   * Called when a sync has failed. The operating system then regards the file's cached data as written, so no
+   * Called when a sync has failed. The operating system then counts the file's cached data as written, so no
    * later sync writes that data.
    */
   forget(): void {
@@ -98,7 +102,7 @@ export class Inode {
     return [...this.#pending.slice(0, whole), ...(next === undefined ? [] : torn(next, random))]
   }
 
-  /** Changes the visible and the durable content at once. Damage, a rollback and tests do this. */
+  /** Replaces the visible and the durable content at the same time. */
   replace(bytes: Uint8Array): void {
     this.#live.replace(bytes)
     this.#durable.replace(bytes)
@@ -120,8 +124,8 @@ function apply(image: Image, one: Pending): void {
 }
 
 /**
- * Returns the part of one unsynced write that a disk may keep: nothing, all, its first sectors, or any
- * of its sectors.
+ * Returns the part of an unsynced write that a disk may keep after a power loss: nothing, all, its first
+ * sectors, or random sectors.
  */
 function torn(one: Pending, random: Random): Pending[] {
   const fate = random.pick(['nothing', 'all', 'first', 'any'] as const)

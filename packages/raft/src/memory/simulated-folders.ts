@@ -1,5 +1,5 @@
-// Rule: the folders of the simulated disk, kept twice: as a reader sees them, and as they are
-// after a power loss.
+// Rule: the file names of the simulated disk, which are kept twice: as a reader sees them, and as they would
+// be after a power loss.
 
 import { assert, type Random } from '@latchkey/base'
 import { Inode, type Loss } from './simulated-file.js'
@@ -63,7 +63,7 @@ export class Names {
     return this.#pending.slice(0, random.between(0, this.#pending.length + 1))
   }
 
-  /** Creates or replaces a file, visible and durable at once. */
+  /** Creates or replaces a file. The file is visible and durable at once. */
   put(path: string, bytes: Uint8Array): void {
     const inode = this.#live.get(path) ?? new Inode()
     inode.replace(bytes)

@@ -1,19 +1,19 @@
-// Driver: a simulated machine and the process on it: its clocks, its timers, its pauses and its crashes.
+// Driver: a simulated machine and its process, with clocks, timers, pauses and crashes.
 //
 // Laws
-//   - Timers and messages for a paused process wait. When the process continues, either all timers or all
-//     messages run first. A message that arrives at that moment is delivered after the waiting messages, so
-//     no message overtakes another on its connection.
-//   - A process that has died receives nothing more, and its unfinished work is not continued.
-//   - A timer never fires before its time on the machine's monotonic clock. It may fire late.
-//   - A process that stalls after it has read its clock handles the next event with that old reading (CT2).
+//   - timers and messages for a paused process wait. When the process continues, either all timers or all
+//     messages run first. Messages that arrive at that moment are delivered after the waiting messages. So no
+//     message overtakes another message of its connection.
+//   - a dead process receives nothing, and its unfinished work does not continue.
+//   - a timer never fires too early by the machine's monotonic clock. It may fire late.
+//   - a process that stops between reading its clock and using the value uses the old value later (CT2).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Timeline } from './simulated-time-types.js'
 import { VirtualClock } from './virtual-clock.js'
 
 interface HostOptions {
-  /** How many seconds the local clock counts in one real second. */
+  /** How many seconds the machine's clock counts in one real second. */
   readonly rate: number
   readonly uptime: number
   readonly wallAhead: number
@@ -32,11 +32,11 @@ export class Host {
   life: HostProcess | undefined
   #stops = 0
   #suspensions = 0
-  /** True after a power loss: the machine answers nothing, not even with a refused connection. */
+  /** True after a power loss. Such a machine does not answer at all, not even with a refused connection. */
   dark = false
   /**
-   * In microseconds, how long the process stands still after its next reading of the clock, before it uses
-   * that reading.
+   * In microseconds, how long the process stops after its next reading of the clock and before it uses the
+   * value.
    */
   stall = 0
 
@@ -86,7 +86,7 @@ interface Waiting {
   readonly timer: boolean
 }
 
-/** A reading of the monotonic clock, and the true time of the reading. */
+/** A value that the monotonic clock has shown, and the real time at which it was read. */
 interface Reading {
   readonly value: number
   readonly at: number
@@ -97,12 +97,12 @@ export class HostProcess {
   readonly clock: Clock
   dead = false
   #waiting: Waiting[] = []
-  /** The timer or message for which the process read its clock before the process stalled. */
+  /** The timer or message that runs when the process continues with the old clock value. */
   #stalled: Waiting | undefined
-  /** The next reading is this old one. */
+  /** The old value that the next reading of the clock returns. */
   #old: Reading | undefined
   #lastOld: Reading | undefined
-  /** How many waiting messages are about to be delivered. */
+  /** How many messages and timers that waited during a pause are not delivered yet. */
   #due = 0
 
   constructor(host: Host) {
@@ -133,12 +133,15 @@ export class HostProcess {
     return old.value
   }
 
-  /** The true time, in microseconds, at which the process took a reading that it uses now. */
+  /** Returns the real time, in microseconds, at which the process read this value of its clock. */
   takenAt(reading: number): number {
     return this.#lastOld?.value === reading ? this.#lastOld.at : this.host.timeline.now
   }
 
-  /** Delivers a message or a timer to the process: now, or when the process continues after a pause. */
+  /**
+   * Runs a message's or a timer's function in the process. If the process is paused, the function runs when
+   * the process continues.
+   */
   deliver(run: () => void, timer = false): void {
     if (this.dead) return
     if (this.#due > 0) this.#again(run, timer)
@@ -164,7 +167,7 @@ export class HostProcess {
     timeline.later(stall, () => host.resume(false))
   }
 
-  /** Runs the function after everything that this turn still delivers. */
+  /** Runs the function after all events that are already scheduled for this moment. */
   readonly defer = (run: () => void): void => {
     this.host.timeline.later(0, () => this.deliver(run))
   }

@@ -1,6 +1,5 @@
-// Driver: a simulated network between members in one process: which members are connected, and the transports
-// that the members use. The laws of the real transport (TR1 to TR5 of net/transport-interface.ts)
-// hold here too.
+// Driver: a simulated network between members in one process: their connections, and their transports.
+// The laws of the real transport hold here too (TR1 to TR5 in net/transport-interface.ts).
 
 import { Emitter, type Random } from '@latchkey/base'
 import { pack, unpack } from '@latchkey/protocol'
@@ -20,7 +19,7 @@ type Frame =
   | { readonly kind: 'packed'; readonly item: Uint8Array; readonly blobs: readonly Uint8Array[] }
   | { readonly kind: 'app'; readonly bytes: Uint8Array }
 
-/** A connection, as one of its two ends sees it. */
+/** One of the two ends of a connection. */
 interface Line {
   readonly connection: MemoryConnection
   readonly side: Side
@@ -37,7 +36,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
   readonly boot: number
   wanted: readonly MemberId[] = []
   readonly lines = new Map<MemberId, Line>()
-  /** The members whose connection was lost, and whether the process of each is known to have ended. */
+  /** The members whose connection was lost, and whether their process is known to have ended. */
   readonly lost = new Map<MemberId, { readonly info: PeerInfo; dead: boolean }>()
   #closed = false
 
@@ -96,7 +95,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     for (const [id, line] of this.lines) if (this.refusalOf(line.info) !== undefined) this.#hangUp(id, line)
   }
 
-  /** Refuses a peer by the same checks as the real handshake. */
+  /** Returns the refusal of a peer, by the checks of the real handshake, or undefined. */
   refusalOf(info: PeerInfo): Refusal | undefined {
     const self = { ...this.info(), cluster: '', tokens: [] }
     const verdict = judgeInfo(self, info, (one) => this.owner.admit(one))
@@ -128,16 +127,14 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     this.emit('peer', { id, state: 'gone', info: line.info })
   }
 
-  /**
-   * Called when a handshake has ended with a refusal: by this member ('us') or by the other member ('them').
-   */
+  /** Called when this member ('us') or the other member ('them') has refused a handshake. */
   refused(by: 'us' | 'them', { code, reason }: Refusal, info: PeerInfo): void {
     this.process.deliver(() => {
       if (this.open) this.emit('refused', { id: info.id, by, code, reason, info })
     })
   }
 
-  /** Called when the process of that member is known to have ended. */
+  /** Called when the process of the member is known to have ended. */
   ended(id: MemberId): void {
     const lost = this.lost.get(id)
     if (lost === undefined || lost.dead) return
@@ -163,7 +160,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
 export interface NetworkOptions extends ConnectionOptions {
   /** If true, messages are encoded to bytes and decoded again, as on a real connection. */
   readonly encoded: boolean
-  /** By default the codec of this package. */
+  /** Encodes and decodes messages. By default the codec of this package. */
   readonly codec?: MessageCodec
   readonly dial: DialTimes
 }
@@ -173,14 +170,12 @@ export interface MessageCodec {
   readonly toMessage: typeof toMessage
 }
 
-/**
- * In microseconds, the shortest and the longest time that it takes two members to connect.
- */
+/** In microseconds, the shortest and the longest time that two members need to connect. */
 export interface DialTimes {
   readonly first: readonly [number, number]
-  /** After a connection that has ended. */
+  /** Used after a connection has ended. */
   readonly afterEnd: readonly [number, number]
-  /** After an attempt that has failed. */
+  /** Used after an attempt has failed. */
   readonly again: readonly [number, number]
 }
 
@@ -193,7 +188,10 @@ export class MemoryNetwork {
   readonly #transports = new Map<MemberId, MemoryTransport>()
   readonly #connections = new Map<string, MemoryConnection>()
   readonly #dialing = new Set<string>()
-  /** Returns true for a machine that answers with a refusal or not at all. */
+  /**
+   * Returns true if a connection to the member would be refused because no process listens, so that the
+   * process has surely ended.
+   */
   readonly #refuses: (id: MemberId) => boolean
   readonly #ears = new Set<(message: Message) => void>()
   #boots = 0
@@ -220,12 +218,16 @@ export class MemoryNetwork {
     return transport
   }
 
-  /** Called when the process has ended. With `silent` its whole machine has ended. */
+  /**
+   * Called when the member's process has ended. With `silent` its whole machine has ended, so other members
+   * are not informed.
+   */
   died(id: MemberId, silent: boolean): void {
     const transport = this.#transports.get(id)
     if (transport === undefined) return
     this.#transports.delete(id)
-    // Connections whose end the process has not learned of yet are closed too.
+    // This loop also closes connections that the other end has ended and whose end the process did not
+    // notice.
     for (const connection of this.#connections.values()) {
       const side = connection.sideOf(transport.process)
       if (side !== undefined) connection.end(side, silent)
@@ -237,7 +239,7 @@ export class MemoryNetwork {
   }
 
   /**
-   * Calls `ear` for each message after its receiver has treated it. Returns a function that ends the calls.
+   * Calls `ear` for each message after the receiver has handled it. Returns a function that ends these calls.
    */
   overhear(ear: (message: Message) => void): () => void {
     this.#ears.add(ear)
@@ -248,7 +250,7 @@ export class MemoryNetwork {
     for (const ear of this.#ears) ear(message)
   }
 
-  /** The cuts of the network have changed. */
+  /** Called when the cuts of the network have changed. */
   changed(): void {
     for (const connection of this.#connections.values()) connection.look()
   }
@@ -277,7 +279,7 @@ export class MemoryNetwork {
       this.#dialSoon(id, peer, this.#options.dial.first)
   }
 
-  /** Connects at once, without the usual wait, because a caller knows that something has changed. */
+  /** Connects the member to all others without the usual wait. */
   dialNow(id: MemberId): void {
     for (const peer of this.#transports.keys()) {
       if (peer === id) continue
@@ -309,7 +311,7 @@ export class MemoryNetwork {
     this.#dialSoon(a, b, this.#options.dial.again)
   }
 
-  /** True if the connection belongs to a process that has ended. */
+  /** Returns true if the connection belongs to a process that has ended. */
   #stale(
     connection: MemoryConnection,
     left: MemoryTransport | undefined,
@@ -365,12 +367,12 @@ export class MemoryNetwork {
       { connection, side: 1 as const, info: infos[0] },
     ] as const
     this.#connections.set(key, connection)
-    // After the handshake, each side's first frame opens both lanes. All other frames come after that frame.
+    // The first frame of each side says that the handshake is done. All other frames arrive after that frame.
     for (const side of [0, 1] as const) connection.greet(side)
   }
 }
 
-/** Both sides learn of the refusal, as in a real handshake. */
+/** Checks whether `by` refuses `other`. If so, informs both sides, as a real handshake does. */
 function refuse(by: MemoryTransport, other: MemoryTransport): boolean {
   const refusal = by.refusalOf(other.info())
   if (refusal === undefined) return false

@@ -1,23 +1,19 @@
-// Rule: the clocks of one simulated machine, as functions of real simulated time. Real time is in whole
-// microseconds, and what a clock shows is in milliseconds.
+// Rule: the clocks of one simulated machine, as functions of the simulated real time. Real time is in
+// microseconds, and the clocks show milliseconds.
 
 import type { Instant } from '@latchkey/base'
 
 export class VirtualClock {
-  /** How many seconds the clock counts in one real second. The rate of a perfect clock is 1. */
+  /** How many seconds the clock counts in one real second. A perfect clock has 1. */
   #rate: number
   #realOrigin = 0
   #localOrigin: number
-  /**
-   * In microseconds of real time: when the uptime clock showed zero. The uptime clock continues while the
-   * machine is suspended.
-   */
+  /** The uptime in ms at #realOrigin. The uptime clock continues while the machine is suspended. */
   #bootOrigin: number
   #wallAhead: number
   #frozen = false
   /**
-   * Every forward step of the monotonic clock. The simulator's law about cluster time must allow for these
-   * steps.
+   * The forward jumps of the monotonic clock. The simulator's law about cluster time allows for these jumps.
    */
   readonly steps: { readonly at: number; readonly millis: number }[] = []
 
@@ -32,14 +28,14 @@ export class VirtualClock {
     return this.#rate
   }
 
-  /** The monotonic time (process.hrtime), which the member's core gets. */
+  /** Returns the monotonic time in ms, as process.hrtime does. */
   read(real: number): number {
     return this.#frozen ? this.#localOrigin : this.#localOrigin + this.#since(real)
   }
 
   instant(real: number): Instant {
     const up = this.#bootOrigin + this.#since(real)
-    // os.uptime counts in hundredths of a second.
+    // os.uptime counts in steps of 10 ms.
     return { hr: this.read(real), up: Math.floor(up / 10) * 10, wall: real / 1000 + this.#wallAhead }
   }
 
@@ -49,8 +45,8 @@ export class VirtualClock {
   }
 
   /**
-   * Moves the monotonic clock forward. Operating systems promise that their monotonic clock never jumps. If
-   * it jumps, leases may end early, but never by more than the clamp.
+   * Makes the monotonic clock jump forward. A real monotonic clock never jumps. After a jump, leases may end
+   * too early by at most the clamp of cluster time (CT2).
    */
   step(real: number, millis: number): void {
     this.#anchor(real)
@@ -63,9 +59,7 @@ export class VirtualClock {
     this.#wallAhead += millis
   }
 
-  /**
-   * While the machine is suspended its monotonic clock stands still. Its uptime and its wall clock continue.
-   */
+  /** Suspends the machine. Its monotonic clock stands still, and its uptime and wall clock continue. */
   suspend(real: number): void {
     this.#anchor(real)
     this.#frozen = true

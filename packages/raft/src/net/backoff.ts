@@ -1,4 +1,7 @@
-// Rule: the time to wait before the next attempt to connect (backoff).
+// Rule: how long to wait before the next attempt to connect (backoff).
+// Law: after a working connection has closed, the first attempt is made at once, because it shows whether the
+// peer's process has ended. The pauses between later attempts double up to a limit. A random part is taken
+// off each pause, so that the members do not all dial at the same moment.
 // Law: the first attempt after a working connection has closed is made at once, because that attempt shows
 // whether the peer's process is dead. The pauses between later attempts double up to a limit. A random part
 // is taken off each pause, so that members do not all dial at the same moment.
@@ -20,15 +23,12 @@ export class Backoff {
     this.#random = random
   }
 
-  /**
-   * Called when the connection has worked for some time, so that the next attempt counts as a first attempt
-   * again.
-   */
+  /** Called when a connection has worked for some time. The next attempt is then made at once again. */
   reset(): void {
     this.#attempts = 0
   }
 
-  /** The next pause in ms. */
+  /** Returns the next pause in ms. */
   next(): number {
     const attempt = this.#attempts++
     if (attempt === 0) return 0

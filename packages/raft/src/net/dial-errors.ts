@@ -1,11 +1,11 @@
-// Rule: finds out from an outgoing socket's error whether the refusal lasts or the peer is only down.
+// Rule: decides from the error of an outgoing socket whether the peer is only down, or refuses this member
+// for a lasting reason.
 
 import type { Refusal } from './handshake.js'
 
 /**
- * Returns why the connection failed if waiting does not help. Such causes are a bad certificate, an HTTP
- * answer instead of an upgrade, and an invalid address. Returns undefined if the member is only down, slow or
- * just starting.
+ * Returns the reason if another attempt will fail in the same way: a bad certificate, an HTTP answer instead
+ * of an upgrade, or an invalid address. Returns undefined if the peer may only be down, slow or starting.
  */
 export function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'them' }) | undefined {
   if (!(error instanceof Error)) return undefined
@@ -30,7 +30,10 @@ export function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'the
 const refusal = (by: 'us' | 'them', code: Refusal['code'], reason: string) =>
   ({ by, code, reason, trusted: false }) as const
 
-/** True if no process listens at the address: every IP address of that name has refused the connection. */
+/**
+ * True if no process listens at the address. If the host name has several IP addresses, all of them must have
+ * refused the connection.
+ */
 export function isRefusedBySystem(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isRefusedBySystem)
   return (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'

@@ -1,24 +1,23 @@
-// Rule: decides which of two processes that claim to be the same member is the member. This happens if an
-// operator starts a copy of a member's directory. The cluster, the id and the incarnation are the same in
-// both, and only the boot number differs.
+// Rule: decides which of two processes that claim to be one member is refused. This happens if an operator
+// starts a copy of a member's directory. Both processes then have the same cluster, id and incarnation, and
+// only their boot numbers differ (each process draws a boot number at its start).
 //
 // Laws
-//   - the member is the process that answers at the member's address in the membership. The other process is
-//     refused, and the logs of both processes name the refused process. Without this law: each new connection
-//     of one process closes the connection of the other, which dials again at once. Both processes lose their
-//     connections again and again, and no log says why.
-//   - a process is refused only while another one is connected at that address. So a member that
-//     was restarted is never refused because of its old process: the old process has ended, and the
-//     connection of the old process has closed.
-//   - a limited number of processes is remembered for each member. The process that was seen first is
-//     forgotten, and is recognized again when it dials.
+//   - the process that answers at the member's address in the membership is the member. The other process is
+//     refused, and both processes log which one is refused. Without this law: each new connection of one
+//     process closes the connection of the other process, which dials again at once. Both processes lose
+//     their connections again and again, and no log says why.
+//   - a process is refused only while another process is connected at the member's address. So a restarted
+//     member is not refused because of its old process, whose connection has closed.
+//   - at most MOST_OF_A_MEMBER boot numbers are remembered for each member. If there are more, the oldest is
+//     forgotten, and is noted again when its process dials.
 
 import type { MemberId } from '../core/types.js'
 import type { PeerInfo } from './transport-interface.js'
 
 const MOST_OF_A_MEMBER = 16
 
-/** The process that answers at a member's address, with that address. */
+/** The process that answers at a member's address, and the address. */
 export interface Answering {
   readonly info: PeerInfo
   readonly url: string
@@ -26,8 +25,8 @@ export interface Answering {
 
 export class SecondProcesses {
   /**
-   * The boot numbers of processes that dialled while another process answered at the member's address. The
-   * newest is the last.
+   * For each member: the boot numbers of processes that dialled this member while another process answered at
+   * the member's address. The newest is the last.
    */
   readonly #boots = new Map<MemberId, readonly number[]>()
 
@@ -36,13 +35,14 @@ export class SecondProcesses {
     this.#boots.set(id, [...others, boot].slice(-MOST_OF_A_MEMBER))
   }
 
-  /** Called when that member has a new address or was removed. */
+  /** Called when the member has a new address or was removed. */
   forget(id: MemberId): void {
     this.#boots.delete(id)
   }
 
   /**
-   * Returns why that process is not the member that it claims to be, or undefined if it may be the member.
+   * Returns the reason to refuse the process `info`, or undefined if the process may be the member that it
+   * claims to be.
    */
   why(info: PeerInfo, answering: Answering | undefined): string | undefined {
     if (answering === undefined || answering.info.boot === info.boot) return undefined

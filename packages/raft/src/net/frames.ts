@@ -1,16 +1,17 @@
-// Door: encodes and decodes the frames between members. A frame carries all messages to one peer from one
-// turn of the event loop. A frame longer than CAPS.frameBytes is cut into pieces, so that a heartbeat waits
-// for one piece at most. docs/wire.md shows the format byte by byte.
+// Door: encodes and decodes the frames between members.
+// A frame carries all messages to one peer from one turn of the event loop. A frame longer than
+// CAPS.frameBytes is cut into pieces, so that a heartbeat waits for at most one piece. docs/wire.md shows the
+// format byte by byte. A blob is the data of an entry, or a piece of a snapshot.
 //
-//   version (1 byte) · length of the head (4 bytes, big endian) · head (positional MessagePack) · bytes
-//   head of a turn   [0, ...items]        bytes: the items' blobs, in their order
-//   head of a piece  [1, lane, last]      bytes: the next piece of a frame that was cut, itself a turn's
+//   version (1 byte) · length of the head (4 bytes, big endian) · head (positional MessagePack) · blobs
+//   head of a whole frame   [0, ...items]        then the blobs of the items, in their order
+//   head of a piece         [1, lane, last]      then the next bytes of a whole frame that was cut
 //
 // Laws
-//   - a frame is used whole or not at all. It takes as much memory as has arrived, not as much as its
-//     header announces
-//   - entries' data and pieces of a snapshot are copied out of the frame. So nothing that is kept shares
-//     memory with a frame
+//   - a frame is used whole or not at all. It takes only as much memory as has arrived, even if its header
+//     announces more.
+//   - the data of entries and pieces of snapshots are copied out of a frame. So they do not keep the whole
+//     frame in memory.
 
 import { elementAt, copyBytes, EMPTY } from '@latchkey/base'
 import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
@@ -26,36 +27,41 @@ const TURN = 0
 const PIECE = 1
 const PREFIX_BYTES = 5
 /**
- * In bytes, the room for a frame's head. With this room a piece of a snapshot of exactly frameBytes fits into
- * one frame.
+ * In bytes, the space for a frame's head. With this space a frame can carry a piece of a snapshot of exactly
+ * CAPS.frameBytes.
  */
 const SLACK_BYTES = 16 * 1024
 
-/** The most bytes of one frame on the wire. */
+/** In bytes, the largest frame on the wire. */
 export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
-/** The most bytes of a frame that was cut, after its pieces are joined. */
+/** In bytes, the largest frame after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
 /**
- * In bytes, the least size of each piece of a frame except the last. Without this limit a sender could fill
- * the memory with many tiny pieces, because each piece takes more memory than its bytes.
+ * In bytes, the smallest piece, except the last one of a frame. Without this limit a sender could fill the
+ * memory with tiny pieces, because each piece costs more memory than its bytes.
  */
 const LEAST_PIECE = 16 * 1024
-/** In bytes, the most that a frame's head may have. The limit protects the memory. */
+/** In bytes, the largest head of a frame. A larger head would take too much memory while it is decoded. */
 const HEAD_LIMIT = 2 * 1024 * 1024
-/** The most blobs of a frame. */
+/** The largest number of blobs in a frame. */
 const BLOBS_LIMIT = 65_536
-/** The most values in a head. There are four values for each entry, and a few for each small message. */
+/** The largest number of values in a head. An entry has four values, and a small message has a few. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
-/** The most entries in one append. The leader sends the entries after them in the next append. */
+/**
+ * The largest number of entries in one append. The leader sends the entries after them in the next append.
+ */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
-/** How many cut frames may be under way at the same time, one in each lane. */
+/**
+ * The number of lanes. Each lane sends the pieces of one cut frame at a time, so frames of two lanes can
+ * alternate.
+ */
 export const LANES = 2
 export type Lane = 0 | 1
 
 // ---- Sending
 
-/** Returns the parts of the frame of one turn. The `blobs` are not copied. */
+/** Returns a frame as a list of byte arrays. The `blobs` are not copied. */
 export function turnParts(items: readonly unknown[], blobs: readonly Uint8Array[]): Uint8Array[] {
   return [...prefixed(pack([TURN, ...items])), ...blobs]
 }
@@ -76,14 +82,14 @@ export const length = (parts: readonly Uint8Array[]): number => {
 }
 
 /**
- * Cuts a frame into pieces. Each byte is copied once, into the piece that carries it. All pieces are made in
- * one buffer, so a piece is valid only until the caller asks for the next piece.
+ * Cuts a long frame into pieces, one at each call of `next`. All pieces use the same buffer, so a piece is
+ * valid only until the following call.
  */
 export class Cutting {
   readonly #lane: Lane
   readonly #parts: readonly Uint8Array[]
   #part = 0
-  /** The offset in the current part. */
+  /** In bytes, the offset in the current part. */
   #at = 0
   #left: number
   #buffer = Buffer.alloc(0)
@@ -149,8 +155,8 @@ function open(frame: Uint8Array): Opened | string {
 }
 
 /**
- * Takes the frames of one connection and joins the pieces of cut frames. A method that returns a text gives
- * the reason to close the connection.
+ * Decodes the received frames of one connection, and joins the pieces of cut frames. A method returns a text
+ * if the frame is invalid. The caller then closes the connection.
  */
 export class Assembly {
   readonly #sendQueues: Array<{ pieces: Uint8Array[]; bytes: number }> = []
@@ -159,7 +165,7 @@ export class Assembly {
     for (let lane = 0; lane < LANES; lane++) this.#sendQueues.push({ pieces: [], bytes: 0 })
   }
 
-  /** The bytes of unfinished frames. */
+  /** In bytes, the received pieces of frames that are not complete. */
   get bytes(): number {
     return this.#sendQueues.reduce((sum, lane) => sum + lane.bytes, 0)
   }
@@ -191,7 +197,8 @@ export class Assembly {
 }
 
 /**
- * If `own` is true, no other code uses the frame's memory. Then a blob that fills the frame is not copied.
+ * Splits a frame into its items. If `own` is true, no other code uses the frame's memory, so a blob that
+ * fills more than half of the frame is not copied.
  */
 function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
   const list: Parcel[] = []

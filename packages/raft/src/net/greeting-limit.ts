@@ -1,17 +1,17 @@
-// Driver: closes a connection that sends more bytes than a greeting needs before its greeting is complete.
+// Driver: closes a connection that sends more bytes before its greeting than a greeting needs.
 
 import type { Duplex } from 'node:stream'
 
 /**
- * In bytes, the most that a connection may send before its greeting is complete. The longest part of a
- * greeting is a token.
+ * In bytes, how much a connection may send before its greeting is complete. A greeting can contain a token,
+ * which is its longest part.
  */
 export const GREETING_LIMIT = 16 * 1024
 
 /**
- * Closes a connection that sends more than GREETING_LIMIT bytes before its greeting is complete, so that a
- * stranger cannot make this member buffer a large frame. When the greeting is complete, the caller calls the
- * returned function, which ends the limit.
+ * Closes the connection if it sends more than GREETING_LIMIT bytes before its greeting is complete. So a
+ * stranger cannot make this member buffer a large frame. The caller calls the returned function when the
+ * greeting is complete.
  */
 export function watchStranger(socket: { terminate(): void }, raw: Duplex): () => void {
   let heard = 0
@@ -21,8 +21,8 @@ export function watchStranger(socket: { terminate(): void }, raw: Duplex): () =>
   }
   raw.on('data', count)
   return () => {
-    // A listener that is removed while an event is emitted is still called for that event. NEGATIVE_INFINITY
-    // makes that last call harmless.
+    // Node still calls a listener that is removed during an event. NEGATIVE_INFINITY makes this last call
+    // harmless.
     heard = Number.NEGATIVE_INFINITY
     raw.off('data', count)
   }

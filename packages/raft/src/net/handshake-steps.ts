@@ -1,5 +1,6 @@
-// Rule: both sides of the handshake, step by step. A received frame goes in, and the next frame or the result
-// comes out. outgoing-connection.ts and incoming-connection.ts wait for the frames and limit the time.
+// Rule: the steps of the handshake, for the dialling side and for the dialled side. A received frame goes in,
+// and the next frame or the result comes out. outgoing-connection.ts and incoming-connection.ts own the
+// sockets and the time limits.
 
 import {
   type Admit,
@@ -34,22 +35,19 @@ import type { PeerInfo } from './transport-interface.js'
 
 interface DiallingPorts {
   /**
-   * Returns this member's description of itself. It is a function that is called at each step, because the
+   * Returns this member's description of itself. The handshake calls this function at each step, because the
    * cluster's id may be drawn during a handshake.
    */
   readonly self: () => Self
   readonly admit: Admit
   readonly newNonce: () => Uint8Array
-  /** Bytes that only the two ends of this TLS connection know. They are empty if members use no TLS. */
+  /** Bytes that only the two ends of this TLS connection know. Empty without TLS. */
   readonly channel: Uint8Array
 }
 
 export interface HandshakePorts extends DiallingPorts {
   readonly missing: Missing
-  /**
-   * Returns the reason if the other side's certificate does not name the member that the other side claims to
-   * be.
-   */
+  /** Returns the reason to refuse if the other side's certificate does not name the member `id`. */
   whyNotNamed(id: MemberId): string | undefined
 }
 
@@ -57,17 +55,17 @@ export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
   | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
   /**
-   * The other side has only asked which member it has reached. `send` is the answer. The other side is not
-   * admitted.
+   * The other side only asked which member it has reached. `send` is the answer, and the connection ends
+   * after it.
    */
   | { readonly next: 'told'; readonly send: Uint8Array }
   | {
       readonly next: 'refused'
       readonly by: 'us' | 'them'
       readonly refusal: Refusal
-      /** The id that the other side claims. */
+      /** The id that the other side claims to have. */
       readonly id: MemberId | undefined
-      /** The other side's description of itself, if it has proved its identity. */
+      /** The other side's description of itself. Undefined if the other side has not proved its identity. */
       readonly info: PeerInfo | undefined
     }
 
@@ -75,17 +73,17 @@ const sideOf = (nonce: Uint8Array): Side => ({ nonce, ...WIRE })
 
 const malformed = (reason: string): Refusal => ({ code: 'ERR_PROTOCOL', reason, trusted: false })
 
-/** The side that dials. */
+/** The handshake of the side that dials. */
 export class DiallingHandshake {
   readonly #ports: DiallingPorts
   readonly #greeting: Greeting
   readonly #asks: boolean
   #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
   #meeting: Meeting | undefined
-  /** The token with which this side has made its proof. The other side must prove the same token. */
+  /** The token with which this side made its proof. The other side must prove the same token. */
   #token: string | undefined
 
-  /** If `asks` is true, this side only wants to know which member it has reached. */
+  /** If `asks` is true, this side only wants to know which member answers. No connection is kept. */
   constructor(ports: DiallingPorts, to: MemberId, asks = false) {
     const { cluster, id } = ports.self()
     this.#ports = ports
@@ -148,7 +146,7 @@ export class DiallingHandshake {
     return { next: 'refused', by: 'us', refusal, id: this.#greeting.to, info }
   }
 
-  /** Until the other side has proved its identity, only the code and the reason of its refusal are used. */
+  /** Uses only the code and the reason of a refusal as long as the other side has not proved its identity. */
   #refused({ code, reason, info }: Refused): Step {
     const trusted = this.#at === 'told'
     this.#at = 'over'
@@ -163,7 +161,7 @@ export class DiallingHandshake {
   }
 }
 
-/** The side that was dialled. */
+/** The handshake of the side that was dialled. */
 export class DialledHandshake {
   readonly #ports: HandshakePorts
   readonly #side: Side

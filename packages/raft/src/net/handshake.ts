@@ -1,5 +1,5 @@
-// Door: the frames of the handshake between two members, and the checks of each. The form of every frame
-// stays the same for ever, so that any two builds understand at least each other's refusal.
+// Door: encodes, decodes and checks the frames of the handshake between two members. The form of these frames
+// never changes, so that any two versions at least understand each other's refusal.
 //
 //   the side that dials                                the side that was dialled
 //   greeting  versions, cluster name, ids, nonce   ->
@@ -11,17 +11,18 @@
 //                                                      (or, at any step, a refusal)
 //
 // Laws
-//   - a side that has not proved itself learns only the cluster's name and the two ids. Without this law:
-//     member b is down, and a stranger listens at b's address. The stranger learns the cluster's id and b's
-//     incarnation. If no token is configured, the stranger can then pass for b, or connect two clusters that
-//     must stay apart.
-//   - what a side says before it has proved itself is not believed. Without this law: a stranger sends a
-//     refusal with another boot number, and a member believes that its living leader is dead (TR3).
-//   - a side that only asks which member it has reached gets the answer if it would be admitted. Its new
-//     connection never replaces an earlier connection of the same two members, because the address may be a
-//     second name of the same member.
-//   - secrets are compared in constant time, and no refusal's reason repeats a secret
-//   - fields may be added at the end, and a build ignores fields that it does not know
+//   - a side that has not proved that it has the member token learns only the cluster's name and the two ids.
+//     Without this law: member b is down, and a stranger listens at b's address. The stranger learns the
+//     cluster's id and b's incarnation. If no token is configured, the stranger can then pass as b, or
+//     connect two clusters that must stay apart.
+//   - a member believes only the statements of a side that has proved that it has the token. Without this
+//     law: a stranger sends a refusal with another boot number, and a member believes that its living leader
+//     is dead (TR3).
+//   - a side that only asks which member it has reached gets the answer if it would be admitted. The question
+//     never replaces an earlier connection of the same two members, because the address may be a second name
+//     of the same member.
+//   - secrets are compared in constant time, and no refusal repeats a secret.
+//   - new fields are added at the end of a frame, and a version ignores fields that it does not know.
 
 import { copyBytes, NONCE_BYTES } from '@latchkey/base'
 import { ERROR_CODES, type ErrorCode, Malformed, pack, unpack } from '@latchkey/protocol'
@@ -44,8 +45,8 @@ export interface Self {
   readonly group: GroupId
   readonly level: number
   /**
-   * The tokens that members share. This member proves the first one to others, and accepts each of them. An
-   * empty list means that no token is used.
+   * The tokens that members share. This member proves the first token, and accepts proofs of all tokens. An
+   * empty list means that members use no token.
    */
   readonly tokens: readonly string[]
 }
@@ -61,11 +62,17 @@ export interface Greeting extends Side {
 export interface Refusal {
   readonly code: ErrorCode
   readonly reason: string
-  /** True if the other side has proved itself. Only then does the refusal say which member refuses. */
+  /**
+   * True if the other side has proved that it has the member token. Only then the refusal contains this
+   * member's description.
+   */
   readonly trusted: boolean
 }
 
-/** A received refusal. Its fields are believed only if the sender has proved itself. */
+/**
+ * A received refusal. `info` describes the side that refuses. A caller believes `info` only if that side has
+ * proved its identity.
+ */
 export interface Refused {
   readonly ok: false
   readonly code: ErrorCode
@@ -76,14 +83,13 @@ export interface Refused {
 export type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
 
 /**
- * Returns undefined if the id is a member, or if no members are known. Otherwise returns the index of the
- * entry up to which the id is known to be no member.
+ * Returns undefined if `id` is a member, or if this member knows no members yet. Otherwise returns the index
+ * up to which this member has applied the log. At that index, `id` is not a member.
  */
 export type Missing = (id: MemberId) => number | undefined
 
 /**
- * The last check, after the cluster and the credentials. Returns the reason why that member is not admitted,
- * or undefined if it is admitted.
+ * The last check of a handshake. Returns the reason to refuse the member `info`, or undefined to admit it.
  */
 export type Admit = (info: PeerInfo) => string | undefined
 
@@ -94,7 +100,7 @@ const REFUSAL = 2
 const GREETING = 3
 const CHALLENGE = 4
 const PROOF = 5
-/** The most bytes in one frame of a handshake. */
+/** In bytes, the largest frame of a handshake. */
 export const HANDSHAKE_LIMIT = 8 * 1024
 const TEXT_LIMIT = 1024
 
@@ -118,7 +124,7 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-/** If `asks` is true, the sender only wants to know which member it has reached, and must not be admitted. */
+/** If `asks` is true, the sender only wants to know which member answers, and does not ask to be admitted. */
 export const encodeHello = (self: Self, asks = false): Uint8Array =>
   pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
@@ -191,7 +197,7 @@ export function decodeProof(frame: Uint8Array): Uint8Array | Refused | string {
   return isBytes(places[2], PROOF_BYTES) ? places[2] : 'a proof that is none'
 }
 
-/** `version` is the version that both sides use. */
+/** `version` is the wire version that both sides use. */
 export function decodeHello(frame: Uint8Array, version: number): PeerInfo | string {
   const places = open(frame, [HELLO])
   if (typeof places === 'string') return places
@@ -221,10 +227,10 @@ function toRefusal([, , code, reason, who]: unknown[]): Refused | string {
 
 // ---- The checks
 
-/** The highest version that both sides know. */
+/** Returns the highest wire version that both sides know. */
 export const versionOf = (dialled: Side, answered: Side): number => Math.min(dialled.most, answered.most)
 
-/** Returns the refusal if the two sides have no version in common. */
+/** Returns a refusal if the two sides have no wire version in common. */
 export function noVersion(dialled: Side, answered: Side): Refusal | undefined {
   if (versionOf(dialled, answered) >= Math.max(dialled.least, answered.least)) return undefined
   return refuse(
@@ -244,20 +250,20 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * Refuses because the dialling side wanted another member. The refusal says nothing else, because a stranger
- * at the other member's address may have passed the proof on.
+ * The refusal of a side that wanted to reach another member. It contains no description, because a stranger
+ * at the other member's address may have forwarded the proof.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)
 
-/** Checks the dialling side's description. It must have the id that was proved. */
+/** Checks the description that the dialling side sent. Its id must be the id of the proof. */
 export function judgeHello(self: Self, proven: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== proven)
     return refuse('ERR_UNAUTHORIZED', `one that has proved to be member ${proven} says that it is another`)
   return judgeInfo(self, info, admit)
 }
 
-/** Checks the dialled side's description. It must be the member that was dialled. */
+/** Checks the description that the dialled side sent. Its id must be the id that was dialled. */
 export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== to)
     return refuse(
@@ -269,8 +275,8 @@ export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Ad
 }
 
 /**
- * Checks the description of the other side. When this member's own knowledge has changed, this member calls
- * the function again for its connected peers.
+ * Checks the other side's description against this member's own. A member also calls this function again for
+ * its connected peers when its own cluster id or membership has changed.
  */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id === self.id)

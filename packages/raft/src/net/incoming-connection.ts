@@ -1,5 +1,5 @@
-// Driver: owns one connection that another member has dialled. The other member proves its identity, then
-// this side receives its messages. After the handshake this side sends nothing on the connection.
+// Driver: owns one connection that another member has dialled. The other member proves its identity and then
+// sends messages. After the handshake, this side only receives.
 
 import type { Timer } from '@latchkey/base'
 import type { Socket } from 'node:net'
@@ -21,7 +21,7 @@ export interface IncomingConnectionEvents {
   admitted(incoming: IncomingConnection, info: PeerInfo): void
   message(message: Message): void
   app(from: MemberId, bytes: Uint8Array): void
-  /** Called when a frame of this many bytes has come from that member. */
+  /** Called for each received frame. `bytes` is its length. */
   received(from: MemberId, bytes: number): void
   refused(event: RefusedEvent, where: string): void
   closed(incoming: IncomingConnection): void
@@ -38,8 +38,8 @@ type State =
   | { readonly at: 'out' }
 
 /**
- * A factor. The dialling side sends the pings, and this side only waits for them. So this side waits this
- * many times longer than the dialling side before it closes the connection.
+ * How many times longer this side waits than the dialling side before it closes a silent connection. The
+ * dialling side sends the pings, and this side only waits for them.
  */
 const PATIENCE = 3
 
@@ -73,7 +73,8 @@ export class IncomingConnection {
       handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
-    // A socket emits 'close' after every error. A frame beyond SOCKET_CAPS causes an error.
+    // A socket emits 'close' after every 'error', for example after a frame that is longer than SOCKET_CAPS
+    // allows.
     socket.on('error', () => socket.terminate())
     socket.on(
       'message',
@@ -85,7 +86,7 @@ export class IncomingConnection {
     )
   }
 
-  /** Wraps a handler: an error in the handler ends this connection and nothing else. */
+  /** Wraps a handler. An error in the handler closes this connection and has no other effect. */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('member', handle, () => this.terminate())
   }
@@ -154,7 +155,10 @@ export class IncomingConnection {
     this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
   }
 
-  /** Decides again whether the other member is admitted. Called when this member's knowledge has changed. */
+  /**
+   * Checks again whether the other member is admitted. Called when this member's cluster id or membership has
+   * changed.
+   */
   recheck(): void {
     if (this.#state.at !== 'in') return
     const { info } = this.#state
@@ -170,7 +174,7 @@ export class IncomingConnection {
 
   // ---- Received messages
 
-  /** Checks all items of a frame before it delivers the first of them. */
+  /** Delivers the messages of a frame. All messages are checked before the first one is delivered. */
   #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
     this.#events.received(info.id, frame.length)
@@ -178,7 +182,7 @@ export class IncomingConnection {
     const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
     if (typeof said === 'string') return this.#malformed(said, info)
     for (const one of said) {
-      // The code that received an earlier message of this frame may have closed this connection.
+      // The receiver of an earlier message of this frame may have closed this connection.
       if (this.#state.at !== 'in') return
       if (one instanceof Uint8Array) this.#events.app(info.id, one)
       else this.#events.message(one)
@@ -217,7 +221,7 @@ export class IncomingConnection {
     this.#state = { at: 'out' }
   }
 
-  /** Closes the connection at once, because a newer one replaces it or there are too many connections. */
+  /** Closes the connection at once, without a close handshake. */
   terminate(): void {
     this.#leave()
     this.#socket.terminate()

@@ -1,5 +1,5 @@
-// Driver: owns all incoming connections. The number of connections is limited, and each member has at most
-// one connection.
+// Driver: owns all incoming connections from other members. It limits their number, and keeps one connection
+// of each member.
 
 import { endRefused } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -14,11 +14,14 @@ import { isTrusted, whyUntrusted } from './tls.js'
 import type { PeerInfo, RefusedEvent } from './transport-interface.js'
 import { IncomingConnection, type IncomingConnectionEvents } from './incoming-connection.js'
 
-/** How many connections may be in the handshake at the same time. If there are more, the oldest is closed. */
+/**
+ * How many connections may be in their handshake at the same time. For each further connection, the oldest of
+ * them is closed.
+ */
 const MOST_STRANGERS = 512
 
 export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app' | 'received'> & {
-  /** Called when that member has just dialled this one. */
+  /** Called when the member `info` has dialled this member and was admitted. */
   came(info: PeerInfo): void
   refused(event: RefusedEvent, where: string): void
 }
@@ -31,7 +34,7 @@ export class IncomingConnections {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
   readonly #members = new Map<MemberId, IncomingConnection>()
-  /** For each connection, the function to call when the connection is admitted. */
+  /** For each connection, the function to call when the other side has proved that it is a member. */
   readonly #proven = new WeakMap<IncomingConnection, () => void>()
   #closed = false
 
@@ -53,10 +56,10 @@ export class IncomingConnections {
     return this.#members.get(id)?.info
   }
 
-  /** Handles the 'upgrade' event of a server. Returns false if the request does not come from a member. */
+  /** Handles the 'upgrade' event of an HTTP server. Returns false if the request is not for MEMBERS_PATH. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void = () => {}): boolean {
     if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
-    // Browsers send the header `Origin`, and no member runs in a browser.
+    // Browsers send the header `Origin`, and members do not.
     if (request.headers.origin !== undefined) this.#refuse(socket, '403 Forbidden')
     else if (this.#closed) this.#refuse(socket, '503 Service Unavailable')
     else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
@@ -64,7 +67,10 @@ export class IncomingConnections {
     return true
   }
 
-  /** Wraps the handler of a new connection: an error in the handler ends that connection and nothing else. */
+  /**
+   * Wraps the handler of a new connection. An error in the handler closes that connection and has no other
+   * effect.
+   */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(
       'member',
@@ -98,7 +104,7 @@ export class IncomingConnections {
     this.#proven.set(incoming, proven)
   }
 
-  /** A member keeps only one incoming connection: the one that it dialled last. */
+  /** Keeps only the newest connection of each member. */
   #admitted(incoming: IncomingConnection, info: PeerInfo): void {
     this.#strangers.delete(incoming)
     this.#proven.get(incoming)?.()
@@ -113,8 +119,8 @@ export class IncomingConnections {
   }
 
   /**
-   * Closes the member's connection if it comes from another process than `boot`. Returns the description of
-   * that other process.
+   * Closes the connection of member `id` if it comes from another process than the process with this `boot`
+   * number. Returns the description of the other process.
    */
   sendAway({ id, boot }: PeerInfo): PeerInfo | undefined {
     const incoming = this.#members.get(id)

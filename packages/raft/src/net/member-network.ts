@@ -1,5 +1,5 @@
-// Driver: owns all connections between this member and the others: one outgoing connection to each member,
-// and all incoming connections.
+// Driver: owns all connections of this member: one outgoing connection to each other member, and all incoming
+// connections.
 
 import { Emitter } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -24,11 +24,11 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #settings: NetSettings
   readonly #incomingConnections: IncomingConnections
   readonly #links = new Map<MemberId, OutgoingConnection>()
-  /** How many bytes each member has sent. */
+  /** In bytes, how much this member has received from each other member. */
   readonly #received = new Map<MemberId, number>()
   /**
-   * Connections to additional addresses of members. Such a connection only asks which member answers at the
-   * address.
+   * Connections to addresses from this member's options that differ from the membership. Each of them only
+   * asks which member answers at the address.
    */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: Refusals
@@ -58,8 +58,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   /**
-   * Emits an event. If a listener throws, the error goes to the handler of the connection that caused the
-   * event. That handler is guarded, so the error ends only that connection.
+   * Emits an event. If a listener throws, this method throws too, and the handler of the connection that
+   * caused the event closes that connection.
    */
   #tell<Name extends keyof TransportEvents>(name: Name, event: TransportEvents[Name]): void {
     if (this.#closed !== undefined) return
@@ -85,8 +85,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   /**
-   * Called when that process has answered at its member's address. If another process has connected as the
-   * same member, the connection of the other process is closed, and its later attempts are refused.
+   * Called when the process `info` has answered at its member's address. If another process is connected as
+   * the same member, the connection of that other process is closed, and its later attempts are refused.
    */
   #answered(info: PeerInfo): void {
     const other = this.#incomingConnections.sendAway(info)
@@ -163,7 +163,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   #ask(id: MemberId, url: string): void {
     const heard = (info: PeerInfo, admitted: boolean) => {
-      // A cluster that is being founded has no id yet, so the address is asked again later.
+      // A new cluster has no id before its first election. So this member asks the address again later.
       if (info.clusterId === '') return link.hangUp()
       this.#asked(link)
       this.#tell('answered', { url, info, admitted })
@@ -212,14 +212,14 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return new Map([...this.#links].map(([id, link]) => [id, statsOf(link)]))
   }
 
-  /** Returns about how many bytes wait to be sent to a slow peer. */
+  /** Returns about how many bytes wait in this process to be sent to the member. */
   waitingBytes(id: MemberId): number {
     return this.#links.get(id)?.waitingBytes ?? 0
   }
 
   /**
-   * Returns how many bytes are in the socket to a slow peer. A heartbeat is sent after these bytes, which are
-   * at most one piece.
+   * Returns how many bytes the socket to the member holds because the operating system has not accepted them.
+   * The next heartbeat waits for these bytes.
    */
   heldBytes(id: MemberId): number {
     return this.#links.get(id)?.heldBytes ?? 0
@@ -233,8 +233,9 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   // ---- Incoming connections
 
   /**
-   * Handles the 'upgrade' event of the server whose port this member shares. Returns false if the request
-   * does not come from a member. `proven` is called once, when the other side has proved that it is a member.
+   * Handles the 'upgrade' event of the HTTP server whose port this member shares. Returns false if the
+   * request is not for MEMBERS_PATH. `proven` is called once, when the other side has proved that it is a
+   * member.
    */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven?: () => void): boolean {
     return this.#incomingConnections.upgrade(request, socket, head, proven)

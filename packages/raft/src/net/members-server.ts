@@ -1,4 +1,4 @@
-// Driver: owns a server that only members connect to. Tests use it, and programs that use this package
+// Driver: opens a server port for members only. Tests use this port, and so do programs that use this package
 // without Latchkey's store.
 
 import { uptime } from 'node:os'
@@ -12,15 +12,15 @@ import { type MemberTls, serverTls } from './tls.js'
 export interface Listener {
   readonly port: number
   readonly server: Server
-  /** Accepts no new connection from now on. Resolves when all connections are closed. */
+  /** Closes the port. Resolves when all connections are closed. */
   close(): Promise<void>
 }
 
 type Upgradable = Pick<Server, 'on' | 'off'>
 
 /**
- * Accepts connections of members on a server that has other uses too. Requests for other paths go to the
- * other listeners.
+ * Accepts connections of members on an HTTP server that also has other uses. Upgrade requests for other paths
+ * are left to the server's other listeners.
  */
 export function attach(server: Upgradable, network: MemberNetwork): () => void {
   const listener = network.upgrade.bind(network)

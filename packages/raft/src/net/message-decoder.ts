@@ -1,5 +1,7 @@
-// Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason why
-// the item is refused.
+// Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason to
+// refuse the item.
+// Law: no later code checks the form of a message again. So each term and index that is accepted here is a
+// valid number.
 // Law: no later code checks the form of a message again, and every term and index that is accepted here is a
 // valid number.
 
@@ -9,7 +11,7 @@ import { decodeMembership } from '../core/membership.js'
 import type { Entry, MemberId, Message, MessageType } from '../core/types.js'
 import { KINDS, TYPE } from './message-encoder.js'
 
-/** An item and the blobs that belong to it. */
+/** One item of a frame, and its blobs (the data of entries, or a piece of a snapshot). */
 export interface Parcel {
   readonly item: readonly unknown[]
   readonly blobs: readonly Uint8Array[]
@@ -26,14 +28,14 @@ type Fields = readonly unknown[]
 type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[]) => Message | string
 
 /**
- * Law: every later stage must accept each number that is accepted here. A term or index above 2^53 - 1 could
- * not be read from the log again. An index is also used as the id of a session, so both have the same limit.
+ * Law: this file accepts only numbers that all later code can handle. The log cannot store a term or index
+ * above 2^53 - 1. An index can become the id of a session, so the limit of both is CAPS.memberNumber.
  */
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber
 /**
- * True for the context of a read request, a number that the answer repeats. The first context may be any
- * number (core/state.ts).
+ * True for the context of a read request: a number that the leader's answer repeats. The first context is a
+ * random number (core/state.ts), so CAPS.memberNumber is not its limit.
  */
 const isContext = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const areCounts = (fields: Fields, from: number, to: number): boolean => {
@@ -43,12 +45,17 @@ const areCounts = (fields: Fields, from: number, to: number): boolean => {
 }
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** Stands for any number of blobs. */
+/** Any number of blobs is allowed. */
 const ANY = -1
-/** How many elements of an item come before the fields of the message: type, lengths, group, term. */
+/**
+ * How many elements of an item come before the fields of the message: type, lengths of blobs, group, term.
+ */
 const HEAD = 4
 
-/** Returns undefined for a type that this build does not know. Such a message is ignored (L22). */
+/**
+ * Returns undefined for a message type that this version does not know. The caller ignores such a message
+ * (L22).
+ */
 export function toMessage(
   { item, blobs }: Parcel,
   from: MemberId,
@@ -58,7 +65,8 @@ export function toMessage(
   if (row === undefined) return undefined
   const [, , group, term] = item
   if (!isCount(group)) return 'a group is no number'
-  // Only a member that has never taken part in an election may use term 0, and only in this answer (E19).
+  // Term 0 means that a member has never taken part in an election. Such a member sends only answers to
+  // pre-votes (E19).
   if (!isCount(term) || (term === 0 && row.type !== 'preVoteReply')) return 'a term is out of range'
   if (item.length !== HEAD + row.places && row.type !== 'appendReply')
     return `${row.type} has a wrong number of places`
@@ -121,8 +129,8 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   }),
 ])
 
-// The two answers that come with every commit list their fields one by one. A spread object would take V8
-// five times as long.
+// Appends and their answers come with every commit, so their objects list all fields one by one. V8 takes
+// five times as long for an object with a spread.
 function readAppendReply(envelope: Envelope, f: Fields): Message | string {
   const [ok, round, match, hintIndex, hintTerm] = f
   if (!isFlag(ok)) return 'appendReply: a field is wrong'
@@ -162,7 +170,10 @@ function readAppend(envelope: Envelope, f: Fields, blobs: readonly Uint8Array[])
   return { group, from, to, term, type: 'append', prevIndex, prevTerm, commit, entries, round }
 }
 
-/** Terms never go down along the log, and no entry has a higher term than the sender (L17). */
+/**
+ * Checks that the entries' terms never decrease, and that no entry has a higher term than the leader that
+ * sends it (L17).
+ */
 function readEntries(
   prevIndex: number,
   prevTerm: number,

@@ -1,14 +1,14 @@
-// Rule: encodes a message as an item of a frame: [type, lengths of its blobs, ...fields]. Blobs (entries'
-// data, pieces of a snapshot) follow after all items and are not packed. So a build can skip a message of a
-// type that it does not know.
+// Rule: encodes a message as an item of a frame: [type, lengths of blobs, group, term, ...fields]. Blobs (the
+// data of entries, or a piece of a snapshot) are not part of the item: they follow after all items. So a
+// version can skip a message whose type it does not know.
 
 import { assert } from '@latchkey/base'
 import { encodeMembership } from '../core/membership.js'
 import type { Entry, EntryKind, MessageType, Message } from '../core/types.js'
 
 /**
- * The first element of an item is the type of the message. New types are only added at the end. Type 0 is a
- * message of the layer above, whose content this layer does not know.
+ * The first element of an item is the type of the message. New types get new numbers. Type 0 is a message of
+ * the layer above Raft, whose content this layer does not know.
  */
 export const APP = 0
 export const TYPE: Record<MessageType, number> = {
@@ -27,17 +27,17 @@ export const TYPE: Record<MessageType, number> = {
   readIndexReply: 13,
 }
 
-/** New kinds are only added at the end. */
+/** A kind of entry is encoded as its index in this list. So new kinds are only added at the end. */
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
 /**
- * In bytes, the most that an item takes without its blobs. A number takes up to nine bytes, and the length of
- * a blob five.
+ * In bytes, the largest size of an item without its blobs. A number takes up to nine bytes, and the length of
+ * a blob takes five.
  */
 const ITEM_BYTES = 128
 const ENTRY_BYTES = 32
 
-/** Returns at least as many bytes as the message takes in a frame. */
+/** Returns an upper limit of the message's size in a frame, in bytes. */
 export function weight(message: Message): number {
   if (message.type === 'append') {
     let sum = ITEM_BYTES
@@ -56,8 +56,8 @@ export function appItem(bytes: Uint8Array, blobs: Uint8Array[]): unknown[] {
 }
 
 /**
- * Encodes a message. `from` and `to` are not written: the receiver takes them from the connection, so that
- * they cannot be forged.
+ * Encodes a message without `from` and `to`. The receiver takes both from the connection, so a sender cannot
+ * forge them.
  */
 export function messageItem(message: Message, blobs: Uint8Array[]): unknown[] {
   const from = blobs.length
@@ -103,8 +103,8 @@ function fieldsOf(m: Message, blobs: Uint8Array[]): unknown[] {
 }
 
 /**
- * Returns three values for each entry. An entry's index follows from its place in the list, so the format
- * cannot express a gap between entries (L17).
+ * Returns term, time and kind of each entry. The index is not encoded, because it follows from the entry's
+ * place in the list. So no gap can be encoded (L17).
  */
 function entryFields(prevIndex: number, entries: readonly Entry[], blobs: Uint8Array[]): unknown[] {
   const fields: unknown[] = []

@@ -6,31 +6,27 @@ import type { Admit, Missing, Self } from './handshake.js'
 import { LANE_CAPS, type LaneCaps } from './send-queues.js'
 import type { MemberTls } from './tls.js'
 
-/** All times are in ms. `missed` is a number of pings. */
+/** Time limits of connections between members, in ms. Only `missed` is a number of pings. */
 export interface Timing {
-  /** The most time from the first packet to the welcome. After this time the attempt is given up. */
+  /** How long an attempt to connect may take, until the welcome of the handshake. */
   readonly connect: number
-  /**
-   * An incoming connection whose handshake takes longer than this is closed, even if only the last step is
-   * missing.
-   */
+  /** How long the handshake of an incoming connection may take. After this time the connection is closed. */
   readonly hello: number
-  /** The interval between two pings. */
+  /** The time between two pings. */
   readonly ping: number
-  /** After this many pings without an answer the peer counts as gone (C8). */
+  /** How many pings in a row may stay without an answer. Then the connection is closed (C8). */
   readonly missed: number
   /**
-   * How long a removed member's connection stays open, so that the removed member can be told why it was
-   * removed.
+   * How long the connection to a removed member stays open, so that the member learns that it was removed.
    */
   readonly linger: number
   /**
-   * A connection that lasted at least this long is dialled again at once when it closes, because a follower
-   * needs to know whether its leader is dead. A shorter connection is dialled again after a pause, because
-   * its peer may accept every connection and close it at once.
+   * How long a connection must have worked so that, after its close, the peer is dialled again at once. A
+   * follower must find out quickly whether its leader has died. After a shorter connection this member waits
+   * first, because the peer may accept each connection and close it at once.
    */
   readonly lived: number
-  /** How long a connection waits for the close handshake of the WebSocket. */
+  /** How long this side waits for the close handshake of a WebSocket. */
   readonly farewell: number
   readonly backoff: BackoffLimits
 }
@@ -49,31 +45,30 @@ export const TIMING: Timing = {
 export interface NetOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Returns 32 bytes that nobody can guess. By default the bytes come from the operating system. */
+  /** Returns 32 random bytes that nobody can guess. By default they come from the operating system. */
   readonly newNonce?: (() => Uint8Array) | undefined
-  /** Runs a function, by setImmediate, when all input of this turn of the event loop has been handled. */
+  /** Calls `run` once all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
-  /** Counts refusals. By default the network makes its own RefusalLog. */
+  /** Counts and logs refusals. By default the network creates a RefusalLog. */
   readonly refusals?: RefusalLog | undefined
   /**
-   * Counts unexpected errors of connection handlers. By default the network makes its own ConnectionErrors.
+   * Counts and logs errors that connection handlers throw. By default the network creates a ConnectionErrors.
    */
   readonly errors?: ConnectionErrors | undefined
   readonly self: () => Self
   /**
-   * Decides whether a peer is admitted. Without this function every peer with the right cluster and
-   * credentials is admitted.
+   * Decides whether a peer is admitted. By default every peer with the right cluster and token is admitted.
    */
   readonly admit?: Admit | undefined
   /**
-   * The result is sent to each admitted member, so that a member that was removed without knowing it learns
-   * of its removal when it reconnects.
+   * The result for a peer is sent to that peer in the handshake. So a removed member that missed its removal
+   * learns of it when it connects.
    */
   readonly missing?: Missing | undefined
   /**
-   * With `ca` both members show each other certificates, and all addresses must be `wss:`. `tls` is read
-   * again for each connection, because certificates may be replaced.
+   * If `tls.ca` is set, both sides show certificates, and all addresses must begin with `wss:`. `tls` is read
+   * again for each connection, because certificates may be replaced while the member runs.
    */
   readonly tls?: MemberTls | undefined
   readonly timing?: Partial<Timing> | undefined
@@ -96,7 +91,10 @@ export interface NetSettings {
   readonly caps: LaneCaps
 }
 
-/** `whySecond` returns why a peer is a second process beside the real member. */
+/**
+ * `whySecond` returns the reason if a peer is a second process of a member that is already connected
+ * (duplicate-member-process.ts).
+ */
 export function settle(options: NetOptions, whySecond: Admit = () => undefined): NetSettings {
   return {
     clock: options.clock,
@@ -117,15 +115,15 @@ export function settle(options: NetOptions, whySecond: Admit = () => undefined):
   }
 }
 
-/** Counters since the start, for metrics. */
+/** Counts since the start of the process, for metrics. */
 export interface NetStats {
   framesSent: number
   framesReceived: number
-  /** How many messages were not sent because a peer was not connected or too slow. */
+  /** Messages that were not sent because the peer was not connected or too slow. */
   dropped: number
-  /** How many messages had a type that this build does not know (L22). */
+  /** Messages whose type this version does not know (L22). */
   unknown: number
-  /** Malformed frames. Each closed its connection. */
+  /** Invalid frames. Each of them closed its connection. */
   malformed: number
   refused: number
 }

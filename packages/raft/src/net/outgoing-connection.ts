@@ -1,15 +1,14 @@
-// Driver: owns the connection that this member dials to one other member. All messages to that member
-// are sent on it.
+// Driver: owns the connection that this member dials to one other member, and on which it sends all messages
+// to that member.
 // long: the states of one connection and the steps between them read together
 //
 // Laws
-//   - the events of the connection alternate: up, gone, up, gone. After a 'gone', 'dead' comes at most once
-//     (TR4)
-//   - 'dead' comes only if, after a close, the system refuses a new connection or a process with another boot
-//     number answers (TR3)
-//   - the first attempt after a close is made at once. The pauses between later attempts grow
-//   - messages that wait for a connection are dropped when it closes, so the next connection
-//     starts empty (TR1)
+//   - the events 'up' and 'gone' alternate. 'dead' comes at most once after each 'gone' (TR4).
+//   - 'dead' comes only if the peer's process has surely ended: after a close, the system refuses a new
+//     connection, or a process with another boot number answers (TR3).
+//   - the first attempt after a close is made at once. The pauses between later attempts grow.
+//   - when the connection closes, all messages that wait to be sent are dropped. So no message of an old
+//     connection is sent on a new one (TR1).
 
 import type { Timer } from '@latchkey/base'
 import { noMask } from '@latchkey/protocol'
@@ -38,8 +37,8 @@ export interface LinkTo {
   readonly id: MemberId
   readonly url: string
   /**
-   * True if this side only wants to know which member is there. The other side answers and closes the
-   * connection.
+   * True if this side only wants to know which member answers at the address. The other side answers and
+   * closes the connection.
    */
   readonly asks?: boolean
 }
@@ -73,12 +72,13 @@ export class OutgoingConnection {
   readonly #backoff: Backoff
   #state: State = { at: 'waiting', timer: undefined }
   /**
-   * The process whose connection has closed. Undefined once it is known whether that process is still alive.
+   * The peer's process, after its connection has closed and before this member knows whether the process has
+   * ended.
    */
   #lost: PeerInfo | undefined
-  /** True if the last `pump` could not send all messages. */
+  /** True if the last call of `pump` could not send all waiting messages. */
   #blocked = false
-  /** Since this object was made. */
+  /** Bytes sent to this member since the start of the process or since the member's address changed. */
   bytesSent = 0
   #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
 
@@ -100,16 +100,16 @@ export class OutgoingConnection {
   }
 
   /**
-   * Wraps a handler: an error in the handler ends this connection and nothing else. The member is then
-   * dialled again, as after any close.
+   * Wraps a handler. An error in the handler closes this connection, and the member is dialled again. The
+   * error has no other effect.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
   }
 
   /**
-   * Ends the attempt or the connection. If there is a socket, its 'close' event starts the retry. If there is
-   * no socket, this method starts the retry.
+   * Called when a handler has thrown. If there is a socket, its 'close' event starts the next attempt.
+   * Otherwise this method starts the next attempt.
    */
   #broken(): void {
     const state = this.#state
@@ -129,12 +129,12 @@ export class OutgoingConnection {
     return this.#sendQueues.bytes
   }
 
-  /** How many bytes wait in the socket because the operating system has not taken them yet. */
+  /** In bytes, how much the socket holds because the operating system has not accepted it yet. */
   get heldBytes(): number {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
 
-  /** Undefined if this member is not connected or has sent no ping yet. */
+  /** In ms, how long the peer takes to answer a ping. Undefined before the first ping of a connection. */
   get roundTripMillis(): number | undefined {
     return this.#state.at === 'up' ? this.#state.liveness.roundTrip.at(this.#settings.clock.now()) : undefined
   }
@@ -158,15 +158,15 @@ export class OutgoingConnection {
     return this.#state.at === 'up' && this.#sendQueues.addApp(bytes)
   }
 
-  /** Sends the waiting messages, as many as the socket can take. */
+  /** Sends as many waiting messages as the socket can take. */
   readonly pump: () => void
 
   #pump(): void {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
-    // A broken socket calls back for its unsent bytes before its 'close' event. No further piece may be cut
-    // for such a socket.
+    // A broken socket still reports its unsent bytes as written before its 'close' event. No message may be
+    // taken from the queues for such a socket.
     if (socket.readyState !== socket.OPEN) return
     for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
       const frame = this.#sendQueues.next(held === 0)
@@ -221,8 +221,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Greets the other side, unless its certificate names another member. If the certificate names another
-   * member, this side sends no proof.
+   * Sends the greeting. If the other side's certificate names another member, this side closes the connection
+   * instead and sends no proof.
    */
   #greet(socket: WebSocket, raw: Socket): void {
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return
@@ -237,7 +237,7 @@ export class OutgoingConnection {
     socket.send(this.#state.handshake.greeting)
   }
 
-  /** Returns undefined if the address is invalid. */
+  /** Creates the socket. Returns undefined if the address is invalid. */
   #open(): WebSocket | undefined {
     const { tls } = this.#settings
     try {
@@ -255,7 +255,7 @@ export class OutgoingConnection {
   }
 
   /**
-   * Tries again after a pause, even if the connection has worked before, because an immediate attempt would
+   * Dials again after a pause. The first attempt after a close is usually made at once, but here it would
    * fail in the same way.
    */
   #retryLater(): void {
@@ -265,12 +265,12 @@ export class OutgoingConnection {
   }
 
   #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
-    // On an outgoing connection only the frames of a handshake arrive.
+    // After the handshake the other side sends no frame on this connection.
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return socket.terminate()
     const step = this.#state.handshake?.hear(bytesOf(data))
     if (step === undefined) return socket.terminate()
     if (step.next === 'wait') return socket.send(step.send)
-    // Only the dialled side gives this result, so it cannot happen here.
+    // Only the handshake of the dialled side returns this step.
     if (step.next === 'told') return socket.terminate()
     if (step.next === 'in') return this.#onUp(socket, raw, step.info)
     if (step.by === 'them') this.#judgeLost(step.info)
@@ -330,8 +330,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when a process has answered at that member's address. If its boot number differs from that of the
-   * process that was known before, the earlier process has ended.
+   * Called when a process has answered at the member's address. If its boot number is not the one of the
+   * process before, the process before has ended.
    */
   #judgeLost(answered: PeerInfo | undefined): void {
     const lost = this.#lost
@@ -350,8 +350,9 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when that member has just dialled this one. The member is alive, so it is dialled without a pause.
-   * If `boot` differs from the boot number that was known before, the member's old process has ended.
+   * Called when the member has just dialled this member. The member is alive, so this side dials without a
+   * pause. If the connection is to a process with another boot number, that process has ended, and its
+   * connection is closed.
    */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {
@@ -360,7 +361,7 @@ export class OutgoingConnection {
     } else if (this.#state.at === 'up' && this.#state.info.boot !== boot) this.#state.socket.terminate()
   }
 
-  /** Closes the connection, and dials again after a pause. */
+  /** Closes the connection and dials again after a pause. */
   hangUp(): void {
     if (this.#state.at === 'up') this.#state.socket.terminate()
   }
@@ -375,8 +376,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when the peer is no member any more. The peer is not dialled again. Its connection is closed after
-   * a while, and then `left` is called.
+   * Called when the peer was removed from the cluster. The connection stays open for a while and is not
+   * dialled again. `left` is called when it is closed.
    */
   leave(left: () => void): void {
     if (this.#leaving !== undefined) return
@@ -386,7 +387,7 @@ export class OutgoingConnection {
     if (this.#state.at !== 'up') this.#leave()
   }
 
-  /** The peer is a member again. */
+  /** Called when a removed peer is a member again. */
   stay(): void {
     this.#leaving?.timer.cancel()
     this.#leaving = undefined

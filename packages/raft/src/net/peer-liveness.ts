@@ -1,12 +1,12 @@
-// Driver: finds out whether the other end of one socket is still alive. A peer can vanish without closing its
-// connection (C8).
+// Driver: finds out whether the peer at the other end of a connection is still alive, because a peer can
+// vanish without closing its connection (C8).
 //
 // Laws
-//   - the check counts intervals in which nothing came from the peer, and not time. So a pause of this
-//     process counts as one interval, even if the pause was long
-//   - an interval ends only when all input of this turn of the event loop has been handled. So after a pause
-//     the socket is read first
-//   - a peer that takes or sends bytes is alive, even if its pong waits behind a long message
+//   - the check counts intervals without any bytes from the peer, instead of measuring time. So a long pause
+//     of this process counts as one interval only.
+//   - an interval ends only after all input of this turn of the event loop has been handled. So after a pause
+//     the waiting bytes are read first.
+//   - a peer is alive if it has sent bytes, or has accepted bytes. Its pong may wait behind a long message.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { RoundTrip } from './round-trip.js'
@@ -14,11 +14,11 @@ import { RoundTrip } from './round-trip.js'
 interface PeerLivenessPorts {
   readonly clock: Clock
   readonly defer: (run: () => void) => void
-  /** How many bytes the socket has received so far. */
+  /** In bytes, how much the socket has received so far. */
   received(): number
-  /** How many bytes wait in the socket because the operating system has not taken them yet. */
+  /** In bytes, how much the socket holds because the operating system has not accepted it yet. */
   waiting(): number
-  /** Sends a ping. If `ping` is undefined, this side only receives. */
+  /** Sends a ping. Undefined on the side that only receives. */
   readonly ping: (() => void) | undefined
   silent(): void
 }

@@ -1,12 +1,12 @@
-// Driver: logs refused handshakes. Each peer and reason is logged once until the peer is admitted, and each
-// kind of refusal has at most one line in ten seconds.
+// Driver: logs refused handshakes. It logs each pair of peer and reason once until that peer is admitted.
+// Each kind of refusal gets at most one line in ten seconds.
 
 import type { RefusalLog } from '@latchkey/base'
 import type { RefusedEvent } from './transport-interface.js'
 
 /**
- * How many refusals are remembered. Strangers can invent any number of names. So beyond this number the
- * oldest refusal is forgotten, and may be logged once more.
+ * How many logged refusals are remembered, so that they are not logged again. Strangers can invent any number
+ * of names, so the oldest refusals are forgotten.
  */
 const MOST = 256
 
@@ -24,19 +24,19 @@ export class Refusals {
   }
 
   /**
-   * `where` is the address of a side that did not give its id. `way` says whether the other side dialled this
-   * member ('came') or this member dialled the other side ('dialled').
+   * `where` is the network address of the other side. `way` is 'came' if the other side dialled this member,
+   * and 'dialled' if this member dialled.
    */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
-    // An id without a proof is only a claim. So if this member refused the other side and the other side has
-    // proved nothing, the refusal is remembered by the address instead of the id.
+    // Without a proof, an id is only a claim. So if this member refused a side that has proved nothing, the
+    // refusal is remembered by the network address.
     const proven = info !== undefined
     const peer = (by === 'them' || proven) && id !== undefined ? id : where
-    // All refusals without a proof share one line, even if a stranger invents many reasons. Digits in a
-    // reason are replaced, because the other side can invent them too.
+    // Reasons of a side without a proof are left out of the key, because that side can invent reasons. Digits
+    // are replaced in all other reasons, because reasons may contain numbers that always change.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // Refusals of strangers are counted separately. So the refusals of members are logged even if strangers
-    // cause very many refusals.
+    // Refusals of strangers have a kind of their own. So many refusals of strangers do not suppress the log
+    // lines about members.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)
@@ -44,12 +44,12 @@ export class Refusals {
     const message = by === 'us' ? 'a member was refused' : 'another member refuses this one'
     if (!this.#log.note('members', kind, message, fields)) return
     if (this.#said.size >= MOST) this.#said.delete(this.#said.keys().next().value as string)
-    // Without the empty name, a peer that is admitted and then sends malformed messages would be logged again
-    // after each admission.
+    // Malformed messages come from admitted peers. Their refusals are remembered under an empty name, so that
+    // the next admission of the peer does not cause the same log line again.
     this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
   }
 
-  /** The handshake has succeeded, so a later refusal of this peer is logged again. */
+  /** Called when a handshake with the peer has succeeded. A later refusal of the peer is logged again. */
   admitted(id: string, by: 'us' | 'them'): void {
     for (const [key, said] of this.#said) if (said.peer === id && said.by === by) this.#said.delete(key)
   }

@@ -1,10 +1,10 @@
-// Rule: measures how long the other end of a connection takes to answer pings.
+// Rule: measures how long a peer takes to answer pings.
 //
-// Law: while a ping waits for its answer, the reported time grows. Without this law: a member stands still,
-// and its metric shows the short time of the last answer until its connection is closed.
+// Law: the reported time grows while a ping waits for its answer. Without this law: a peer hangs, and the
+// metric shows the short time of its last answer.
 
 export class RoundTrip {
-  /** When the oldest ping without an answer was sent. Answers come in the order of the pings. */
+  /** When the oldest ping without an answer was sent. */
   #askedAt: number | undefined
   #last: number | undefined
 
@@ -18,7 +18,7 @@ export class RoundTrip {
     this.#askedAt = undefined
   }
 
-  /** In ms; undefined: nothing was asked yet. */
+  /** Returns the time in ms, or undefined before the first ping. */
   at(now: number): number | undefined {
     if (this.#askedAt === undefined) return this.#last
     return Math.max(this.#last ?? 0, now - this.#askedAt)

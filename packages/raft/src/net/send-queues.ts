@@ -1,14 +1,14 @@
-// Rule: which messages the next frame to one peer carries. There are three queues: small messages of
-// consensus, the log (appends and pieces of a snapshot), and messages of the layer above.
+// Rule: chooses the messages for the next frame to one peer. There are three queues: small messages of Raft,
+// the log (appends and pieces of a snapshot), and messages of the layer above Raft.
 //
 // Laws
-//   - one frame carries all waiting messages that fit. A frame is never longer than FRAME_LIMIT
-//   - small messages go first, even if the peer reads slowly: a heartbeat waits for one piece at most (A11)
-//   - the log and the layer above each keep their order, and alternate if both queues are long
-//   - each queue has a cap. If its queue is full, a small message or a part of the log is dropped, as a
-//     network may do. A message of which a piece was sent is never dropped (L18). The queue of the layer
-//     above refuses a message when it is full. Queues hold messages, not bytes, so that entries are not in
-//     memory twice.
+//   - one frame carries all waiting messages that fit into FRAME_LIMIT.
+//   - small messages are sent first. A heartbeat waits for at most one piece of a longer message (A11).
+//   - messages of the log stay in order, and so do messages of the layer above. If both queues are long, they
+//     send in turn.
+//   - each queue has a limit. If the queue of small messages or of the log is full, its waiting messages are
+//     dropped, as a network may do. If the queue of the layer above is full, it refuses new messages. A
+//     message is never dropped after its first piece was sent (L18).
 
 import { CAPS } from '@latchkey/protocol'
 import type { Message } from '../core/types.js'
@@ -27,7 +27,7 @@ export const LANE_CAPS: LaneCaps = {
   appBytes: CAPS.maxPayload,
 }
 
-/** The most bytes of a frame without its prefix and the outer array of its head. */
+/** In bytes, the largest frame without its prefix and the outer array of its head. */
 const FRAME_BYTES = CAPS.frameBytes + 8 * 1024
 
 interface Weighed<T> {
@@ -36,8 +36,8 @@ interface Weighed<T> {
 }
 
 /**
- * A first-in first-out queue that also knows the sum of the weights of its messages. The queue keeps no
- * reference to a message that was taken out.
+ * A first-in first-out queue that also knows the sum of its messages' sizes. A removed message is not kept in
+ * memory.
  */
 class Queue<T> {
   #waiting: (Weighed<T> | undefined)[] = []
@@ -87,9 +87,9 @@ export class SendQueues {
   readonly #log = new Queue<Message>()
   readonly #app = new Queue<Uint8Array>()
   readonly #cutting: [Cutting | undefined, Cutting | undefined] = [undefined, undefined]
-  /** The queue that sends its piece next if both the log and the layer above have a piece to send. */
+  /** Which of the two queues sends next, if both the log and the layer above have messages. */
   #turn: Lane = LOG
-  /** How many messages were dropped because the peer was too slow. */
+  /** The number of messages that were dropped because the peer was too slow or disconnected. */
   dropped = 0
 
   constructor(caps: LaneCaps = LANE_CAPS) {
@@ -100,7 +100,7 @@ export class SendQueues {
     return this.#small.length + this.#log.length + this.#app.length === 0 && !this.#cuts()
   }
 
-  /** About how many bytes wait. Messages of which a piece was sent are not counted. */
+  /** In bytes, about how much waits. Messages that are being sent in pieces are not counted. */
   get bytes(): number {
     return this.#small.bytes + this.#log.bytes + this.#app.bytes
   }
@@ -135,9 +135,9 @@ export class SendQueues {
   }
 
   /**
-   * Returns the next frame. `free` means that the system has taken all bytes of the frames before. If `free`
-   * is false, only small messages are sent. A message that is too long for one frame is cut into pieces. Each
-   * piece is valid until the next call with `free`, because the next piece may use the same buffer.
+   * Returns the next frame. `free` is true if the operating system has accepted all earlier bytes. If `free`
+   * is false, only small messages are sent. A message that is too long for one frame is cut into pieces. A
+   * piece is valid until the next call with `free`.
    */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []
@@ -160,7 +160,7 @@ export class SendQueues {
     return free && this.#isLong(others) ? this.#piece(others) : undefined
   }
 
-  /** True if the next message of that queue is too long for one frame. */
+  /** True if the next message of the queue is too long for one frame, or is being sent in pieces. */
   #isLong(lane: Lane): boolean {
     if (this.#cutting[lane] !== undefined) return true
     return (this.#queue(lane).first?.bytes ?? 0) > FRAME_BYTES
@@ -170,7 +170,10 @@ export class SendQueues {
     return lane === LOG ? this.#log : this.#app
   }
 
-  /** Adds whole messages as long as they fit. Returns the room that is left. */
+  /**
+   * Moves whole messages from the queue into the frame as long as they fit. Returns the space that is left,
+   * in bytes.
+   */
   #fill(lane: Lane, free: number, items: unknown[], blobs: Uint8Array[]): number {
     let room = free
     while (this.#cutting[lane] === undefined) {
@@ -199,8 +202,8 @@ export class SendQueues {
 const other = (lane: Lane): Lane => (lane === LOG ? ABOVE : LOG)
 
 /**
- * Limits the number of entries in an append. When the core learns that the other entries did not arrive, it
- * sends them again.
+ * Limits the number of entries in an append. The leader learns from the answer that the other entries did not
+ * arrive, and sends them again.
  */
 function capped(message: Message): Message {
   if (message.type !== 'append' || message.entries.length <= MOST_ENTRIES) return message

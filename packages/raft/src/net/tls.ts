@@ -1,5 +1,5 @@
-// Rule: TLS between members: the options for Node that make both sides show a certificate that the members'
-// certificate authority has signed.
+// Rule: the options of TLS between members. Both sides must show a certificate that the members' certificate
+// authority has signed.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { constants } from 'node:crypto'
@@ -11,11 +11,11 @@ import type { MemberId } from '../core/types.js'
 export interface MemberTls {
   readonly cert: string | Uint8Array
   readonly key: string | Uint8Array
-  /** The certificate authority that must have signed the certificates of members. */
+  /** The certificate authority that signs the certificates of all members. */
   readonly ca?: string | Uint8Array | undefined
   /**
-   * The name that a member's certificate must have, such as '{id}.members.example'. With `memberName` a
-   * certificate is valid for one member only.
+   * The name that a member's certificate must contain, such as '{id}.members.example'. '{id}' stands for the
+   * member's id. So a certificate is valid for one member only.
    */
   readonly memberName?: string | undefined
 }
@@ -38,7 +38,7 @@ const pems = ({ cert, key, ca }: MemberTls): Pems => ({
 })
 
 /**
- * Returns the TLS options of a port that serves clients too. The server asks for a certificate but does not
+ * Returns the TLS options of a port that also serves clients. The server asks for a certificate but does not
  * require one, because clients may have none. `isTrusted` checks the certificates of members.
  */
 export const serverTls = (tls: MemberTls): ServerOptions => ({
@@ -46,9 +46,9 @@ export const serverTls = (tls: MemberTls): ServerOptions => ({
   requestCert: tls.ca !== undefined,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
-  // This option forbids that a TLS session is resumed. Without this option: a client without a certificate
-  // resumes its session, and Node reports the new connection as authorized. Also, a certificate of an
-  // authority that was replaced would not be checked again.
+  // No TLS session is resumed. Without this option: a client without a certificate resumes a session, and
+  // Node reports the new connection as authorized. Also, certificates of a replaced authority would stay
+  // valid in resumed sessions.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
 
@@ -59,9 +59,9 @@ export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
 })
 
 /**
- * True if the connection uses TLS with a certificate of the configured authority. The certificate must be
- * valid for servers, as each member's is. Otherwise, if no token is used, a client with a client certificate
- * of the same authority could connect as a member.
+ * True if the other side has shown a valid certificate of the members' authority, or if no authority is
+ * configured. The certificate must be a server certificate. Otherwise a client with a client certificate of
+ * the same authority could connect as a member.
  */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
@@ -69,7 +69,7 @@ export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
 }
 
 /**
- * Node reports `authorized` even if the other side shows no certificate, so this function checks that a
+ * Node can report `authorized` for a connection without a certificate, so this function checks that a
  * certificate exists.
  */
 const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
@@ -77,15 +77,15 @@ const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getP
 const SERVERS = '1.3.6.1.5.5.7.3.1'
 const ANY_USE = '2.5.29.37.0'
 
-/** A certificate that states no use is valid for all uses. */
+/** True if the certificate allows use by a server. A certificate without a list of uses allows all uses. */
 function isForServers(socket: TLSSocket): boolean {
   const { ext_key_usage: uses } = socket.getPeerCertificate()
   return uses === undefined || uses.includes(SERVERS) || uses.includes(ANY_USE)
 }
 
 /**
- * Returns the name (CN) in the other side's certificate if the authority has signed it and it is valid now.
- * Returns undefined if there is no such certificate, or if it does not have exactly one name.
+ * Returns the common name (CN) of the other side's certificate. Returns undefined if there is no valid
+ * certificate, or if the certificate does not have exactly one common name.
  */
 export function certifiedName(socket: Socket): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized || !showsCertificate(socket)) return undefined
@@ -97,8 +97,9 @@ const CHANNEL_LABEL = 'EXPORTER-latchkey-members'
 const CHANNEL_BYTES = 32
 
 /**
- * Returns bytes that only the two ends of this connection can compute (RFC 5705). They are part of both
- * proofs. If TLS is required and the socket has none, the bytes are random, so that no proof fits.
+ * Returns bytes that only the two ends of this TLS connection can compute (RFC 5705). Both proofs of the
+ * handshake contain these bytes. If the socket does not use TLS although it must, the bytes are random, and
+ * no proof fits.
  */
 export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Array {
   if (tls === undefined) return EMPTY
@@ -106,7 +107,7 @@ export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Arra
   return socket.exportKeyingMaterial(CHANNEL_BYTES, CHANNEL_LABEL, Buffer.alloc(0))
 }
 
-/** Returns the reason if the other side's certificate must name this member and does not. */
+/** Returns the reason if the certificate must name member `id` and does not, else undefined. */
 export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: MemberId): string | undefined {
   if (tls?.memberName === undefined) return undefined
   const name = tls.memberName.replaceAll('{id}', id)
@@ -115,7 +116,7 @@ export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: Memb
   return names ? undefined : `the certificate of member ${id} does not name ${name}`
 }
 
-/** Returns why a certificate is not trusted, in words that help an operator, such as CERT_HAS_EXPIRED. */
+/** Returns in words why the certificate is not trusted, for the operator's log. */
 export function whyUntrusted(socket: Socket): string {
   const shown = socket instanceof TLSSocket && showsCertificate(socket)
   if (shown && socket.authorized) return 'its certificate is for clients alone, not for a server'

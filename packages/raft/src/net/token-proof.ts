@@ -1,6 +1,6 @@
-// Rule: a member proves that it has the member token without sending the token. Each side draws a nonce for
-// each connection. It sends an HMAC-SHA-256, with the token as the key, over the parts below. Each part
-// prevents an attack that would work without it:
+// Rule: how a member proves that it has the member token, without sending the token.
+// Each side draws a nonce for each connection. It sends an HMAC-SHA-256 with the token as the key, over the
+// parts in this table. The right column says which attack the part prevents:
 //
 //   the token itself is not sent   a stranger listens at the address of a member that is down, and reads the
 //                                  token out of the greeting
@@ -14,29 +14,27 @@
 //   the channel, under TLS         an attacker between two members, with a certificate of its own on each
 //                                  side, passes both proofs on, then reads and changes all that follows
 //
-// The dialling side proves first. Anybody can dial, but few can listen at a member's address, and each
-// proof that a stranger gets lets the stranger try guesses of the token offline. A token of 32 random bytes
-// cannot be guessed.
+// The dialling side proves first. Each proof that a stranger receives lets the stranger test guesses of the
+// token offline. Anybody can dial a member, but few can listen at a member's address. A token of 32 random
+// bytes cannot be guessed.
 //
-// Without TLS an attacker between two members can still pass both proofs on and change what follows. Only TLS
-// prevents this.
+// Without TLS, an attacker between two members can forward both proofs and then change the messages. Only TLS
+// prevents this attack.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { pack } from '@latchkey/protocol'
 import type { MemberId } from '../core/types.js'
 
-/** What both sides know when the proofs are sent. */
+/** The values that both sides know when they make their proofs. */
 export interface Meeting {
   readonly cluster: string
-  /** The dialling member. */
+  /** The id of the dialling member. */
   readonly from: MemberId
-  /** The member that the dialling side wants to reach. */
+  /** The id of the member that the dialling side wants to reach. */
   readonly to: MemberId
   readonly dialled: Side
   readonly answered: Side
-  /**
-   * The same bytes at both ends of one TLS connection, and at no other. They are empty if members use no TLS.
-   */
+  /** Bytes that only the two ends of this TLS connection know. Empty without TLS. */
   readonly channel: Uint8Array
 }
 
@@ -52,8 +50,7 @@ export const PROOF_BYTES = 32
 
 export function proofOf(token: string | undefined, direction: Direction, meeting: Meeting): Uint8Array {
   const { cluster, from, to, dialled, answered, channel } = meeting
-  // The encoding contains the length of each part. So two handshakes with different values never give
-  // the same bytes.
+  // The encoding contains the length of each part. So different values never give the same bytes.
   const text = pack([
     'latchkey member proof 1',
     direction,
@@ -68,8 +65,8 @@ export function proofOf(token: string | undefined, direction: Direction, meeting
 }
 
 /**
- * Without a token both sides use a fixed key that everybody knows. So each side proves only that it
- * uses no token.
+ * Without a token, both sides use a fixed key that everybody knows. Each side then proves only that it uses
+ * no token.
  */
 const keyOf = (token: string | undefined): Buffer =>
   createHash('sha256')
@@ -77,8 +74,8 @@ const keyOf = (token: string | undefined): Buffer =>
     .digest()
 
 /**
- * Returns the token with which the proof was made. Several tokens are valid while one is being replaced. All
- * are tried, each in constant time. Returns false if none of them fits.
+ * Returns the token with which the proof was made, or false if no token fits. Several tokens are valid while
+ * an operator replaces a token. All tokens are compared, each in constant time.
  */
 export function provenWith(
   tokens: readonly string[],

@@ -1,21 +1,24 @@
-// Driver: passes committed entries to the state machine in order. One call of the state machine is under way
-// at a time. Entries that the core gives out are durable in this member's log. No entry is applied while a
-// snapshot is installed. After that, no entry is applied that the snapshot contains (S3).
+// Driver: passes committed entries to the state machine, in order and one call at a time.
+// While a snapshot is installed, no entry is applied. After that, only entries after the snapshot are applied
+// (S3). The core gives out only entries that are durable in this member's log.
 
 import { lastOf, assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
 import type { Entry, LogPosition, Membership } from '../core/types.js'
 import type { Applied, AppliedState, StateMachine } from './state-machine.js'
 
-/** The most entries that one call applies, so that a long catch-up does not block the event loop (L21). */
+/**
+ * How many entries, and how many bytes, one call of the state machine applies at most. A longer call would
+ * block the event loop (L21).
+ */
 const SLICE_ENTRIES = 256
 const SLICE_BYTES = 4 * 1024 * 1024
 
 interface ApplierPorts {
   readonly machine: StateMachine
-  /** Returns the entry with that index. The core must still have the entry. */
+  /** Returns the entry with this index, which must still be in the log in memory. */
   entry(index: number): Entry
-  /** Called after each call of the state machine, in order. `entries` are the entries that were applied. */
+  /** Called after each call of the state machine, with the entries of that call and their results. */
   applied(entries: readonly Entry[], results: readonly Applied[]): void
   failed(error: unknown): void
 }
@@ -28,7 +31,10 @@ export class Applier {
   #paused = false
   #stopped = false
   #whenIdle: (() => void)[] = []
-  /** The number of installed snapshots. The result of a call that began before a snapshot is dropped. */
+  /**
+   * How many snapshots were installed. If the number has changed during a call of the state machine, the
+   * result of that call is dropped.
+   */
   #epoch = 0
 
   constructor(ports: ApplierPorts, state: AppliedState) {
@@ -48,7 +54,7 @@ export class Applier {
     return this.#busy
   }
 
-  /** True when there are more entries to apply. */
+  /** True if committed entries wait to be applied. */
   get behind(): boolean {
     return this.#committed > this.#state.position.index
   }
@@ -58,21 +64,21 @@ export class Applier {
   }
 
   /**
-   * Calls `then` once no call of the state machine is under way. Nothing is applied until `restart` or
-   * `resume` is called.
+   * Stops applying entries until `restart` or `resume` is called. Calls `then` once no call of the state
+   * machine is under way.
    */
   pause(then: () => void): void {
     this.#paused = true
     this.whenIdle(then)
   }
 
-  /** Calls `then` once no call of the state machine is under way, even if the last call failed. */
+  /** Calls `then` once no call of the state machine is under way, also after a failed call. */
   whenIdle(then: () => void): void {
     if (this.#busy) this.#whenIdle.push(then)
     else then()
   }
 
-  /** Called when a snapshot was installed, and the state machine has this state. */
+  /** Called when a snapshot was installed. `state` is the snapshot's position and membership. */
   restart(state: AppliedState): void {
     this.#epoch++
     this.#busy = false
@@ -90,7 +96,7 @@ export class Applier {
     this.#stopped = true
   }
 
-  /** Applies one slice of entries. The owner calls `pump` again after each call of `applied`. */
+  /** Applies some entries in one call of the state machine. The owner calls `pump` again after `applied`. */
   pump(): void {
     if (this.#busy || this.#paused || this.#stopped) return
     try {
@@ -108,8 +114,8 @@ export class Applier {
       const entry = this.#ports.entry(index)
       slice.push(entry)
       bytes += entry.data.length
-      // An entry that changes the membership ends a slice, so that one membership is valid for
-      // the whole slice.
+      // A membership entry is the last one of a call, so that one membership is valid for all entries before
+      // it.
       if (entry.kind === 'members' || slice.length === SLICE_ENTRIES || bytes >= SLICE_BYTES) break
     }
     return slice

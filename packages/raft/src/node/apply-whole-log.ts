@@ -1,14 +1,14 @@
-// Driver: brings a state machine to the end of a member's log without running the member, for a cluster that
-// has lost its majority for good.
+// Driver: applies all entries of one member's log to its state machine, without running the member. An
+// operator needs this for a cluster that has lost its majority for good.
 //
-// Law OP2: every whole entry of the log is applied, even if this member did not know that it was committed.
-// Without this law: the leader and one follower have a write, and its caller has got the answer. The leader's
-// disk fails before its next message. The follower has the entry, and drops it. An entry that never was
-// committed may be applied too. Its caller got no answer, or ERR_OUTCOME_UNKNOWN.
+// Law OP2: every complete entry of the log is applied, even if this member does not know that the entry is
+// committed. Without this law: the leader and this follower have stored a write, so the write is committed,
+// and its caller has the answer. Then the leader's disk fails before its next message. This follower would
+// drop the write. The law also applies entries that were never committed. Their callers got no answer, or
+// ERR_OUTCOME_UNKNOWN.
 //
-// This file changes the log and the state: it removes a torn tail and applies entries. So the log and the
-// state must be a copy. Without the copy: the lost members come back, and this member has applied entries
-// that they never committed.
+// This function changes the log and the state, so both must be copies. Otherwise, if the lost members come
+// back, this member has applied entries that the other members never committed.
 
 import { type Clock, elementAt, type Logger, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -30,13 +30,13 @@ export interface CopiedMember {
 
 export interface WholeLog {
   readonly identity: Identity
-  /** What the machine has applied now. */
+  /** The position and membership up to which the state machine has now applied the log. */
   readonly state: AppliedState
-  /** How many entries of the log were not in the state yet. */
+  /** How many entries were applied by this call. */
   readonly fromLog: number
 }
 
-/** Opens the state machine, and leaves it open. */
+/** Opens the state machine and applies the whole log. The state machine stays open, and the log is closed. */
 export async function applyWholeLog(member: CopiedMember): Promise<WholeLog> {
   const { machine } = member
   const found = await machine.open()

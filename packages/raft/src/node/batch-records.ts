@@ -1,5 +1,5 @@
-// Rule: an entry carries a batch of commands as records. Each record is a length (u32le) and then its bytes.
-// The node only joins records. A state machine may use another format, if it can split the joined bytes.
+// Rule: splits an entry's data into its commands. Each command is a length (u32, little endian), and then its
+// bytes. The node only joins commands, so another state machine may use another format.
 
 import { assert } from '@latchkey/base'
 
@@ -10,7 +10,7 @@ export function frameRecord(bytes: Uint8Array): Buffer {
   return record
 }
 
-/** Returns views of `data`. Copy the parts that must be kept. */
+/** Returns the commands as views of `data`. A caller must copy the bytes that it keeps. */
 export function splitRecords(data: Uint8Array): Uint8Array[] {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const records: Uint8Array[] = []

@@ -1,15 +1,12 @@
-// Rule: what a member does at its start, decided from the contents of its log and of its state machine, as
-// a truth table.
+// Rule: decides how a member starts, from the positions of its log and of its state machine.
 //
-//   state machine   against the log [start, last]    then
-//   none            start is 0                       start with an empty state machine
-//   none            start beyond 0                   rebuild: entries that it would need are gone
-//   applied         before start                     rebuild, for the same reason
-//   applied         inside, with the same term       continue after applied
-//   applied         inside, with another term        rebuild: the two have different histories, because a
-//                                                    disk was rolled back
-//   applied         beyond last                      restart the log there. A snapshot was installed, and the
-//                                                    crash came before the log recorded that. The vote stays
+//   state machine has   log from start to last         then
+//   nothing             start is 0                     start with an empty state machine
+//   nothing             start is after 0               rebuild: the first entries are not in the log
+//   a position          before start                   rebuild: the next entries are not in the log
+//   a position          in the log, with its term      continue after this position
+//   a position          in the log, with another term  rebuild: an old copy of a disk was restored
+//   a position          after last                     restart the log there: a crash came after a snapshot
 
 import type { LogPosition } from '../core/types.js'
 import type { AppliedState } from './state-machine.js'
@@ -23,7 +20,7 @@ export type BootPlan =
 export interface LogExtent {
   readonly start: LogPosition
   readonly lastIndex: number
-  /** Called with indices from start to lastIndex. */
+  /** Returns the term at an index from start.index to lastIndex. */
   termAt(index: number): number
 }
 

@@ -1,6 +1,7 @@
-// Rule: which callers wait for which entry. Commands gather here until the next entry is closed. Then their
-// callers wait for the entry with exactly that index and term. If another entry is applied at that index, the
-// callers learn that their command is not in it (L16, A9).
+// Rule: which callers wait for which entry of the log.
+// Commands are collected here until the next entry is proposed. Then their callers wait for the entry with
+// its index and term. If an entry with another term is applied at that index, the callers learn that the
+// outcome of their commands is unknown (L16, A9).
 
 import type { LogPosition } from '../core/types.js'
 import type { NodeCounters } from './node-counters.js'
@@ -8,28 +9,29 @@ import type { Applied, MachineAnswer } from './state-machine.js'
 
 /** The result of a command that was passed to `submit`. */
 export type Outcome =
-  /** The command was applied. `time` is the cluster time of the command's entry. */
+  /** The command was applied. `time` is the cluster time of its entry. */
   | { readonly type: 'applied'; readonly answer: MachineAnswer; readonly time: number }
-  /** The command is certainly not in the log. So the caller may send the command again, to any member. */
+  /** The command is certainly not in the log, so the caller may send it again, to any member. */
   | { readonly type: 'refused'; readonly reason: Refusal }
-  /** The command was proposed. This member does not know whether the command's entry will be committed. */
+  /** The command was proposed, and this member does not know whether it will be applied. */
   | { readonly type: 'unknown' }
 export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
 /**
- * Called with the ticket that came with the command, so that one function can serve all commands of a caller.
+ * Receives the outcome of one command. `ticket` is the number that was passed with the command, so that one
+ * function can serve many commands.
  */
 export type Done = (outcome: Outcome, ticket: number) => void
 
 /**
- * A command, as the log stores it. The command is copied into its entry before `add` returns. A Buffer has
- * the fields of a LogRecord too.
+ * A command whose bytes can be copied into an entry. `add` copies the command before it returns. A Buffer has
+ * these two members too.
  */
 export interface LogRecord {
   readonly length: number
   copy(into: Buffer, at: number): unknown
 }
 
-/** The callers of one entry's commands: the function and the ticket of each caller. */
+/** The callers of all commands of one entry: for each command its function and its ticket. */
 interface Callers {
   readonly dones: readonly Done[]
   readonly tickets: readonly number[]
@@ -39,11 +41,11 @@ interface Waiting {
   readonly index: number
   readonly term: number
   readonly callers: Callers
-  /** In ms, when the entry was proposed, on the monotonic clock. */
+  /** When the entry was proposed, in ms of the monotonic clock. */
   readonly at: number
 }
 
-/** The next entry's bytes, and its callers. */
+/** The data of the next entry, and the callers of its commands. */
 export interface Batch {
   readonly data: Uint8Array
   readonly callers: Callers
@@ -52,15 +54,15 @@ export interface Batch {
 export interface ProposalCaps {
   readonly entryBytes: number
   /**
-   * In bytes, how many commands may gather before the next entry. Beyond this limit a command is refused as
-   * busy, unless no other command has gathered.
+   * In bytes, how much may wait to be proposed. A command beyond this limit is refused as 'busy'. A single
+   * command is always accepted.
    */
   readonly gatheredBytes: number
 }
 
-/** An entry to which commands are still added, or which waits to be proposed. */
+/** An entry that waits to be proposed, and to which commands may still be added. */
 class Gathering {
-  /** True if no other command may be added to the entry. */
+  /** True if this entry must contain only one command. */
   readonly alone: boolean
   readonly dones: Done[] = []
   readonly tickets: number[] = []
@@ -86,14 +88,14 @@ class Gathering {
   }
 
   /**
-   * True if the entry keeps its buffer. A large entry keeps its buffer to save a copy, unless much of the
-   * buffer is empty.
+   * True if `data` returns a view of the buffer instead of a copy. That is so for a large entry that fills
+   * most of its buffer.
    */
   get ownsItsRoom(): boolean {
     return this.bytes >= LARGE && 4 * this.bytes >= 3 * this.room.length
   }
 
-  /** Returns the bytes, which the log keeps. */
+  /** Returns the entry's data, which the log keeps. */
   data(): Uint8Array {
     if (this.ownsItsRoom) return this.room.subarray(0, this.bytes)
     const data = Buffer.allocUnsafe(this.bytes)
@@ -103,23 +105,23 @@ class Gathering {
 }
 
 /**
- * In bytes, the first size of an entry's buffer. It is small, because many entries may wait with one command
- * each.
+ * In bytes, the initial size of an entry's buffer. Many entries with one command each may wait, so the size
+ * is small.
  */
 const ROOM = 1024
-/** In bytes. A larger buffer is not kept for later entries. */
+/** In bytes. A buffer up to this size is used again for the next entry. */
 const KEPT_ROOM = 1024 * 1024
 /** In bytes. An entry of at least this size is not copied out of its buffer. */
 const LARGE = 64 * 1024
 
 export class Proposals {
   readonly #caps: ProposalCaps
-  /** The entries that wait to be proposed, in order of arrival. Only the last entry may still grow. */
+  /** The entries that wait to be proposed, oldest first. Commands are added to the last entry only. */
   #gathered: Gathering[] = []
   #bytes = 0
-  /** The buffer of an entry that was proposed. The next entry uses it again. */
+  /** The buffer of a proposed entry, for the next entry. */
   #room: Buffer | undefined
-  /** In order of index. */
+  /** The proposed entries whose callers wait, sorted by index. */
   #waiting: Waiting[] = []
 
   constructor(caps: ProposalCaps) {
@@ -135,7 +137,10 @@ export class Proposals {
     return this.#waiting.length
   }
 
-  /** `alone`: in an entry of its own. */
+  /**
+   * Adds a command to the next entry. With `alone` the command gets an entry of its own. Returns the reason
+   * if the command is refused.
+   */
   add(record: LogRecord, done: Done, alone = false, ticket = 0): Refusal | undefined {
     const { length } = record
     if (length > this.#caps.entryBytes) return 'too-large'
@@ -155,10 +160,7 @@ export class Proposals {
     return begun
   }
 
-  /**
-   * Takes the next entry: all gathered commands, up to the cap of an entry or up to a command that
-   * must be alone.
-   */
+  /** Takes the oldest entry that waits to be proposed. */
   take(): Batch | undefined {
     const first = this.#gathered.shift()
     if (first === undefined) return undefined
@@ -174,8 +176,8 @@ export class Proposals {
   }
 
   /**
-   * Called when the entry at `index` is applied. Returns the callers that wait for an entry at that index, if
-   * its term is `term`. If its term is another one, these callers get `unknown`.
+   * Called when the entry with this index and term is applied. Returns the entry's callers, or undefined if
+   * no caller waits. Callers that wait at this index for another term get the outcome 'unknown'.
    */
   settle(index: number, term: number): Waiting | undefined {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
@@ -188,8 +190,8 @@ export class Proposals {
   }
 
   /**
-   * Called when the entry is applied. Each caller gets the answer to its own command. Returns the entry if
-   * callers waited for it.
+   * Called when the entry at this position is applied. Each caller gets the answer to its own command.
+   * Returns undefined if no caller waited for the entry.
    */
   answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): Waiting | undefined {
     const waiting = this.settle(index, term)
@@ -206,8 +208,8 @@ export class Proposals {
   }
 
   /**
-   * Called when this member does not lead any more. Gathered commands were never proposed, so they are
-   * refused. Proposed commands may still commit, so their outcome is unknown.
+   * Called when this member does not lead any more. Commands that were not proposed are refused with
+   * `reason`. Proposed commands may still be committed, so their outcome is unknown.
    */
   abandon(reason: Refusal, counters: Pick<NodeCounters, 'refused' | 'unknown'>): void {
     const waiting = this.#waiting

@@ -1,23 +1,26 @@
-// Driver: the changes that a leader itself makes to the membership: it draws the cluster's id, records each
-// member's incarnation when it first meets the member, and records new addresses. One change is made at a
-// time. A change that cannot be made now is tried again after the next event.
+// Driver: proposes the membership changes that a leader makes by itself. It records the cluster's random id,
+// the incarnation of each new member, and new addresses of members. A change that must wait is tried again
+// after the next event.
 
 import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
 
 interface ClusterFounderPorts {
   readonly node: RaftNode
-  /** Returns undefined if this member may not create a cluster. */
+  /** Returns a new random id, or undefined if this member must not found a cluster. */
   newClusterId(): string | undefined
   /**
-   * Returns the incarnation of the process that is connected under that id now, or undefined if none is. A
-   * process that was connected earlier does not count. Otherwise the old incarnation would be recorded for a
-   * member that was removed and comes back with a new directory, and the member would be refused.
+   * Returns the incarnation of the process that is connected as member `id` now, or undefined if none is
+   * connected. An earlier connection does not count. Otherwise a member that was removed and comes back with
+   * a new directory would get its old incarnation recorded, and would be refused.
    */
   readonly incarnation: (id: MemberId) => string | undefined
-  /** The address at which other members reach this one. It is '' if this member listens on no port. */
+  /** The address of this member for other members. Empty if this member opens no port. */
   readonly url: string
-  /** Returns the members that were found at another address than the membership has (member-addresses.ts). */
+  /**
+   * Returns the new addresses of members that were found at another address than the membership says
+   * (member-addresses.ts).
+   */
   readonly moved: (membership: Membership) => Readonly<Record<MemberId, string>>
 }
 
@@ -30,17 +33,17 @@ export class ClusterFounder {
   }
 
   /**
-   * True if a change could not be proposed yet, because another change is pending or the leader has not
-   * committed an entry of its term.
+   * True if a change could not be proposed yet. Either another change is not committed, or no entry of the
+   * leader's term is committed.
    */
   get unfinished(): boolean {
     return this.#unfinished
   }
 
   /**
-   * Proposes a change if one is needed. The owner must call `look` when there is a new leader, when the
-   * members change, and when a member connects. While `unfinished` is true, the owner must also call `look`
-   * after every applied entry.
+   * Proposes the next change, if one is needed. The owner calls `look` after a change of leader, a change of
+   * membership, and a new connection. While `unfinished` is true, the owner also calls `look` after each
+   * applied entry.
    */
   look(): void {
     this.#unfinished = false

@@ -1,6 +1,6 @@
-// Driver: sends the commit index to followers if no append carries it. If an append is sent within a moment,
-// it carries the index without cost. Otherwise the announcer sends the index, so that watchers and stale
-// readers on followers need not wait for the next tick.
+// Driver: sends the commit index to followers if no append is sent within 2 ms after a commit. An append
+// carries the commit index anyway. Without this message, watches and stale reads on followers would wait for
+// the next tick.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ const MOMENT_MS = 2
 export class Announcer {
   readonly #clock: Clock
   readonly #announce: (index: number) => void
-  /** The commit index at the moment when the timer was set. */
+  /** The commit index that the timer will announce. */
   #index = 0
   #timer: Timer | undefined
 

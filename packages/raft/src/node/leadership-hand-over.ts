@@ -1,33 +1,31 @@
-// Driver: a leader that closes transfers its leadership first, so that the others need not wait for an
+// Driver: transfers the leadership before a leader closes, so that the other members need not wait for an
 // election timeout.
 //
 // Laws
-//   - the transfer ends after `timeout` at the latest. It ends at once if no member can take over or this
-//     member does not lead any more
-//   - writes wait during a transfer, so a named target is tried once. Without a named target a second
-//     member is tried too
-//   - a target that was asked to campaign may still take over after the timeout. Then the result is
-//     'unknown', not 'stayed'
+//   - the transfer ends after `timeout` at the latest. It ends at once if no member can become leader or this
+//     member does not lead any more.
+//   - writes wait during a transfer. So a target that the caller names is tried only once. If the caller
+//     names no target, other members are tried too.
+//   - a target that was asked to campaign may win its election after the timeout. Then the result is
+//     'unknown'.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
 
 /**
- * In ms, the interval at which this file checks whether the transfer has succeeded. The core gives up a
- * target after an election timeout. Then another target is asked.
+ * In ms, how often this file checks the transfer. The core gives up a target after an election timeout, and
+ * then the next target is asked.
  */
 const LOOK_MS = 10
 
 /**
- * 'moved': another member leads. 'stayed': no member took over, and this call will not make a member take
- * over later. 'unknown': no member took over within the timeout. If a target was named, 'unknown' can also
- * mean that another member took over.
+ * 'moved': another member leads. 'stayed': this member still leads, and no member was asked to campaign.
+ * 'unknown': a member that was asked to campaign may still become leader, or this member stepped down and the
+ * target does not lead.
  */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 
-/**
- * Resolves to 'moved' once another member leads. If a target was named, the new leader must be that member.
- */
+/** Transfers the leadership to `to`, or to any member if `to` is undefined. */
 export function handOver(
   node: RaftNode,
   clock: Clock,

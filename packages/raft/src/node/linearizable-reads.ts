@@ -1,11 +1,9 @@
-// Rule: linearizable reads. Reads that arrive together share one round of the core. A read is served once
-// this member has applied the log up to the index of its round (R4). A read that arrives while a round is
-// under way waits for the next round (R5).
+// Rule: linearizable reads. Reads that arrive together share one round of the core: the leader notes its
+// commit index, and a majority confirms that it still leads. A read is answered once this member has applied
+// the log up to that index (R4). A read that arrives during a round waits for the next round (R5).
 
 export type ReadOutcome =
-  /**
-   * The result of a read. The read shows everything up to `index`. `time` is the leader's cluster time (CT5).
-   */
+  /** The read sees everything up to `index`. `time` is the leader's cluster time (CT5). */
   { readonly ok: true; readonly index: number; readonly time: number } | { readonly ok: false }
 export type ReadDone = (outcome: ReadOutcome) => void
 
@@ -34,8 +32,8 @@ export class Reads {
   }
 
   /**
-   * Starts a round for all waiting reads, and returns its context. A context is never used again, so that no
-   * late answer confirms another round (R3).
+   * Starts a round for all waiting reads. Returns the round's context, a number by which the core's answer is
+   * recognized. Each context is used once, so a late answer confirms no other round (R3).
    */
   startRound(): number {
     this.#lastContext++
@@ -45,9 +43,9 @@ export class Reads {
   }
 
   /**
-   * Called when the core has ended a round. The core ends every round: after an election timeout, it also ends
-   * a round whose message was lost. An undefined `index` means that the round cannot be confirmed. Then the
-   * callers of the round ask again.
+   * Called when the core has ended a round. The core also ends a round whose message was lost, after an
+   * election timeout. If `index` is undefined, no leader has confirmed the round. Then the callers of its
+   * reads try again.
    */
   confirm(context: number, index: number | undefined, time: number): void {
     const callers = this.#rounds.get(context)
@@ -57,7 +55,7 @@ export class Reads {
     this.#confirmed.push({ index, time, callers })
   }
 
-  /** Serves the reads whose index is at most `applied`. */
+  /** Answers the reads whose index is at most `applied`. */
   serve(applied: number): void {
     if (this.#confirmed.length === 0) return
     const ready = this.#confirmed.filter((one) => one.index <= applied)

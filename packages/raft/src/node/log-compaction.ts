@@ -1,6 +1,6 @@
-// Driver: compacts the log. Entries whose effects the state machine holds durably may be removed (S15). The
-// last entries, up to a limit, stay for members that lag a little. Entries that the receiver of a snapshot
-// will ask for next also stay (S9).
+// Driver: decides which entries of the log are removed. An entry may be removed once the state machine has
+// its effects durably (S15). The newest entries stay for members that lag a little. Entries after a snapshot
+// that is being sent also stay (S9).
 
 import type { Entry } from '../core/types.js'
 
@@ -11,7 +11,8 @@ export interface CompactionPorts {
   /** The index up to which the state machine has applied the log durably. */
   durable(): number
   /**
-   * The index at which the receiver of the oldest snapshot continues. Undefined if no snapshot is being sent.
+   * The index of the oldest snapshot that is being sent. Its receiver continues after this index. Undefined
+   * if no snapshot is being sent.
    */
   oldestSending(): number | undefined
   /** Removes all entries up to `index`. */
@@ -26,7 +27,10 @@ export interface CompactionBounds {
 export class Compaction {
   readonly #ports: CompactionPorts
   readonly #bounds: CompactionBounds
-  /** The bytes that were appended since the last compaction, plus the bytes that the last compaction kept. */
+  /**
+   * In bytes, the data of the entries that the last compaction kept and of all entries that were appended
+   * since then.
+   */
   #bytes = 0
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {
@@ -38,7 +42,7 @@ export class Compaction {
     for (const entry of entries) this.#bytes += entry.data.length
   }
 
-  /** Compacts the log if it has grown beyond its limits. Entries up to half of the limits stay. */
+  /** Compacts the log if it exceeds its limits. Then entries up to half of the limits stay. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
     const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
@@ -56,8 +60,7 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // Until here the sum also counted entries that a truncation has removed. From here on the sum is exact
-    // again.
+    // #bytes also counted entries that a truncation has removed. Now it is exact.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

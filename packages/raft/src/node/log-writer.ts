@@ -1,18 +1,16 @@
-// Driver: writes batches to the member's log on disk. The core knows up to which index the log is durable.
-// This file only knows whether a write is under way, because commands that arrive during a write share the
-// next entry.
+// Driver: writes batches to the member's log on disk, and reports each durable batch to the core. Its owner
+// asks whether a write is under way, because commands that arrive during a write share the next entry.
 
 import type { PersistBatch } from '../core/types.js'
 
 export interface LogPort {
   /**
-   * Writes and syncs once. `done` is called in the order of the calls. After an error every later
-   * append fails too.
+   * Writes and syncs the batch. `done` is called in the order of the calls. After an error all later appends
+   * fail too.
    */
   append(batch: PersistBatch, done: (error?: Error) => void): void
   /**
-   * Removes the entries up to `index`. Only whole segments are removed, so some entries up to `index` may
-   * stay.
+   * Deletes entries up to `index`. Only whole segment files are deleted, so some of these entries may stay.
    */
   compact(index: number): void
 }
@@ -20,7 +18,7 @@ export interface LogPort {
 /** Measures how long each write takes, including its sync. */
 export interface SyncMeter {
   now(): number
-  /** In ms. */
+  /** Called with the ms that a write took. */
   took(millis: number): void
 }
 

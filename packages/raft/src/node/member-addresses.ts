@@ -1,24 +1,24 @@
-// Rule: the address at which each other member is dialled: the address in the log, or the given one (option
-// --member) if the member has proved that it is there.
+// Rule: chooses the address at which each other member is dialled. The log has an address of each member, and
+// the option --member can give another address.
 //
-// Without this rule: all members of a cluster are stopped, and their directories are started on new machines
-// with a new list of members. The log still has the old addresses. Every member dials machines that are gone,
-// and the cluster never gets a leader. Only a leader could write the new addresses to the log.
+// Without this rule: all members of a cluster are stopped. Their directories are started on new machines,
+// with a new list of members. The log still has the old addresses, where no machine answers. Only a leader
+// could write the new addresses to the log, and the members cannot elect one.
 //
 // Laws (M24)
-//   - the log's address is used for as long as the member is connected there
-//   - if the given address differs from the log's address, the process at the given address is asked too. The
-//     member is dialled there only after it has proved there, by cluster and incarnation, that it is this
-//     member. Also, the member must not be connected at the log's address. The process there has an election
-//     timeout to answer. So a wrong or old list disconnects no member. A second name of the log's address
-//     does not count as a new address, even if the member answers there first
-//   - when the connection at the given address is gone, both addresses are tried again
-//   - an address that the member had earlier is asked only while the member is not connected, because a given
-//     list is often older than the log
-//   - a leader that has found a member at a given address writes this address to the log, and its own given
-//     address too, because the list is then newer than the log. So clients, and members without the list,
-//     learn the address. An address that the member had earlier is never written. Otherwise a member that an
-//     operator has moved by `members update`, and that has not restarted yet, would be moved back
+//   - the log's address is used as long as the member is connected there.
+//   - if the given address differs from the log's address, this member asks the process at the given address
+//     which member it is. The member is dialled at the given address only if it has proved its cluster and
+//     incarnation there, and is not connected at the log's address after an election timeout. So a wrong or
+//     old list disconnects no member. If both addresses reach the same process, the log's address stays in
+//     use.
+//   - when the connection at the given address is closed, both addresses are tried again.
+//   - a given address that the member had earlier is asked only while the member is not connected, because a
+//     given list is often older than the log.
+//   - a leader that has found a member at a given address writes this address to the log, and also its own
+//     given address. So clients, and members without the list, learn the new addresses. An address that the
+//     member had earlier is never written. Otherwise an old list would undo a move that an operator has made
+//     with `members update`.
 
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
@@ -28,22 +28,22 @@ type Urls = Readonly<Record<MemberId, string>>
 
 interface AddressPorts {
   readonly id: MemberId
-  /** The addresses of members in this member's options. */
+  /** The addresses of the members from this member's options. */
   readonly given: Urls
-  /** True if that address was earlier the address of that member, according to this log. */
+  /** True if `url` was the address of member `id` at an earlier time. */
   wasAt(id: MemberId, url: string): boolean
-  /** True when the member is connected at the address that is dialled now. */
+  /** True if the member is connected at the address that is dialled now. */
   isConnected(id: MemberId): boolean
 }
 
-/** True if both texts mean the same address, perhaps written differently. */
+/** True if both texts are the same address, possibly spelled differently. */
 export const sameUrl = (a: string, b: string): boolean => a === b || spelled(a) === spelled(b)
 
 const spelled = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)
 
 export class Addresses {
   readonly #ports: AddressPorts
-  /** Members whose process at the given address has answered with its cluster. */
+  /** Members whose given address has answered with its cluster's id. */
   readonly #asked = new Set<MemberId>()
   /** Members that have proved their identity at the given address. */
   readonly #proven = new Set<MemberId>()
@@ -56,19 +56,20 @@ export class Addresses {
     this.#ports = ports
   }
 
-  /** The address at which that member is dialled now. */
+  /** Returns the address at which the member is dialled now. */
   dialled(id: MemberId): string {
     return this.#dialled[id] ?? ''
   }
 
   /**
-   * Returns the members to dial, and the additional addresses to ask. `strangers` are given members that the
-   * log does not know.
+   * Returns the members to dial, and the additional addresses to ask. `strangers` are members from the
+   * options that the log does not know.
    */
   peers(membership: Membership, strangers: Urls): PeerUrls {
     const known = membersOf(membership).length > 0
     this.#logged = urlsOf(membership)
-    // A member that waits to be added knows the others only from its options.
+    // A new member that waits to be added has no membership in its log, so it dials the members of its
+    // options.
     const urls = known ? { ...strangers, ...urlsOf(membership) } : this.#ports.given
     const others = Object.entries(urls).filter(([id, url]) => id !== this.#ports.id && url !== '')
     const peers = others.map(([id, url]) => [id, this.#peer(id, url)] as const)
@@ -89,33 +90,33 @@ export class Addresses {
     return { url, given }
   }
 
-  /** Called when the process at the given address has answered with its cluster. */
+  /** Called when the process at the given address has answered with its cluster's id. */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * Called when the process at the given address has proved that it is member `id`. The process at the log's
-   * address has had an election timeout to answer before this call.
+   * Called when the process at the given address has proved to be member `id`, and an election timeout has
+   * passed since then. In that time the member could connect at the log's address.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
   }
 
-  /** True if the given address differs from the log's address. */
+  /** True if the member has a given address that differs from the log's address. */
   hasTwo(id: MemberId): boolean {
     const given = this.#ports.given[id]
     return given !== undefined && given !== '' && !sameUrl(given, this.#logged[id] ?? given)
   }
 
-  /** Called when the connection to that member is gone. Both addresses of the member are tried again. */
+  /** Called when the connection to the member is closed. Both addresses are tried again. */
   gone(id: MemberId): void {
     for (const one of [this.#asked, this.#proven, this.#moved]) one.delete(id)
   }
 
   /**
-   * Returns the addresses to write to the log: the addresses at which members were found, and this member's
-   * own address.
+   * Returns the addresses that a leader must write to the log: those of members that were found at their
+   * given address, and this member's own address.
    */
   moved({ peers }: Membership): Urls {
     const { id: own, given } = this.#ports
@@ -126,8 +127,8 @@ export class Addresses {
       !sameUrl(peers[id].url, url) &&
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
-    // This member's own address is written first. Once the new addresses of the others are in the log, #moved
-    // is empty and this method returns nothing, so the own address would never be written.
+    // The leader's own address comes first. When the last moved member is recorded, #moved becomes empty, and
+    // the leader's own address would not be written any more.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

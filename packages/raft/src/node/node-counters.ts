@@ -1,12 +1,12 @@
-// Rule: what a node counts since its start, for metrics. No decision depends on these numbers.
+// Rule: counters of a node since its start, for metrics. No decision depends on them.
 
 import { Histogram } from '@latchkey/base'
 import type { ElectionReason, MemberId, Role } from '../core/index.js'
 
 export class NodeCounters {
-  /** How often this member has heard of another leader, or of the same leader in another term. */
+  /** How often this member has learned of a new leader or a new leader's term. */
   leaderChanges = 0
-  /** By their reason, one for each try. */
+  /** The elections that this member has started, by reason. Each new attempt counts. */
   readonly electionsStarted: Record<ElectionReason, number> = {
     timeout: 0,
     leader_ended: 0,
@@ -14,22 +14,24 @@ export class NodeCounters {
     new_cluster: 0,
   }
   electionsWon = 0
-  /** The number of committed commands that callers gave to this member while it led. */
+  /** Commands that callers gave to this member and that were committed while it led. */
   committed = 0
   refused = 0
   unknown = 0
   snapshotsSent = 0
   snapshotsReceived = 0
-  /** How many seconds each write to the log took, with its sync. */
+  /** In seconds, how long each write to the log took, including its sync. */
   readonly logSync = new Histogram()
-  /** How many seconds passed from the proposal of each entry until this member applied it. */
+  /** In seconds, how long each entry took from its proposal until this member applied it. */
   readonly commit = new Histogram()
-  /** By how many seconds each tick came too late, because the event loop or the whole process stood still. */
+  /**
+   * In seconds, how late each tick came. A late tick means that the event loop or the process was blocked.
+   */
   readonly tickDelay = new Histogram()
-  /** The last term whose leader is known. */
+  /** The last term of which this member knows the leader. */
   #ledTerm = 0
 
-  /** Called when the node has another role, or when it knows another leader. */
+  /** Called when the role, the term or the known leader has changed. */
   role(role: Role, term: number, leader: MemberId | undefined, why: ElectionReason | undefined): void {
     if (role === 'candidate' && why !== undefined) this.electionsStarted[why]++
     if (leader === undefined || this.#ledTerm === term) return

@@ -1,4 +1,4 @@
-// Types: the options of the node, the ports that it uses, and its events.
+// Types: the options, ports and events of a node.
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
@@ -21,29 +21,26 @@ export interface NodeOptions {
   readonly electionTimeout: number
   readonly heartbeat: number
   /**
-   * The log is compacted when it exceeds these limits. Entries up to half of the limits stay for members that
-   * lag a little.
+   * The log is compacted when it has more entries or bytes than this. Then half of the limits stay, for
+   * members that lag a little.
    */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
-  /** Limits of the core. An absent limit has its default. */
+  /** Limits of the core (core/options.ts has their defaults). */
   readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
 }
 
-/**
- * Is told about each call of the core and about what the loop does with the effects. The simulator's laws
- * need this information.
- */
+/** Observes each call of the core and its effects. The simulator uses it to check its laws. */
 export interface LoopObserver {
-  /** Called after a call of the core, before the effects of the call are carried out. */
+  /** Called after each call of the core, before its effects are carried out. */
   called(raft: Raft, effects: readonly Effect[]): void
-  /** Before this effect is carried out. */
+  /** Called before an effect is carried out. */
   effect(effect: Effect): void
-  /** Called when the log has reported that this batch is durable, and before the core receives the report. */
+  /** Called when a batch is durable, before the core learns of it. */
   durable(batchId: number): void
   /**
-   * Called when all effects of a call are carried out. Effects can lead to more calls. The effects of these
-   * calls are carried out too by then.
+   * Called when all effects are carried out, including the effects of further calls of the core that they
+   * caused.
    */
   settled(raft: Raft): void
 }
@@ -51,7 +48,7 @@ export interface LoopObserver {
 export interface NodePorts {
   readonly clock: Clock
   readonly random: Random
-  /** Runs a function when all input of this turn of the event loop has been handled. */
+  /** Calls `run` once all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly log: LogPort
@@ -64,25 +61,25 @@ export interface NodeBoot {
   readonly raft: RaftBoot
   readonly applied: AppliedState
   /**
-   * True if the state machine has lost its state (boot-plan.ts). Then nothing is applied until a snapshot of
-   * another member is installed.
+   * True if the state machine has lost its data (boot-plan.ts). Then entries are applied only after a
+   * snapshot from the leader is installed.
    */
   readonly rebuilding: boolean
 }
 
 export type NodeEvents = {
   role: { role: Role; term: number; leader: MemberId | undefined }
-  /** The membership is committed and applied. */
+  /** Emitted when a membership is committed and applied. */
   membership: Membership
   /**
-   * The members to connect to, according to the configuration in force. A configuration is in force as soon
-   * as its entry is appended.
+   * Emitted with the membership in force, to whose members this member connects. A membership is in force as
+   * soon as its entry is appended.
    */
   peers: Membership
   applied: { index: number; time: number }
   /**
-   * Emitted after each tick. Ticks come at least ten times in an election timeout, and after the messages
-   * that came before the tick (N2).
+   * Emitted after each tick. There are at least ten ticks in an election timeout, and a tick is handled after
+   * the messages that arrived before it (N2).
    */
   ticked: undefined
   failed: LatchkeyError

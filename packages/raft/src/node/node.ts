@@ -1,13 +1,15 @@
-// Driver: the loop around the core. Each event (message, tick, synced batch, request) is one call of the
-// core, whose effects are carried out in order. The loop never waits and decides nothing.
+// Driver: the loop around the core. Each event (a message, a tick, a durable batch, a request) is one call of
+// the core, whose effects are carried out in order. The loop never waits, and the core makes all decisions.
+// long: one loop; each event and each effect of the core is one short method
 //
 // Laws
-//   N1  One event is one call of the core, and its effects follow at once, so no state is kept across a wait.
-//   N2  A tick runs after the messages that arrived before it: after a pause the sockets are read first (T2).
-//   N3  Commands that arrive while the log is being written go into the next entry together (proposer.ts).
-//   N4  Results of apply are answered in the order of the log, to the callers of that entry (L16).
-//   N5  A fault of the disk or the state machine stops the whole member. No part of it continues.
-// long: one loop; each event and each effect of the core is one short method
+//   N1  One event is one call of the core, and its effects follow at once. So no state is kept in a local
+//       variable across an await.
+//   N2  A tick is handled after the messages that arrived before it. So after a pause the sockets are read
+//       first (T2).
+//   N3  Commands that arrive while the log is being written share the next entry (proposer.ts).
+//   N4  The callers of an entry get its results in the order of the log (L16).
+//   N5  An error of the disk or of the state machine stops the whole member.
 
 import { lastOf, Emitter } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
@@ -41,8 +43,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #announcer: Announcer
   readonly #ticker: Ticker
   /**
-   * In ms, the longest time between two ticks. A tick comes even if nothing is due, for work that is not
-   * urgent.
+   * In ms, the longest time between two ticks. Compaction and other work that is not urgent waits for a tick.
    */
   readonly #longestTick: number
   #turnDue = false
@@ -164,7 +165,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- Events and requests
 
-  /** `incarnation` is the sender's, from its handshake. */
+  /** `incarnation` is the incarnation that the sender has proved in its handshake. */
   receive(message: Message, incarnation?: string): void {
     if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
@@ -180,8 +181,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Submits a command for the log, as one record. With `alone` the command gets an entry of its own. `done`
-   * is called with `ticket`.
+   * Adds a command to the next entry. With `alone` the command gets an entry of its own. `done` is called
+   * with the outcome and `ticket`.
    */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
@@ -200,7 +201,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Called when this member has proved that it did not lose its disk (wiped-member-check.ts), so it may vote.
+   * Called when it is clear that this member did not lose its disk (wiped-member-check.ts). From now on this
+   * member may vote.
    */
   allowVoting(): void {
     this.#step((raft, now) => raft.allowVoting(now))
@@ -219,7 +221,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Compacts the log up to what the state machine holds durably, except the last entries within these limits.
+   * Removes entries from the log whose effects the state machine has durably. The newest entries within these
+   * limits stay.
    */
   compact(keepEntries: number, keepBytes: number): void {
     if (this.#closed !== undefined) return
@@ -228,7 +231,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- The current state
 
-  /** The reason why the node has stopped: ERR_CLOSED, or a fault. */
+  /** Why the node has stopped: ERR_CLOSED, or an error. Undefined while the node runs. */
   get failure(): LatchkeyError | undefined {
     return this.#closed
   }
@@ -237,7 +240,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.raft.role
   }
 
-  /** How many entries wait to be proposed, plus how many wait to be applied. */
+  /** How many entries of this member's callers wait to be proposed or to be applied. */
   get pending(): number {
     return this.#proposer.pending
   }
@@ -271,8 +274,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #nextDeadline = (): number | undefined => this.#ports.machine.nextDeadline()
 
   /**
-   * Runs a part of the loop. An error in it stops the member, and does not become an uncaught exception of
-   * the process (N5).
+   * Runs a part of the loop. An error stops the member, and does not become an uncaught exception of the
+   * process (N5).
    */
   #guarded(part: () => void): void {
     if (this.#closed !== undefined) return
@@ -290,8 +293,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
-    // A tick may end a transfer of leadership that has failed. Commands that waited for the end of the
-    // transfer are proposed now.
+    // A tick can end a leadership transfer that has failed. Then the commands that waited are proposed now.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
     this.emit('ticked', undefined)
@@ -307,8 +309,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Runs once in a turn of the event loop: it proposes one entry, starts one round of all waiting reads, and
-   * applies one slice of entries.
+   * Runs at most once in a turn of the event loop: proposes an entry, starts a round for all waiting reads,
+   * and applies some entries.
    */
   readonly #turn = (): void => {
     this.#proposer.pump()
@@ -334,9 +336,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     }
   }
 
-  /**
-   * Makes one call of the core for one event (N1). A broken law stops the member like any other fault (N5).
-   */
+  /** Makes one call of the core (N1). An error stops the member (N5). */
   #step(event: (raft: Raft, now: number) => readonly Effect[]): void {
     if (this.#closed !== undefined) return
     try {
@@ -412,7 +412,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- The stop
 
-  /** Stops the member because of a fault (N5). */
+  /** Stops the member because of an error (N5). */
   fail(what: string, cause: unknown): void {
     if (this.#closed !== undefined) return
     const error =
@@ -436,8 +436,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Stops the loop and closes its parts. A caller that wants to transfer the leadership calls `handOver`
-   * (leadership-hand-over.ts) first.
+   * Stops the loop and waits for the calls under way. The leadership is not transferred: a caller that wants
+   * this calls `handOver` first (leadership-hand-over.ts).
    */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))

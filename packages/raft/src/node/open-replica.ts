@@ -1,5 +1,5 @@
-// Driver: opens a replica on a real disk, with real sockets and the system's clock, for any state machine.
-// Latchkey's own store puts the same parts together itself, because it shares its port with clients.
+// Driver: opens a replica for any state machine, on a real disk, with real sockets and the system's clock.
+// Latchkey's own store does not use this file, because its port also serves clients.
 
 import { randomInt } from 'node:crypto'
 import { uptime } from 'node:os'
@@ -28,8 +28,8 @@ export interface RaftOptions {
   readonly id: MemberId
   readonly dir: string
   /**
-   * The addresses of all members, such as { a: 'ws://127.0.0.1:7001' }. Without `members` the cluster has one
-   * member, which opens no port.
+   * The addresses of all members, such as { a: 'ws://127.0.0.1:7001' }. Without `members` the cluster has
+   * only this member, and no port is opened.
    */
   readonly members?: Readonly<Record<MemberId, string>>
   readonly machine: StateMachine
@@ -45,8 +45,8 @@ export interface RaftOptions {
 export interface OpenedRaft {
   readonly replica: Replica
   /**
-   * Sends a command through the log. The state machine reads it with `splitRecords`. Resolves with the state
-   * machine's answer.
+   * Appends a command to the replicated log, and resolves with the state machine's answer. The state machine
+   * splits an entry into commands with `splitRecords`.
    */
   submit(command: Uint8Array): Promise<Uint8Array>
   /** Resolves once this member has applied everything that was committed before the call. */
@@ -54,7 +54,7 @@ export interface OpenedRaft {
   close(): Promise<void>
 }
 
-/** In ms, how long a leader that closes waits until another member leads. */
+/** In ms, how long a closing leader waits until another member leads. */
 const HAND_OVER_MS = 2_000
 
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
@@ -120,7 +120,7 @@ function replicaPorts(
   }
 }
 
-/** The member's port and the connections on it. */
+/** Owns the member's port and its connections to other members. */
 class Ways {
   readonly #options: RaftOptions
   readonly #clock: Clock

@@ -1,10 +1,10 @@
-// Driver: makes a leader's proposals: the gathered commands as one entry, or an empty entry if only cluster
-// time must advance.
+// Driver: makes a leader's proposals: entries with the waiting commands, and empty entries that only advance
+// cluster time.
 //
 // Laws
-//   - commands that arrive while the log is being written go into the next entry together
-//   - during a leadership transfer commands wait. After the transfer they are proposed, or refused as never
-//     proposed (E17)
+//   - commands that arrive while the log is being written share the next entry.
+//   - commands wait during a leadership transfer. After the transfer they are proposed, or refused if another
+//     member leads (E17).
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
 import type { NodeCounters } from './node-counters.js'
@@ -19,12 +19,11 @@ import {
   tell,
 } from './callers-of-entries.js'
 
-/** In ms, the least time between two entries that only advance cluster time (CT4). */
+/** In ms, the shortest time between two entries that only advance cluster time (CT4). */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the least time between two such entries if a deadline has been over for longer than TICK_ENTRY_MS.
- * Then the entry before was for that deadline too, and could not do all the work of the deadline, such as a
- * million keys that expire. The next entry follows as soon as the entry before is applied.
+ * In ms, the shortest time between two such entries while one deadline needs several entries, for example if
+ * a million keys expire at once. That is the case if the deadline passed more than TICK_ENTRY_MS ago.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -32,7 +31,7 @@ const NOTHING = new Uint8Array(0)
 interface ProposerPorts {
   readonly raft: Raft
   readonly caps: ProposalCaps
-  /** True if the log is not being written. */
+  /** True if no write to the log is under way. */
   readonly idle: () => boolean
   readonly now: () => number
   readonly run: (effects: readonly Effect[]) => void
@@ -62,7 +61,7 @@ export class Proposer {
     return this.#proposals.add(record, done, alone, ticket)
   }
 
-  /** Proposes all gathered commands as one entry, if an entry may be proposed now. */
+  /** Proposes the entries that wait, as long as no write to the log is under way. */
   pump(): void {
     const { raft, idle, now, counters } = this.#ports
     while (this.#proposals.gathered > 0 && raft.role === 'leader' && idle() && !raft.transferring) {
@@ -91,8 +90,9 @@ export class Proposer {
   }
 
   /**
-   * Proposes an entry that only advances the time. The state machine decides what expires when it applies the
-   * entry (CT4). While entries wait to be applied, no such entry is proposed.
+   * Proposes an empty entry when a deadline of the state machine has passed. The entry advances cluster time,
+   * and the state machine removes what has expired when it applies the entry (CT4). Nothing is proposed while
+   * other entries wait to be applied.
    */
   tick(now: number, applied: number, nextDeadline: () => number | undefined): void {
     const { raft } = this.#ports
@@ -101,8 +101,8 @@ export class Proposer {
     const deadline = nextDeadline()
     if (deadline === undefined || raft.clusterTime(now) <= deadline) return
     if (now - this.#lastAppendAt < this.#pause(now, deadline)) return
-    // A proposal that is refused during a leadership transfer is not tried again earlier than a proposal that
-    // succeeds.
+    // The time is noted even if the proposal is refused during a leadership transfer. So the next attempt
+    // waits too.
     this.#lastAppendAt = now
     const proposal = raft.propose('empty', NOTHING, now)
     if (!proposal.ok) return
@@ -110,8 +110,7 @@ export class Proposer {
   }
 
   /**
-   * Returns the time in ms until `tick` has an entry to propose, as far as this member knows now. An entry
-   * that is applied later may shorten this time.
+   * Returns in how many ms `tick` can propose an entry. An entry that is applied later may shorten this time.
    */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports

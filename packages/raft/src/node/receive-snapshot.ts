@@ -1,15 +1,14 @@
-// Driver: owns the snapshot that is being received. Pieces are written in order, apart from the present
-// state. The state is replaced once, when all pieces are complete, checked and durable. Any fault before that
-// leaves the state unchanged.
+// Driver: stores the pieces of a snapshot that the leader sends. The present state stays until all pieces are
+// complete, checked and durable, and is then replaced in one step. An error before that step changes nothing.
 //
-// The core acknowledges a piece when it is passed on, not when it is written, and the sender sends one piece
-// at a time. So if the disk is slow, the sender must be stopped, or the pieces would fill the memory. While
-// this object is `full`, the owner keeps the next piece back until `room` is called (L18).
+// The core acknowledges each piece before the piece is written, and the leader sends one piece at a time. On
+// a slow disk the pieces would fill the memory. So while `full` is true, the owner holds the next piece back
+// until `room` is called (L18).
 
 import type { LogPosition, Membership } from '../core/types.js'
 import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine.js'
 
-/** In bytes, how many received pieces may wait for the disk. */
+/** In bytes, how much received data may wait for the disk. */
 const MOST_WAITING = 4 * 1024 * 1024
 
 export interface StagedPiece {
@@ -24,11 +23,11 @@ interface SnapshotInPorts {
   readonly machine: StateMachine
   /** Stops applying entries. `then` is called once no call of the state machine is under way. */
   pause(then: () => void): void
-  /** Called when the state machine has this state. */
+  /** Called when the snapshot is installed. */
   installed(state: AppliedState): void
-  /** Called when the snapshot failed. The state is unchanged, and applying continues. */
+  /** Called when the snapshot could not be stored or installed. The state is unchanged. */
   failed(error: unknown): void
-  /** Called when `full` is false again. */
+  /** Called when `full` becomes false. */
   room(): void
 }
 
@@ -42,7 +41,7 @@ export class SnapshotIn {
   readonly #ports: SnapshotInPorts
   #receiving: Receiving | undefined
   #waiting = 0
-  /** Pieces are written one after the other. */
+  /** The end of the chain of writes: each piece is written after the piece before it. */
   #tail: Promise<void> = Promise.resolve()
 
   constructor(ports: SnapshotInPorts) {
@@ -91,22 +90,21 @@ export class SnapshotIn {
 
   async #install(receiving: Receiving, writer: SnapshotWriter): Promise<void> {
     await new Promise<void>((resolve) => this.#ports.pause(resolve))
-    // While the last call of the state machine was under way, the member may have stopped and given the
-    // snapshot up.
+    // The member may have stopped, or given up this snapshot, while it waited for the state machine.
     if (this.#receiving !== receiving) return
     await writer.install()
     this.#receiving = undefined
     this.#ports.installed(receiving.state)
   }
 
-  /** Reports the error, unless the snapshot was given up already. */
+  /** Reports the error if the snapshot was not given up before. */
   #fail(receiving: Receiving, error: unknown): void {
     if (this.#receiving !== receiving) return
     this.abort()
     this.#ports.failed(error)
   }
 
-  /** Drops all pieces that were received so far. */
+  /** Gives up the snapshot and removes its pieces. */
   abort(): void {
     const receiving = this.#receiving
     this.#receiving = undefined

@@ -1,4 +1,4 @@
-// Driver: reads the log and the state machine at a start, and brings the two into agreement.
+// Driver: opens the log at a member's start, and makes the log and the state machine agree (boot-plan.ts).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -12,8 +12,8 @@ import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }
 
 /**
- * An empty membership is encoded as no bytes. The log of a member that waits to be added starts with an empty
- * membership.
+ * An empty membership is encoded as zero bytes. The log of a member that waits to be added begins with an
+ * empty membership.
  */
 const membershipCodec: MembershipCodec = {
   encode: (membership) =>
@@ -45,7 +45,10 @@ export function openLog(
 export const isOneOfMany = ({ members, join }: ReplicaOptions) =>
   !join && Object.keys(members ?? {}).length > 1
 
-/** True if this member has never given a vote or an acknowledgement from this log. */
+/**
+ * True if this log has never recorded a term, an entry or a cluster id. So this member has never voted or
+ * acknowledged from this log.
+ */
 export function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
   return (
     hardState.term === 0 && entries.length === 0 && start.position.index === 0 && identity.clusterId === ''
@@ -53,8 +56,8 @@ export function isUnborn({ hardState, entries, start, identity }: Recovered): bo
 }
 
 /**
- * Writes the members to disk before the first message is sent, so that a directory belongs to one group of
- * members from its first start on.
+ * Writes the members from the options to a new log, before the first message is sent. From then on the
+ * directory belongs to this group of members.
  */
 export async function firstMembers(
   options: ReplicaOptions,
@@ -111,8 +114,8 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
 }
 
 /**
- * A restored backup may have a term that this log has not seen yet. This member has given no
- * vote in that term.
+ * Returns the hard state for a log that restarts at this position. A restored backup may have a higher term
+ * than this log. This member has not voted in that term.
  */
 function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
   return hardState.term >= term ? hardState : { term, vote: undefined }

@@ -12,13 +12,16 @@ export interface ReplicaOptions {
   readonly id: MemberId
   readonly group?: number
   /**
-   * The addresses of all voters of a new cluster, including this member's address. They are used at the first
-   * start. Undefined means a cluster of one member.
+   * The addresses of all voters of a new cluster, including this member. Only the first start uses them.
+   * Undefined means a cluster of one member.
    */
   readonly members: Readonly<Record<MemberId, string>> | undefined
-  /** If given, this member belongs to that cluster or to no cluster yet, and founds no other cluster. */
+  /**
+   * The id of the only cluster that this member may belong to. A member with this option never founds a
+   * cluster.
+   */
   readonly clusterId?: string | undefined
-  /** True for a new, empty member that waits to be added. */
+  /** True for a new member that waits to be added. */
   readonly join: boolean
   readonly electionTimeout: number
   readonly heartbeat: number
@@ -37,34 +40,37 @@ export interface ReplicaPorts {
   readonly logger: Logger
   readonly machine: StateMachine
   readonly observer?: LoopObserver | undefined
-  /** What the directory knows in addition to its log. Undefined for a member without a directory. */
+  /**
+   * The addresses that members had earlier, and the directory's date. Undefined for a member without a
+   * directory.
+   */
   readonly note?: DirectoryNote | undefined
   /**
-   * Called when given members that the log does not know have answered with their cluster. This member may
-   * then serve clients.
+   * Called when this member may serve clients: each member of the options that the log does not know has
+   * answered with its cluster, or was silent for too long.
    */
   asked?(): void
   transport(self: TransportOwner): Transport
-  /** 128 random bits as text. */
+  /** Returns 128 random bits as text. */
   readonly newId: () => string
-  /** Called for a message of the layer above, from another member. */
+  /** Called for a message of the layer above Raft. */
   app?(from: MemberId, bytes: Uint8Array): void
-  /** Called when the connection to a member is gone. Requests that were sent on it have an unknown result. */
+  /** Called when the connection to a member is closed. The outcome of requests on it is unknown. */
   gone?(id: MemberId): void
-  /** Called when the connection to a member works. */
+  /** Called when a member has connected. */
   met?(id: MemberId): void
 }
 
-/** What a transport asks its member. */
+/** The questions that a transport asks its member. */
 export interface TransportOwner {
-  /** Returns why that member is refused, or undefined if it is admitted. */
+  /** Returns the reason to refuse the peer, or undefined to admit it. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
-   * Returns the index of the last applied entry for a connected peer that is not in this member's
-   * configuration. The index is sent in the handshake. The peer compares the index with its own log, to find
-   * out whether it was removed or is only being added.
+   * Returns undefined if `id` is in this member's applied membership, otherwise the index up to which this
+   * member has applied the log. The index is sent in the handshake. The peer compares it with its own log, to
+   * find out whether it was removed or is still being added.
    */
   missing(id: MemberId): number | undefined
-  /** What this member sends about itself in a handshake. */
+  /** Returns what this member sends about itself in a handshake. */
   identity(): { readonly incarnation: string; readonly clusterId: string; readonly born?: string | undefined }
 }

@@ -1,8 +1,8 @@
-// Driver: one member on its directory: log, state machine, network and the loop, opened and closed in
-// the right order.
+// Driver: one member with its log, state machine, network and loop. It opens and closes these parts in the
+// right order.
 //
-// A start opens the state machine first, because its own lock is a second guard of the directory. Then it
-// opens the log, decides the plan (boot-plan.ts), and starts the loop and the network. No message is sent
+// A start opens the state machine first, because the lock of LevelDB also guards the directory. Then it opens
+// the log, decides how to start (boot-plan.ts), and starts the loop and the network. So no message is sent
 // before the log is open, and none is received before the loop exists.
 
 import type { Timer } from '@latchkey/base'
@@ -28,8 +28,8 @@ import { ClusterFounder } from './cluster-founder.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
- * In ms, the least time that this member waits for silent strangers. It is longer than the longest attempt to
- * connect.
+ * In ms, how long this member waits at least for the answers of members that its log does not know. It is
+ * longer than the longest attempt to connect (TIMING.connect).
  */
 const LEAST_PATIENCE = 2_500
 
@@ -40,7 +40,7 @@ export class Replica {
   readonly #ports: ReplicaPorts
   readonly #options: ReplicaOptions
   readonly #clusterFounder: ClusterFounder
-  /** The description that each other member sent when this member last dialled it. */
+  /** The description that each other member sent when this member last connected to it. */
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
   readonly #firstBoot: FirstBootGate
@@ -171,21 +171,21 @@ export class Replica {
   }
 
   /**
-   * True while this member serves no client yet, because it asks given members that the log does not know at
-   * their addresses for their cluster.
+   * True while this member serves no client, because it waits for members that its log does not know
+   * (wrong-cluster-check.ts).
    */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
   }
 
-  /** The id of this member's cluster, or '' as long as it is not known. */
+  /** The id of this member's cluster, or '' while the id is unknown. */
   get clusterId(): string {
     return this.#identity.clusterId
   }
 
   /**
-   * The members of a new cluster that this new member has not met yet. Undefined if this member waits for
-   * none.
+   * The members of a new cluster that this new member still waits for before it votes. Undefined if it does
+   * not wait.
    */
   get firstStartWaitsFor(): readonly MemberId[] | undefined {
     return this.#firstBoot.waitsFor
@@ -243,17 +243,16 @@ export class Replica {
   }
 
   /**
-   * Compares the members in the options with the members in the log. The members in the log count. A
-   * difference is logged, because it may surprise an operator. member-addresses.ts decides whether members
-   * have moved.
+   * Logs a warning if the members in the options differ from the members in the log. The members in the log
+   * are used. member-addresses.ts decides whether members have moved.
    */
   #compareMembers(): void {
     const { members, id, join } = this.#options
     const { membership } = this.node.raft
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
-    // A store that was opened alone has no address in its log. The leader adds that address later, so a
-    // missing address is no difference.
+    // A cluster of one member has no address in its log, and the leader adds the address later. So a missing
+    // address is no difference.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
     if (others.length > 0)
@@ -261,8 +260,8 @@ export class Replica {
   }
 
   /**
-   * The cluster's id is committed, so it never changes. It is written to the disk together with the vote, and
-   * is sent in every handshake from now on.
+   * Called with each committed membership. A new cluster's id is written to the log, and is sent in each
+   * handshake from now on. The id never changes.
    */
   #noteCluster({ cluster }: Membership): void {
     if (cluster === undefined || this.#identity.clusterId === cluster) return
@@ -283,10 +282,9 @@ export class Replica {
   }
 
   /**
-   * Decides whether a peer is admitted. A peer of this cluster that this member does not know is admitted: it
-   * may be the next leader, because a member that lags does not know all that have joined. The core then
-   * decides about its messages. A peer whose removal is not committed yet is needed until the commit (M11),
-   * even if it connected before the cluster had an id.
+   * Returns the reason to refuse a peer, or undefined to admit it. A peer of this cluster is admitted even if
+   * this member's log does not know it: a member that lags does not know the latest members, and one of them
+   * may lead. A peer whose removal is not committed is admitted too, because the commit may need it (M11).
    */
   #admit({
     id,
@@ -303,8 +301,8 @@ export class Replica {
   }
 
   /**
-   * Returns the index up to which this member does not list member `id`. Undefined if this member lists
-   * member `id`.
+   * Returns undefined if `id` is in the applied membership. Otherwise returns the index up to which this
+   * member has applied the log.
    */
   missing(id: MemberId): number | undefined {
     const { membership, position } = this.node.applied
@@ -313,8 +311,8 @@ export class Replica {
   }
 
   /**
-   * A connected member that has committed at least as much as this member, and whose membership does not list
-   * this member. If there is a connected member of this kind, this member was removed or is just being added.
+   * A connected member whose membership does not contain this member, and whose applied index is at least
+   * this member's commit index. If there is one, this member was removed or is still being added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft
@@ -323,8 +321,7 @@ export class Replica {
   }
 
   /**
-   * Called when that member reports, over a connection that is older than the removal, that this member is no
-   * member.
+   * Called when the member `by` reports on an existing connection that this member is not in its membership.
    */
   heardNotMember(by: MemberId, index: number): void {
     const info = this.#met.get(by)
@@ -340,12 +337,12 @@ export class Replica {
     this.#ports.met?.(info.id)
   }
 
-  /** If this member leads, transfers the leadership. */
+  /** Transfers the leadership if this member leads. */
   handOver(timeout: number, to?: MemberId): Promise<HandOver> {
     return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }
 
-  /** Closes all parts, even if one of them fails to close. The first error is thrown afterwards. */
+  /** Closes all parts, even if one of them fails to close. Then throws the first error. */
   async close(): Promise<void> {
     this.#oneCluster.close()
     for (const timer of this.#proving) timer.cancel()

@@ -1,6 +1,5 @@
-// Driver: owns the views of the state that are sent to lagging members as snapshots: one view for each
-// member, and few at a time. The core asks for the bytes from an offset. After a lost acknowledgement the
-// core asks for the same piece again.
+// Driver: reads the pieces of snapshots that this leader sends, from one view of the state for each receiver.
+// The core asks for the bytes at an offset. After a lost acknowledgement it asks for the same piece again.
 
 import type { MemberId } from '../core/types.js'
 import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
@@ -22,7 +21,7 @@ interface SnapshotOutPorts {
 
 interface Sending {
   readonly reader: SnapshotReader
-  /** The offset after `last`, the piece that was read last. */
+  /** In bytes, the offset after the piece that was read last. */
   offset: number
   last: Piece | undefined
   busy: boolean
@@ -37,13 +36,19 @@ export class SnapshotOut {
     this.#ports = ports
   }
 
-  /** The oldest position at which a receiver will continue. The log is not compacted beyond it (S9). */
+  /**
+   * The lowest index of the snapshots that are being sent, or undefined. Entries after this index must stay
+   * in the log, because the receiver needs them next (S9).
+   */
   oldest(): number | undefined {
     const indices = [...this.#sending.values()].map(({ reader }) => reader.state.position.index)
     return indices.length === 0 ? undefined : Math.min(...indices)
   }
 
-  /** Reads the bytes from `offset` of the view at `index`, or of a new view if `index` is undefined. */
+  /**
+   * Reads the piece at `offset` of the view at `index`. If `index` is undefined or the view has been closed,
+   * a new view is opened, and its first piece is read.
+   */
   read(to: MemberId, offset: number, index: number | undefined): void {
     if (this.#opening.has(to)) return
     const sending = this.#sending.get(to)
@@ -86,7 +91,7 @@ export class SnapshotOut {
       sending.busy = false
       this.#ports.piece(to, sending.last)
     } catch (error) {
-      // The transfer has ended meanwhile, so the piece is not needed.
+      // The transfer has ended during the read, so nobody needs this piece.
       if (this.#sending.get(to) !== sending) return
       this.end(to)
       this.#ports.failed(to, error)

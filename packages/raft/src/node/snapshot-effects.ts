@@ -1,5 +1,5 @@
-// Driver: carries out the snapshot effects of the core: reads pieces from views of the state, stores received
-// pieces, and reports the results to the core.
+// Driver: carries out the core's effects about snapshots: reads pieces to send, stores received pieces, and
+// reports the results to the core.
 
 import type { Logger } from '@latchkey/base'
 import type { Effect, MemberId, Message, Raft } from '../core/index.js'
@@ -12,15 +12,12 @@ interface SnapshotsPorts {
   readonly machine: StateMachine
   readonly logger: Logger
   readonly pieceBytes: number
-  /** Called when a snapshot is being sent. */
+  /** Called when a snapshot begins to be sent. */
   readonly sending: () => void
   /** Makes one call of the core. */
   readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void
   readonly receive: (message: Message, incarnation: string | undefined) => void
-  /**
-   * Pauses the state machine: no entry is applied from now on. `then` is called once no call of the state
-   * machine is under way.
-   */
+  /** Stops applying entries. `then` is called once no call of the state machine is under way. */
   readonly pause: (then: () => void) => void
   readonly resume: () => void
   readonly installed: (state: AppliedState) => void
@@ -30,7 +27,7 @@ export class Snapshots {
   readonly #ports: SnapshotsPorts
   readonly #out: SnapshotOut
   readonly #in: SnapshotIn
-  /** The piece that waits until there is room for it (L18). */
+  /** The received piece that waits until the disk has caught up (L18). */
   #held: { readonly message: Message; readonly incarnation: string | undefined } | undefined
 
   constructor(ports: SnapshotsPorts) {
@@ -76,7 +73,10 @@ export class Snapshots {
     })
   }
 
-  /** True if the message is a piece that must wait. The core receives the piece later. */
+  /**
+   * Returns true if the message is a piece of a snapshot that must wait for the disk. The message is passed
+   * to the core later.
+   */
   holds(message: Message, incarnation: string | undefined): boolean {
     if (message.type !== 'snapshot' || !this.#in.full) return false
     this.#held = { message, incarnation }
@@ -103,7 +103,7 @@ export class Snapshots {
     this.#in.stage(piece)
   }
 
-  /** Removes the pieces of a snapshot that the core has given up because another member leads (S10). */
+  /** Removes the pieces of a snapshot that the core has given up, because another member leads (S10). */
   tidy(isStaging: boolean): void {
     if (!isStaging && this.#in.receiving) this.#in.abort()
   }

@@ -1,5 +1,5 @@
-// Rule: the laws of every state machine, as test cases for its author. No test runner is needed: a case
-// throws if the state machine breaks a law.
+// Rule: test cases for the laws of every state machine. A case throws if the state machine breaks a law, so
+// any test runner can run the cases:
 //
 //   for (const { name, run } of MACHINE_CASES) test(name, () => run(harness))
 
@@ -8,16 +8,18 @@ import type { Entry, Membership } from '../core/types.js'
 import type { StateMachine } from './state-machine.js'
 
 export interface MachineHarness {
-  /** Returns a state machine on an empty disk. It is not opened yet. */
+  /** Returns a new state machine on an empty disk, not opened. */
   make(): StateMachine
   /**
-   * Returns a state machine on the same disk after a crash, without what was not durable. The old state
-   * machine is not used any more.
+   * Simulates a crash: everything that is not durable is lost. Returns a new state machine on the same disk.
    */
   crash(machine: StateMachine): Promise<StateMachine>
-  /** Returns the data of an entry with `commands` commands. Another `number` gives other commands. */
+  /**
+   * Returns the data of an entry with `commands` commands. Different values of `number` give different
+   * commands.
+   */
   data(number: number, commands: number): Uint8Array
-  /** Returns the state as text. Equal states give equal text. */
+  /** Returns the state as text, for comparison. */
   show(machine: StateMachine): string | Promise<string>
 }
 

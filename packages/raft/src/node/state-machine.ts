@@ -1,8 +1,8 @@
-// Rule: the port for state machines. state-machine-suite.ts has the tests that every state machine must pass.
+// Rule: the interface of a state machine. state-machine-suite.ts tests its laws.
 
 import type { Entry, LogPosition, Membership } from '../core/types.js'
 
-/** The position and the membership of a view, or of a durable batch. */
+/** The position up to which a state contains the log, and the membership at that position. */
 export interface AppliedState {
   readonly position: LogPosition
   readonly membership: Membership
@@ -10,10 +10,7 @@ export interface AppliedState {
 
 export interface SnapshotReader {
   readonly state: AppliedState
-  /**
-   * Returns the next piece, at most `max` bytes, or undefined after the last one. One reader gives the same
-   * bytes each time.
-   */
+  /** Returns the next piece, at most `max` bytes long, or undefined after the last piece. */
   read(max: number): Promise<Uint8Array | undefined>
   close(): void
 }
@@ -21,8 +18,8 @@ export interface SnapshotReader {
 export interface SnapshotWriter {
   write(chunk: Uint8Array): Promise<void>
   /**
-   * Replaces the state machine's state with the snapshot. Resolves when the snapshot is complete, checked,
-   * durable and in use. If the promise rejects, the state has not changed.
+   * Replaces the state by the snapshot. Resolves when the new state is complete, checked and durable. If the
+   * promise rejects, the old state is unchanged.
    */
   install(): Promise<void>
   abort(): Promise<void>
@@ -30,28 +27,29 @@ export interface SnapshotWriter {
 
 export interface StateMachine {
   /**
-   * Opens the state on disk. Returns the position of the last durable batch, or undefined for a new
-   * state machine.
+   * Opens the state on disk. Returns the position of the last durable batch, or undefined if the state is
+   * new.
    */
   open(): Promise<AppliedState | undefined>
   /**
    * Applies entries in order. The node makes one call at a time. The result has one element for each entry.
-   * An entry of kind 'commands' has an array with one answer for each command, in order. Any other entry has
-   * no answers. `membershipAt` returns the committed membership at an entry. The call returns its results at
-   * once if it has to wait for nothing, and a promise otherwise. An error stops the member: no entry is
-   * skipped, and no entry is tried again.
+   * Only an entry of kind 'commands' has answers: one for each command, in order. `membershipAt` returns the
+   * membership at an entry.
+   *
+   * The method returns a promise only if it has to wait. An error stops the member, because skipping an entry
+   * would make the states of the members differ.
    */
   apply(
     entries: readonly Entry[],
     membershipAt: (index: number) => Membership,
   ): readonly Applied[] | Promise<readonly Applied[]>
-  /** The last position whose batch is synced. The log may be compacted up to this position. */
+  /** Returns the position up to which the state is durable. The log may be compacted up to this position. */
   durable(): LogPosition
-  /** Resolves when everything that is applied now is durable. */
+  /** Resolves when all entries that are applied now are durable. */
   flush(): Promise<void>
   /**
-   * The earliest cluster time at which a lease or another deadline ends. Undefined if no deadline is set
-   * (CT4).
+   * Returns the earliest cluster time at which a lease or another deadline ends, or undefined if there is no
+   * deadline (CT4).
    */
   nextDeadline(): number | undefined
   snapshot(): Promise<SnapshotReader>
@@ -61,16 +59,19 @@ export interface StateMachine {
 
 export interface Applied {
   readonly index: number
-  /** One answer for each command. */
+  /** One answer for each command. Undefined for an entry without commands. */
   readonly answers: readonly MachineAnswer[] | undefined
 }
 
 export interface MachineAnswer {
-  /** The encoded answer. It is read only if a caller waits for it, so it may be encoded at that moment. */
+  /**
+   * The encoded answer. A getter may encode the answer at its first use, because it is read only if a caller
+   * waits.
+   */
   readonly bytes: Uint8Array
   /**
-   * True for a stored answer of an earlier attempt. Such an answer does not prove that this member
-   * leads now (CT5).
+   * True if this is the stored answer of an earlier attempt of the same command. Such an answer does not
+   * prove that this member leads now (CT5).
    */
   readonly fromTable: boolean
 }

@@ -1,5 +1,5 @@
-// Driver: owns the timer of the loop's next tick. Each tick wakes the process, and an idle member does little
-// else. So the timer is set to the next deadline, and not to a short fixed interval.
+// Driver: the timer for the next tick of the loop. It is set to the next deadline instead of a short fixed
+// interval, because each tick wakes an idle process.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -18,8 +18,8 @@ export class Ticker {
   }
 
   /**
-   * Makes a tick come within `ms` milliseconds, rounded up. A timer that fired a little too early would have
-   * to be set again.
+   * Makes the next tick come in at most `ms` milliseconds, rounded up. A timer that fired before the deadline
+   * would have to be set again.
    */
   within(ms: number): void {
     const wait = Math.max(1, Math.ceil(ms))
@@ -36,7 +36,7 @@ export class Ticker {
     this.#tick()
   }
 
-  /** Stops the timer for good. */
+  /** Stops the timer for ever. */
   stop(): void {
     this.#timer?.cancel()
     this.#at = Number.NEGATIVE_INFINITY

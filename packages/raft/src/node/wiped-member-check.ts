@@ -1,21 +1,20 @@
-// Rule: decides when a member with a new directory may take part. The directory may be that of a new cluster,
-// or of a member that has lost its disk. A member that lost its disk must neither vote nor acknowledge,
-// because the votes and acknowledgements that it gave under this name are lost with its disk.
+// Rule: decides when a member with a new directory may vote.
+// The directory may belong to a new cluster, or to a member that has lost its disk. A member that has lost
+// its disk does not know its earlier votes. If it voted twice in one term, that term could get two leaders.
 //
 // Laws (M13)
-//   - a majority of the OTHER members must have answered. One of them then knows every entry that this member
-//     helped to commit, and above all the entry with its incarnation
-//   - if a member that knows this one by another incarnation refuses it, the decision is final
-//   - if all members that answered are as new as this one, the cluster is new, and this member votes
-//   - if some members belong to a cluster and none refuses this member, that cluster has never met this
-//     member: the member was listed, and starts late. This member takes part, and votes once the cluster has
-//     recorded its incarnation
+//   - a majority of the OTHER members must have answered. At least one of them knows each entry that this
+//     member helped to commit, for example the entry with this member's earlier incarnation.
+//   - if a member refuses this member because it knows another incarnation of it, the refusal is final.
+//   - if all members that answered have no cluster yet, the cluster is new, and this member votes.
+//   - if some members belong to a cluster and none refuses this member, this member starts late in a cluster
+//     that never met it. It receives the log, and votes once the cluster has recorded its incarnation.
 
 export type FirstBoot = 'wait' | 'vote' | 'follow' | 'refuse'
 
 /**
- * The answer of another member: its cluster ('' if that member is as new as this one), and whether that
- * member has refused this member.
+ * The answer of another member: the id of its cluster ('' if it has none yet), and whether it refused this
+ * member.
  */
 export interface Answer {
   readonly clusterId: string

@@ -1,5 +1,5 @@
-// Driver: keeps a member with a new directory from voting until it is known that the member has not lost its
-// disk (wiped-member-check.ts decides).
+// Driver: keeps a member with a new directory from voting until it is clear that the member has not lost its
+// disk (wiped-member-check.ts).
 
 import type { MemberId, Membership } from '../core/types.js'
 import { type Answer, mayVote } from './wiped-member-check.js'
@@ -9,10 +9,7 @@ interface FirstBootPorts {
   readonly incarnation: string
   voters(): readonly MemberId[]
   allowVoting(): void
-  /**
-   * Called if this directory is new and the cluster knows this member by another incarnation. The member has
-   * then lost its disk.
-   */
+  /** Called if the cluster knows this member with another incarnation. So this member has lost its disk. */
   refused(): void
 }
 
@@ -23,13 +20,13 @@ export class FirstBootGate {
   readonly #answers = new Map<MemberId, Answer>()
   #state: State
 
-  /** `fresh` means that the cluster has several members and no promise was ever made from this directory. */
+  /** `fresh` is true if the directory is new and the cluster has several members. */
   constructor(ports: FirstBootPorts, fresh: boolean) {
     this.#ports = ports
     this.#state = fresh ? 'waiting' : 'open'
   }
 
-  /** The members of a new cluster that this one has not met yet. Undefined if this member waits for none. */
+  /** The voters that have not answered yet. Undefined if this member does not wait. */
   get waitsFor(): readonly MemberId[] | undefined {
     if (this.#state !== 'waiting') return undefined
     const voters = this.#ports.voters()
@@ -37,19 +34,19 @@ export class FirstBootGate {
   }
 
   /**
-   * True if this member receives messages. Before the decision it must acknowledge nothing, so it receives
-   * none.
+   * True if this member handles Raft messages. While it waits, it handles none, because it must not
+   * acknowledge anything.
    */
   get hears(): boolean {
     return this.#state === 'open' || this.#state === 'following'
   }
 
-  /** Called when that member has admitted this one. `clusterId` comes from that member's handshake. */
+  /** Called when the member `id` has admitted this member. `clusterId` comes from the handshake. */
   met(id: MemberId, clusterId: string): void {
     this.#answered(id, { clusterId, refused: false })
   }
 
-  /** Called when that member has refused this one. `clusterId` comes from that member's handshake. */
+  /** Called when the member `id` has refused this member. `clusterId` comes from the handshake. */
   refusedBy(id: MemberId, clusterId: string): void {
     if (clusterId !== '') this.#answered(id, { clusterId, refused: true })
   }

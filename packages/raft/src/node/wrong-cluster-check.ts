@@ -1,32 +1,32 @@
-// Driver: finds out whether this directory was started in the wrong cluster. It asks given members that the
-// log does not know, or knows at other addresses, which cluster they are of. This member serves no client
-// before it has asked, and continues to ask as long as it runs. If they are of another cluster, this
-// directory is in the wrong place.
+// Driver: finds out whether this directory was started among the members of another cluster. Members of the
+// options that the log does not know at their address are called strangers here. This member asks each
+// stranger for its cluster, and serves no client before it has asked. If a stranger belongs to another
+// cluster, this member stops.
 //
-// Without this: member a of cluster X is stopped. The directory of a cluster Y with one member, which is also
-// called a, is started at a's address with X's list of members (a wrong mount, a restored backup). This
-// member leads itself, is ready, and serves every client that tries this address first. Then two clients hold
-// one lock, one of them in X and one in Y.
+// Without this check: member a of cluster X is stopped. By a wrong mount, the directory of another cluster Y
+// is started at a's address, with X's list of members. Cluster Y has only one member, which is also called a.
+// This member leads itself and serves clients of X. Then two clients can hold one lock, one in X and one in
+// Y.
 //
-// The same can happen with two clusters of three members, both with a, b and c: the directory of c of Y is
-// started at the address of c of X, with X's list. Its log knows every given name, at other addresses. So
-// every name is known, and no log says what is wrong.
+// The same can happen with two clusters X and Y of three members a, b and c. The directory of c of Y is
+// started at the address of c of X, with X's list. Its log knows all names, but at other addresses.
 //
-// Members that have moved look the same at first: known names at other addresses. Such a member answers that
-// it is of this cluster. If it moves later, no process answers at the address yet. So an answer from another
-// cluster stops this member, and silence does not.
+// Members that have moved look similar: known names at new addresses. But a moved member answers with the id
+// of this cluster, or nobody answers yet. So only an answer from another cluster stops this member, and a
+// missing answer does not.
 //
 // Laws (M22)
-//   - a stranger is a member that was given at an address where neither the log knows it now nor this
-//     directory knew it before. A list is often older than the log, and names members that were
-//     removed or have moved
-//   - strangers are dialled at the given addresses. No client is served before each stranger has answered, or
-//     has been silent for the time limit
-//   - this member stops only because of a stranger's own answer, from the given address and after its proof.
-//     An incoming connection, or a claim without a proof, stops no member. Otherwise the directory in the
-//     wrong place would stop the members of the right cluster, and any stranger could stop all members
-//   - a member whose options name a cluster id is of that cluster, or stops. It founds no other cluster
-//   - a member that knows all given members asks none of them, and none of them stops it
+//   - a stranger is a member of the options at an address where neither the log nor this directory has known
+//     it. An address that the member had earlier does not make a stranger, because a list is often older than
+//     the log.
+//   - strangers are dialled at the addresses of the options. No client is served before each stranger has
+//     answered or has been silent for the time limit.
+//   - only a stranger's own answer stops this member: the answer must come from the dialled address, after
+//     the stranger has proved its identity. An incoming connection stops no member. Otherwise the directory
+//     in the wrong place would stop the members of the right cluster.
+//   - a member whose options name a cluster id stops if its log has another cluster id. It never founds a
+//     cluster.
+//   - a member without strangers asks no member.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -35,17 +35,17 @@ import type { MemberId, Membership } from '../core/types.js'
 import type { PeerInfo } from '../net/index.js'
 import { sameUrl } from './member-addresses.js'
 
-/** What a directory knows about its cluster in addition to the log. */
+/** What the directory stores about its cluster besides the log. */
 export interface DirectoryNote {
-  /** The date when the directory was made, in ISO format. Undefined if the member has no directory. */
+  /** When the directory was made, in ISO format. Undefined for a member without a directory. */
   readonly born: string | undefined
-  /** True if that address was the address of member `id` in the cluster of this directory. */
+  /** True if `url` is or was the address of member `id` in this directory's cluster. */
   knows(id: MemberId, url: string): boolean
-  /** Records the current members and their addresses. */
+  /** Stores the current members and their addresses. */
   learn(members: Readonly<Record<MemberId, string>>): void
 }
 
-/** The note of a member without a directory. */
+/** Keeps the addresses in memory, for a member without a directory. */
 export function noteInMemory(): DirectoryNote {
   const known = new Set<string>()
   return {
@@ -59,17 +59,17 @@ export function noteInMemory(): DirectoryNote {
 
 export interface OneClusterPorts {
   readonly id: MemberId
-  /** The addresses of members in this member's options. */
+  /** The addresses of the members from this member's options. */
   readonly given: Readonly<Record<MemberId, string>>
   readonly note: DirectoryNote
-  /** The only cluster that this member may belong to. Undefined if this member may belong to any cluster. */
+  /** The id of the only cluster that this member may belong to, or undefined. */
   readonly expected: string | undefined
-  /** '' until the id is known. */
+  /** Returns the id of this member's cluster, or '' while the id is unknown. */
   readonly clusterId: () => string
   readonly clock: Clock
-  /** In ms, how long this member waits for a silent stranger. */
+  /** In ms, how long this member waits for the answers of strangers. */
   readonly patience: number
-  /** Called when this member need not wait for strangers any more. */
+  /** Called once, when this member need not wait for strangers any more. */
   asked(): void
   stop(error: LatchkeyError): void
 }
@@ -77,7 +77,7 @@ export interface OneClusterPorts {
 export class OneCluster {
   readonly #ports: OneClusterPorts
   #strangers: Readonly<Record<MemberId, string>> = {}
-  /** The descriptions that the strangers have sent. */
+  /** The descriptions that strangers have sent. */
   readonly #answers = new Map<MemberId, PeerInfo>()
   #timer: Timer | undefined
   #begun = false
@@ -87,17 +87,17 @@ export class OneCluster {
     this.#ports = ports
   }
 
-  /** The members to ask, and their addresses. */
+  /** The strangers, and the addresses at which they are asked. */
   get strangers(): Readonly<Record<MemberId, string>> {
     return this.#strangers
   }
 
-  /** True while this member waits for the answer of a stranger. */
+  /** True while this member waits for answers of strangers. */
   get isAsking(): boolean {
     return !this.#isOver
   }
 
-  /** Called with the members of the log. */
+  /** Called with the membership in force, at the start and after each change. */
   look(membership: Membership): void {
     const { id, given, note, clock, patience } = this.#ports
     const known = membersOf(membership)
@@ -112,8 +112,8 @@ export class OneCluster {
   }
 
   /**
-   * Called when a member that was dialled at that address has proved its identity. That member has admitted
-   * this member or refused it.
+   * Called when the member `id`, which was dialled at `url`, has proved its identity and has admitted or
+   * refused this member.
    */
   answered(id: MemberId, url: string, info: PeerInfo): void {
     if (!Object.hasOwn(this.#strangers, id) || this.#strangers[id] !== url) return
@@ -122,8 +122,8 @@ export class OneCluster {
   }
 
   /**
-   * Compares this member's cluster with the clusters in the answers. Also called when this cluster gets its
-   * id.
+   * Compares the strangers' cluster ids with this member's cluster id. Called after each answer, and when
+   * this member's cluster gets its id.
    */
   judge(): void {
     const own = this.#ports.clusterId()
@@ -131,14 +131,14 @@ export class OneCluster {
     if (expected !== undefined && own !== '' && own !== expected)
       return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note.born)}`))
     const asked = Object.keys(this.#strangers)
-    // A cluster without an id is being founded at this moment, so it is asked again later.
+    // A cluster without an id is new. Its members are asked again later.
     const answers = asked.map((id) => this.#answers.get(id)?.clusterId ?? '')
     const others = asked.filter((_, at) => own !== '' && answers[at] !== '' && answers[at] !== own)
     if (others.length > 0) return this.#ports.stop(this.#error(own, others))
     if (own === '' ? asked.length === 0 : answers.every((answer) => answer === own)) this.#end()
   }
 
-  /** Called when this member leads a group that has no cluster id yet. */
+  /** Called when this member leads a new cluster that has no id yet. */
   refuseToFound(): void {
     this.#ports.stop(this.#notExpected('is of no cluster yet, and would found one'))
   }

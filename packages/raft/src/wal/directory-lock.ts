@@ -1,26 +1,31 @@
-// Driver: lets only one process use a data directory (D13). Each process that opens it (an opener)
-// creates a lock file of its own, whose name identifies the process. Then the opener looks for the lock
-// files of others.
+// Driver: lets only one process at a time use a data directory (D13).
 //
-//   lock.<pid>.<start time of the process>.<its pid namespace>.<boot of the machine>.<nonce>
-//   (the file is empty while its opener tries, and not empty once it has the lock)
+// A process that opens the directory creates a lock file in the directory. The file's name identifies the
+// process:
+//
+//   lock.<pid>.<start time of the process>.<pid namespace>.<boot id of the machine>.<nonce>
+//
+// The file is empty at first. The process writes a line into the file once the process has the lock. Below,
+// an opener is a process that has created its lock file.
 //
 // Laws:
-//   DL1  An opener gets the lock only if it has looked for others after its own file existed, and has seen no
-//        other living opener. Files are only added before looking, and a living opener's file is removed by
-//        that opener alone. So of two openers at least one sees the other, and they never both get the lock.
-//   DL2  No lock is stale. The system says whether an opener is alive, by process id and start time. So a
-//        directory is not locked for ever after kill -9, after a restart of the machine, or when a process id
-//        is used again. Files of dead openers are removed.
-//   DL3  No file is ever renamed or taken over, because a listing of a folder may miss a name that
-//        changes meanwhile.
-//   DL4  If several openers try at once, the one with the lowest nonce stays and the others give up. The one
-//        that stays waits until the others are gone or one of them holds the lock.
+//   DL1  An opener first creates its own file, then lists the files of the directory. The opener gets the
+//        lock only if the list has no file of another living opener. Only the opener itself removes its file
+//        while the opener lives. So of two openers at least one sees the file of the other, and at most one
+//        gets the lock.
+//   DL2  The lock file of a dead process locks nothing. The operating system says whether a process lives, by
+//        its process id and its start time. So the directory can be opened again after kill -9, after a
+//        restart of the machine, and when a process id was given to a new process. An opener removes the
+//        files of dead processes.
+//   DL3  No process renames a lock file or takes over the lock file of another process. A listing of a folder
+//        may miss a name that changes during the listing.
+//   DL4  If several openers try at once, the opener with the lowest nonce stays and the other openers give
+//        up. The opener that stays waits until the files of the other openers are gone.
 //
-// Two cases cannot be seen. A process in another pid namespace (a container) counts as dead. Otherwise
-// the directory of a killed container would stay locked. A process on another machine is not seen at
-// all. LevelDB's own lock, which the kernel keeps, is the second guard in these cases. So open LevelDB
-// before the log.
+// This lock does not see two kinds of processes. A process in another pid namespace (a container) counts as
+// dead, because otherwise the directory of a killed container would stay locked. A process on another machine
+// is not visible at all. In both cases the lock of LevelDB, which the kernel keeps, refuses the second
+// process. So a member opens LevelDB before the log.
 
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
@@ -33,7 +38,7 @@ export interface DirLock {
   release(): Promise<void>
 }
 
-/** A process as the name of its lock file describes it. Unknown parts are '0'. */
+/** The parts of a lock file's name that identify its process. A part that the system does not tell is '0'. */
 export interface ProcessName {
   readonly pid: number
   readonly start: string
@@ -66,7 +71,7 @@ function parse(file: string): Opener | undefined {
 const draw = ({ pid, start, namespace, boot }: ProcessName, nonce: string): string =>
   `lock.${pid}.${start}.${namespace}.${boot}.${nonce}`
 
-/** Rejects with ERR_DIR_LOCKED if another opener, in this process or another one, has the directory. */
+/** Rejects with ERR_DIR_LOCKED if the directory is already open, in another process or in this process. */
 export async function lockDirectory(
   dir: string,
   clock: Clock,
@@ -88,8 +93,8 @@ export async function lockDirectory(
 }
 
 /**
- * Rejects with ERR_DIR_LOCKED if an opener is alive, in this process or another one. Creates no file, and
- * does not wait.
+ * Rejects with ERR_DIR_LOCKED if the directory is open or is being opened, in another process or in this
+ * process. This function creates no file and does not wait.
  */
 export async function refuseLocked(dir: string, processes = systemProcesses): Promise<void> {
   const self = await processes.self()
@@ -97,7 +102,7 @@ export async function refuseLocked(dir: string, processes = systemProcesses): Pr
   if (other !== undefined) throw locked(dir, other)
 }
 
-/** Returns once no other opener is alive. */
+/** Returns once no lock file of another living process is in the directory. */
 async function waitForTurn(
   dir: string,
   clock: Clock,
@@ -159,7 +164,10 @@ const locked = (dir: string, { process: { pid } }: Opener): LatchkeyError =>
     `Process ${pid} holds the directory ${dir}, or ${dir} is a copy of a directory that is in use, which must not be started beside it. Give each process a directory of its own, or run one sidecar and connect to it.`,
   )
 
-/** Reads /proc. On systems without /proc only the process id is used. */
+/**
+ * Reads process ids and start times from /proc. On systems without /proc, a process is identified by its id
+ * alone.
+ */
 export const systemProcesses: Processes = {
   async self() {
     const boot = await unlessGone(readFile('/proc/sys/kernel/random/boot_id', 'utf8'))
@@ -181,17 +189,17 @@ export const systemProcesses: Processes = {
 }
 
 interface Status {
-  /** In ticks since the boot of the machine. */
+  /** When the process started, in clock ticks since the machine booted. */
   readonly start: string
-  /** True for a zombie: the process is dead, and its parent has not collected it yet. */
+  /** True if the process has ended but is still in the process table (a zombie). */
   readonly over: boolean
 }
 
 async function statusOf(pid: number): Promise<Status | undefined> {
   const line = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'))
   if (line === undefined) return undefined
-  // The name, in brackets, may contain any characters, so the fields after it are counted from
-  // the last bracket.
+  // The second field is the program's name in brackets, and the name may contain spaces and brackets. So the
+  // fields are counted from the last closing bracket.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const dead = fields[0] === 'Z' || fields[0] === 'X'
   return { start: fields[19] ?? '0', over: dead && (await threadsOf(pid)) <= 1 }
@@ -199,7 +207,7 @@ async function statusOf(pid: number): Promise<Status | undefined> {
 
 /**
  * Returns the number of threads of a process. A killed process has ended only when its last thread has left
- * the kernel. Until then a thread may still be writing to the disk.
+ * the kernel. Until then a thread may still write to the disk.
  */
 async function threadsOf(pid: number): Promise<number> {
   return (await unlessGone(readdir(`/proc/${pid}/task`)))?.length ?? 0

@@ -1,5 +1,5 @@
-// Rule: the numbers and names of the format on disk. docs/disk.md shows the format byte by byte. A change of
-// the format needs a change of that page and a new VERSION.
+// Rule: the constants of the log's format on disk: sizes, magic texts, and file names.
+// docs/disk.md shows the format byte by byte. If you change the format, change that page and VERSION too.
 
 import { checksum, utf8 } from '@latchkey/base'
 import type { EntryKind, GroupId, MemberId } from '../core/types.js'
@@ -13,28 +13,35 @@ export const RECORD_HEADER_BYTES = 32
 export const ENTRY_HEADER_BYTES = 24
 
 /**
- * The size of a slot. Each slot is on its own sector and its own page of the disk, so that a torn write of
- * one slot does not damage the other.
+ * In bytes, the size of one slot of the durable mark. The durable mark is a small file that says up to which
+ * offset the log is durable. The file has two slots, each on its own disk page of 4096 bytes. So a torn write
+ * of one slot does not damage the other slot.
  */
 export const MARK_SLOT_BYTES = 64
 export const MARK_SLOT_AT = [0, 4096] as const
 export const MARK_FILE_BYTES = 8192
 
-/** The kind of a segment's first record. This record has the state of the log at the start of the segment. */
+/**
+ * A segment begins with one HEAD record. The HEAD record repeats the state of the log at that place, so that
+ * earlier segments can be deleted.
+ */
 export const HEAD = 1
 /**
- * The kind of all other records. A record has the changes of one turn, which are on disk together
- * or not at all.
+ * All other records are TURN records. A TURN record has all changes that the member made in one turn of the
+ * event loop. After a crash the disk has the whole record or nothing of it.
  */
 export const TURN = 2
 export type RecordKind = typeof HEAD | typeof TURN
 
-/** Bits that say which parts a record has. The parts follow the record's header in this order. */
+/**
+ * A record's header has a bit for each part that the record contains. The parts follow the header in the
+ * order of these bits.
+ */
 export const PART = { void: 1, start: 2, entries: 4, hardState: 8, identity: 16 } as const
 export const ALL_PARTS = 31
 export const NO_VOTE = 0xffffffff
 
-/** Kind 0 does not exist, so that zeros are never taken for an entry. */
+/** Index 0 is unused, so that a run of zeros on the disk never decodes as an entry. */
 export const ENTRY_KINDS: readonly (EntryKind | undefined)[] = [undefined, 'empty', 'commands', 'members']
 export const entryKindCode = (kind: EntryKind): number => (kind === 'empty' ? 1 : kind === 'commands' ? 2 : 3)
 
@@ -44,7 +51,7 @@ const SEGMENT_NAME = /^log-(\d{10,16})\.wal$/
 
 export const segmentName = (number: number): string => `log-${String(number).padStart(10, '0')}.wal`
 
-/** Returns the number in a segment's file name, or undefined for the name of another file. */
+/** Returns the segment number in a file name, or undefined if the file is not a segment. */
 export function segmentNumber(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1]
   if (digits === undefined) return undefined
@@ -53,8 +60,8 @@ export function segmentNumber(name: string): number | undefined {
 }
 
 /**
- * Returns a number for the member and the incarnation that write a file. Two members, or two incarnations of
- * one member, almost certainly have different numbers.
+ * Returns a checksum of the member's id and its incarnation (a random text that is drawn when the directory
+ * is made). Files with different owner numbers belong to different members or directories.
  */
 export const ownerNumber = (memberId: MemberId, incarnation: string): number =>
   checksum(utf8(`${memberId}\0${incarnation}`))

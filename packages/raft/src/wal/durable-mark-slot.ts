@@ -1,21 +1,27 @@
-// Door: encodes and decodes the two slots of the durable mark. The slot with the higher sequence number is
-// valid. One damaged slot is allowed, two are not (D3).
+// Door: encodes and decodes the two slots of the durable mark's file. The slot with the higher sequence
+// number is current. Recovery accepts one damaged slot, and refuses two (D3).
 
 import { asBuffer, checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './disk-format.js'
 
-/** The durable mark. The mark promises that no byte of the log before `reach` is missing or damaged. */
+/**
+ * The content of one slot. It says that the log's bytes before the offset `reach` were synced. So a log that
+ * is shorter or damaged before `reach` has lost data.
+ */
 export interface Mark extends Origin {
   readonly sequence: number
   /**
-   * The number of the first segment of the log. A file with a lower number is left over from an unfinished
-   * removal.
+   * The number of the log's first segment. A segment file with a lower number is a leftover of a removal that
+   * a crash interrupted.
    */
   readonly first: number
-  /** The offset up to which the log is durable. 0 means that nothing is promised yet. */
+  /**
+   * In bytes from the log's beginning: all records before this offset are durable. 0 means that no record is
+   * known to be durable.
+   */
   readonly reach: number
-  /** The checksum of the last record before `reach`. */
+  /** The checksum of the record that ends at `reach`. */
   readonly checksum: number
 }
 
@@ -24,9 +30,9 @@ export type MarkRead =
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
   /**
-   * `slot` is the slot to write next. If both slots are good, `slot` is the newer one, because its last write
-   * may never have been synced. The older slot was synced before that write. If one slot is damaged, `slot`
-   * is the damaged one, because a crash has left it half written.
+   * `slot` is the number of the slot to write next. If both slots are readable, `slot` is the newer one: its
+   * last write may be unsynced, and the older slot is surely durable. If one slot is damaged, `slot` is the
+   * damaged one.
    */
   | { readonly type: 'mark'; readonly mark: Mark; readonly slot: 0 | 1 }
 

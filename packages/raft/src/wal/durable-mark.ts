@@ -1,18 +1,17 @@
-// Driver: owns the durable mark, a file with two slots that says up to which offset the log is promised
-// to be durable.
+// Driver: keeps the durable mark, a small file that says up to which offset the log is durable.
+// The file has two slots (durable-mark-slot.ts). Recovery needs the mark to tell a torn tail, which a power
+// loss explains, from damage to bytes that were durable.
 //
 // Laws:
-//   MK1  The mark is never ahead of the log: `advance` is called only for what a sync of the log
-//        has made durable.
-//   MK2  Between two syncs of this file all writes go to one slot, and the other slot is durable. So a crash
-//        damages one slot at most.
-//   MK3  The mark may be behind the log. Its writes are not synced one by one, and advances during a write
-//        are joined into one later write. If the mark is behind, recovery may believe that real damage is a
-//        torn tail, but it never believes that whole records are damaged. So the mark is synced when there is
-//        time: when a new segment begins, at close, and after 100 ms without an advance. An advance is
-//        written within 10 ms and not at once, because a write for each commit would need the thread pool a
-//        second time. No promise depends on the mark before its sync.
-//   MK4  A mark that is already in the slot is not written again before a sync.
+//   MK1  The mark is never ahead of the log: `advance` is called only with an offset up to which the log is
+//        synced.
+//   MK2  Between two syncs of the mark's file, all writes go to one slot, and the other slot is durable. So a
+//        crash damages one slot at most.
+//   MK3  The mark may be behind the log. Then recovery may take damage after the mark for a torn tail, but it
+//        still keeps all whole records. So the mark's file needs no sync for each commit. The file is written
+//        at most 10 ms after the log has moved. It is synced when a segment is full, at close, and once the
+//        log has not moved for 100 ms. No promise of this member depends on the mark.
+//   MK4  If the current slot already has the present values, a sync does not write the slot again.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'
 import type { Done, File } from './file-system.js'
@@ -29,7 +28,7 @@ interface MarkPorts {
 }
 
 interface Waiting {
-  /** How many syncs this caller still waits for. Each sync is of another slot. */
+  /** How many more syncs this caller waits for. Each sync makes the values durable in another slot. */
   rounds: number
   readonly done: Done
 }
@@ -39,9 +38,9 @@ export class DurableMark {
   readonly #bytes = Buffer.alloc(MARK_SLOT_BYTES)
   readonly #mark: { -readonly [K in keyof Mark]: Mark[K] }
   #slot: 0 | 1
-  /** True if the slot has to be written before a sync. */
+  /** True if the slot must be written before the next sync. */
   #behind = false
-  /** True if the last write has written the present value of #mark into the slot. */
+  /** True if the slot on disk has the present value of #mark. */
   #isWritten = false
   #busy = false
   #failure: Error | undefined
@@ -51,7 +50,7 @@ export class DurableMark {
   #lagging: Timer | undefined
   #advancedAt = 0
 
-  /** `slot` is the number of the slot that may be written, because the other slot is durable. */
+  /** `slot` is the number of the slot to write next. The other slot is durable. */
   constructor(ports: MarkPorts, mark: Mark, slot: 0 | 1) {
     this.#ports = ports
     this.#mark = { ...mark }
@@ -79,10 +78,7 @@ export class DurableMark {
     this.#step()
   }
 
-  /**
-   * `sync` makes the current mark durable in one slot. `settle` makes it durable in both slots, so that
-   * damage to one slot does not bring an older mark back.
-   */
+  /** Makes the present values durable in one slot. */
   sync(done: Done): void {
     this.#want(1, done)
   }
@@ -97,13 +93,16 @@ export class DurableMark {
     this.settle((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /** A file descriptor must not be closed while a call still uses it. */
+  /** Waits for the call that is under way, because a file descriptor must not be closed during a call. */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)
   }
 
-  /** Called when the log has failed, so the mark promises nothing more. */
+  /**
+   * Called when the log has failed. The mark is not written any more, because nobody knows what is on the
+   * disk.
+   */
   abandon(error: Error): void {
     this.#failure ??= error
     this.#cancelTimers()
@@ -154,7 +153,7 @@ export class DurableMark {
 
   #sync(): void {
     this.#busy = true
-    // A caller that comes during this sync waits for a later sync.
+    // A caller that is added during this sync waits for the next sync.
     const asked = this.#waiting.length
     this.#ports.file.sync((error) => {
       this.#busy = false
@@ -177,8 +176,8 @@ export class DurableMark {
   }
 
   /**
-   * Only one timer is set at a time. An advance does not set the timer again. If the timer fires too early,
-   * it sets itself again.
+   * `advance` comes with every commit, so it does not set the timer again each time. If the timer fires
+   * before the log has been idle for IDLE_MS, #ring sets it for the rest of that time.
    */
   #arm(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, this.#ring, { ref: false })

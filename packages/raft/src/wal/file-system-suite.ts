@@ -1,4 +1,5 @@
-// Rule: test cases that every implementation of the file-system port must pass. They need no test framework.
+// Rule: test cases that every implementation of the file-system port must pass. The cases need no test
+// framework.
 
 import { assert } from '@latchkey/base'
 import { wait } from './open-log.js'
@@ -6,7 +7,7 @@ import { type File, type FileSystem, joinPath } from './file-system.js'
 
 export interface FileSystemCase {
   readonly name: string
-  /** `dir` is a folder that does not exist yet. Its parent may not exist either. */
+  /** `dir` is a path at which no folder exists. The parent folder may be missing too. */
   run(fs: FileSystem, dir: string): Promise<void>
 }
 

@@ -1,21 +1,26 @@
-// Driver: the port to a file system. node-file-system.ts is the real implementation, and
-// memory/simulated-disk.ts the simulated one. Both pass file-system-suite.ts.
+// Driver: the interface through which the log uses files. node-file-system.ts implements it with node:fs, and
+// memory/simulated-disk.ts with a simulated disk. file-system-suite.ts tests both.
 //
 // Laws of every implementation:
-//   F1  `done` is called exactly once, never before the call has returned.
-//   F2  The caller has at most one call under way on a file, and does not read a file while it writes it.
-//   F3  What `write` wrote is durable only once a later `sync` of the same file has returned without an
-//       error. Before that, any part of it may be durable, in any order.
-//   F4  `commit` is `write` and `sync` in one. It writes its parts one after another, as if they were joined.
-//   F5  The creation, renaming or removal of a file is durable only once `syncDir` of its folder has returned
+//   F1  Each call calls its `done` exactly once, and never before the call has returned.
+//   F2  The caller starts a call on a file only after the earlier call on that file is done. The caller does
+//       not read a file while it writes to that file.
+//   F3  Written bytes are durable once a later `sync` of the same file has returned without an error. Before
+//       that sync, a power loss may keep any part of the bytes.
+//   F4  `commit` writes its parts one after another, as if they were one piece, and then syncs the file.
+//   F5  A file that was created, renamed or removed is durably so once `syncDir` of its folder has returned
 //       without an error.
-//   F6  After an error of `sync` or `commit` it is unknown what is durable: do not try again, stop.
-//   F7  The caller must not change the bytes that it passed to `write` or `commit` until `done`.
+//   F6  After an error of `sync` or `commit` nobody knows which bytes are durable. So the caller stops, and
+//       does not try again.
+//   F7  The caller leaves the bytes that it passed to `write` or `commit` unchanged until `done` is called.
 
 export type Done = (error?: Error) => void
 
 export interface File {
-  /** Writes all of `bytes` at `offset`. The file grows as needed. Bytes that were never written are zeros. */
+  /**
+   * Writes `bytes` at `offset`. If the write begins after the end of the file, the bytes in between are
+   * zeros.
+   */
   write(offset: number, bytes: Uint8Array, done: Done): void
   sync(done: Done): void
   commit(offset: number, parts: readonly Uint8Array[], done: Done): void
@@ -26,22 +31,28 @@ export interface File {
 export type Opened = (error: Error | undefined, file?: File) => void
 
 export interface FileSystem {
-  /** The default sizes of a log on this file system. Preallocation makes a disk in memory no faster. */
+  /**
+   * In bytes, other default sizes for the log on this file system. A simulated disk uses small files, because
+   * preallocated space makes memory no faster.
+   */
   readonly sizes?: { readonly segmentBytes: number; readonly growBytes: number }
-  /** Opens a file for writing. 'create' makes a new, empty file, and fails if the name exists. */
+  /** Opens a file for writing. 'create' makes an empty file, and fails if the name exists. */
   open(path: string, how: 'create' | 'existing', done: Opened): void
   remove(path: string, done: Done): void
-  /** Replaces the file with the new name, if one exists, in one atomic step. */
+  /** Renames a file in one atomic step. An existing file with the new name is replaced. */
   rename(from: string, to: string, done: Done): void
   syncDir(path: string, done: Done): void
 
-  // A member calls the methods below only at its start, when it may wait.
+  // A member calls the next methods only while it starts, so they may be slow.
 
-  /** Creates the folder and its parents, durably. */
+  /** Creates the folder and its missing parents, and syncs them. */
   makeDir(path: string): Promise<void>
-  /** The names in a folder, sorted. */
+  /** Returns the names in a folder, sorted. */
   list(path: string): Promise<readonly string[]>
-  /** Returns all bytes of a file, or undefined if it does not exist. The caller owns the bytes. */
+  /**
+   * Returns the content of a file, or undefined if the file does not exist. The caller may change the
+   * returned bytes.
+   */
   read(path: string): Promise<Uint8Array | undefined>
 }
 

@@ -1,5 +1,5 @@
-// Rule: reads and writes little-endian numbers. The functions that write do not check the bounds of the
-// buffer. The reader checks every bound.
+// Rule: reads and writes little-endian numbers in a buffer. The functions that write do not check the
+// buffer's length. The class Reader checks the length at each read.
 
 import { asBuffer } from '@latchkey/base'
 
@@ -12,8 +12,8 @@ export function putU64(buffer: Buffer, at: number, value: number): void {
 }
 
 /**
- * Returns NaN if the number is no safe integer. Every comparison with NaN is false, so later checks refuse
- * it.
+ * Returns NaN if the number is above 2^53 - 1. Comparisons with NaN are false, so the checks of the caller
+ * refuse the value.
  */
 export function getU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
@@ -21,8 +21,8 @@ export function getU64(buffer: Buffer, at: number): number {
 }
 
 /**
- * Reads one value after the other, and remembers if there were too few bytes. The caller checks
- * `ok` at the end.
+ * Reads values one after another. If the bytes run out, `ok` becomes false and all further values are empty.
+ * So a caller checks `ok` once, after its last read.
  */
 export class Reader {
   readonly #buffer: Buffer
@@ -57,7 +57,7 @@ export class Reader {
     return this.ok ? this.#buffer.readDoubleLE(at) : 0
   }
 
-  /** Returns a view of the buffer. The view keeps the whole buffer in memory. */
+  /** Returns a view, not a copy. As long as the view is used, the whole buffer stays in memory. */
   bytes(length: number): Uint8Array {
     const at = this.#take(length)
     return this.ok ? this.#buffer.subarray(at, at + length) : this.#buffer.subarray(0, 0)

@@ -1,5 +1,5 @@
-// Rule: the errors of a log that cannot be opened or has failed. They say where the fault is and
-// what to do next.
+// Rule: builds the errors for a log that cannot be opened or that has failed. Each error says in which file
+// the fault is, and what an operator can do.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Verdict } from './recovery-table.js'
@@ -14,7 +14,7 @@ const WHAT_NEXT =
   'Nothing was started and nothing changed. Restore the whole directory as this member last had it, or remove this member ' +
   'from the cluster, empty its directory and let it join again; the other members have its data.'
 
-/** The results of recovery after which the log is not opened. */
+/** The verdicts with which the recovery table refuses to open the log. */
 export type Refusal = Exclude<Verdict, 'create' | 'open' | 'cut'>
 
 const REASONS: Readonly<Record<Exclude<Refusal, 'newer'>, string>> = {

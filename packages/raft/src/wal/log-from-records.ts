@@ -12,8 +12,9 @@ export class Replay {
   entries: Entry[] = []
 
   /**
-   * Applies the record, or returns the reason why the record cannot have been written at this place. `first`
-   * is true if the record begins the first segment of the log.
+   * Applies the record to the log in memory. Returns the reason if the record does not fit the records before
+   * it. `begins` is true for the first record of a segment, and `first` is true while the log's first segment
+   * is read.
    */
   take({ kind, turn, lastIndex }: RecordRead, first: boolean, begins: boolean): string | null {
     if ((kind === HEAD) !== begins)
@@ -45,8 +46,8 @@ export class Replay {
     }
     for (const entry of turn.entries) this.entries.push(entry)
     this.state.apply(turn)
-    // All entries are in memory here, so the last entry is known even after a truncation. LogState does not
-    // know it then (LS1).
+    // LogState forgets the last entry's term at a truncation (LS1). Here all entries are in memory, so the
+    // last entry is always known.
     const last = this.entries.at(-1) ?? this.start?.position
     if (last !== undefined) this.state.last = { index: last.index, term: last.term, time: last.time }
   }

@@ -1,58 +1,66 @@
-// Rule: the types that the log on disk and its owner exchange.
+// Rule: the types that the log on disk exchanges with its caller.
 
 import type { Clock, Logger } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
 import type { FileSystem } from './file-system.js'
 
-/** The owner of a log. The identity is durable before the member sends its first message. */
+/** Which member a log belongs to. The identity is on the disk before the member sends its first message. */
 export interface Identity {
-  /** The cluster's id. It is '' until the first leader has drawn the id and `setCluster` was called. */
+  /**
+   * The cluster's random id. The id is '' until the first leader has drawn it and this member has recorded it
+   * with `setCluster`.
+   */
   readonly clusterId: string
   readonly memberId: MemberId
   /**
-   * A random text that is drawn when the directory is made. A directory that was wiped gets another
-   * incarnation.
+   * A random text that is drawn when the directory is made. If an operator wipes the directory, the member
+   * gets a new incarnation, and the cluster notices that the old promises are lost.
    */
   readonly incarnation: string
 }
 
 export interface MembershipCodec {
   encode(membership: Membership): Uint8Array
-  /** Throws if the bytes are no membership. */
+  /** Throws if the bytes are not a valid membership. */
   decode(bytes: Uint8Array): Membership
 }
 
 export interface WalOptions {
   readonly fs: FileSystem
   /**
-   * A folder for the log alone. It is created if it does not exist. The caller holds the lock of the
-   * directory (directory-lock.ts).
+   * The folder of the log. It contains nothing else, and is created if it is missing. The caller holds the
+   * lock of the directory above (directory-lock.ts).
    */
   readonly dir: string
   readonly group?: GroupId
   readonly memberId: MemberId
-  /** The incarnation for a new folder. If the folder has a log, the incarnation on disk is used. */
+  /** The incarnation to write into a new folder. An existing log keeps the incarnation that is on disk. */
   readonly incarnation: string
-  /** The codec with which 'members' entries are encoded too. */
+  /** Encodes a membership for head records. Entries of kind 'members' use the same encoding. */
   readonly membership: MembershipCodec
   readonly clock: Clock
   readonly logger?: Logger
-  /** In bytes. When a segment has this size, a new segment is begun. */
+  /** In bytes. A segment that has reached this size is closed, and a new segment begins. */
   readonly segmentBytes?: number
-  /** Files grow by chunks of this size. */
+  /**
+   * In bytes. A segment file grows by chunks of this many zeros, so that few writes change the file's length.
+   */
   readonly growBytes?: number
-  /** Called once, when the log has failed for good, even if no append was waiting. */
+  /** Called once when a write or a sync has failed. The log accepts no more appends after that. */
   readonly onFailed?: (error: LatchkeyError) => void
 }
 
 export interface Recovered {
-  /** True if the folder was just created: no vote and no acknowledgement was ever given from its contents. */
+  /**
+   * True if this log has never recorded a term, an entry or a cluster id. So this member has promised nothing
+   * from this folder.
+   */
   readonly fresh: boolean
   readonly identity: Identity
   readonly hardState: HardState
-  /** The position of the last entry before `entries`, and the membership there. */
+  /** The position of the entry before the first entry in `entries`, and the membership at that position. */
   readonly start: { readonly position: LogPosition; readonly membership: Membership }
-  /** The entries from start.position.index + 1 on, without a gap. All of them are durable. */
+  /** All entries after `start`, without a gap. All of them are durable. */
   readonly entries: readonly Entry[]
 }

@@ -1,16 +1,19 @@
-// Rule: one record of the log, in memory. A head record has the start, the hard state and the identity. A
-// turn record has the changes of one turn.
+// Rule: one record of the log, in memory. The first record of a segment (its head) repeats the state of the
+// log. Each other record has the changes of one turn of the event loop.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
 
-/** A position in the log, and the encoded membership there. */
+/** The position after which a log begins, and the encoded membership at that position. */
 export interface Start {
   readonly position: LogPosition
   readonly membership: Uint8Array
 }
 
-/** The changes of one turn, in the order in which they take effect. */
+/**
+ * The parts of a record, in the order in which they take effect. `voidFrom` truncates the log: the entries
+ * from this index on become invalid.
+ */
 export interface Turn {
   readonly voidFrom: number | undefined
   readonly start: Start | undefined
@@ -27,7 +30,7 @@ export const NOTHING: Turn = {
   identity: undefined,
 }
 
-/** Returns the log's last index after `turn`, if `last` was the last index before it. */
+/** Returns the log's last index after `turn`, given its last index before `turn`. */
 export function lastIndexAfter(turn: Turn, last: number): number {
   const { entries } = turn
   const newest = entries.at(-1)
@@ -37,8 +40,8 @@ export function lastIndexAfter(turn: Turn, last: number): number {
 }
 
 /**
- * Returns null, or the reason why `turn` cannot follow a log from `first` to `last`. `first` is the start
- * position, before the first entry.
+ * Returns the reason why `turn` cannot follow, or null if `turn` can follow. The log has entries from `first`
+ * + 1 to `last`.
  */
 export function cannotFollow(turn: Turn, first: number, last: number): string | null {
   const { voidFrom, start, entries } = turn

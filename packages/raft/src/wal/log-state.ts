@@ -1,11 +1,11 @@
-// Rule: the state of the log at the end of its last turn. The head of a new segment contains this state, so
-// that earlier segments may be removed.
+// Rule: a summary of the log at its end: last position, term, vote, and memberships. The head record of a new
+// segment stores this summary, so that earlier segments can be removed.
 //
 // Laws:
-//   LS1  `last` is known if the log's last entry was written after the latest truncation. After a truncation
-//        `last` is unknown until an entry is written.
-//   LS2  Memberships are in the order of their indexes. The first membership is in force at the start of the
-//        log, and the last membership at its end.
+//   LS1  `last` is undefined after a truncation until an entry is written. This class keeps no entries, so it
+//        cannot know the term of the entry that became the last one.
+//   LS2  Memberships are sorted by index. The first one is in force at the start of the log, and the last one
+//        at its end.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
@@ -17,7 +17,7 @@ interface MembershipAt {
 }
 
 export class LogState {
-  /** The index of the entry before the first entry that is kept. */
+  /** The index of the entry before the log's first entry. */
   startIndex = 0
   lastIndex = 0
   last: LogPosition | undefined
@@ -37,8 +37,8 @@ export class LogState {
   }
 
   /**
-   * Returns the content of a head record for the present state, or undefined while the last entry's term and
-   * time are not known (LS1).
+   * Returns the head record for a segment that begins now. Returns undefined while the term of the last entry
+   * is unknown (LS1).
    */
   head(): Turn | undefined {
     if (this.last === undefined) return undefined
@@ -48,7 +48,7 @@ export class LogState {
     return { voidFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
   }
 
-  /** Called when the log starts at a later index, because earlier segments were removed. */
+  /** Called when segments were removed, so that the log begins after `index`. */
   startAt(index: number): void {
     this.startIndex = index
     const later = this.#memberships.findIndex((one) => one.index > index)
@@ -56,7 +56,7 @@ export class LogState {
     this.#memberships.splice(0, holds)
   }
 
-  /** Copies the bytes, because a view would keep a whole segment or frame in memory. */
+  /** Copies the bytes, because a view would keep a whole segment or network frame in memory. */
   #members({ index, data }: Entry): void {
     this.#memberships.push({ index, bytes: data.slice() })
   }

@@ -1,15 +1,15 @@
-// Driver: makes a folder and the missing folders above it.
+// Driver: creates a folder and its missing parents.
 //
-// `mkdir` of node:fs with `recursive` does not end if the parent folder exists but takes no new names, as in
-// /proc. The system answers ENOENT for a folder whose parent exists, and Node tries again for ever. So each
-// folder is made by a call of its own here, at most twice.
+// `mkdir` of node:fs with `recursive` never ends if the parent exists but allows no new folder, as in /proc.
+// There the system answers ENOENT, so Node creates the parent and tries again for ever. So this file creates
+// each folder with its own call, and tries each call at most twice.
 
 import * as fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 type Mkdir = (path: string, options: { mode: number }) => Promise<unknown>
 
-/** Returns the topmost folder that was made, or undefined if all of them existed. */
+/** Returns the topmost folder that was created, or undefined if all folders existed. */
 export async function makeFolders(
   path: string,
   mkdir: Mkdir = fs.promises.mkdir,

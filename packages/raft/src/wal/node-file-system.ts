@@ -1,8 +1,8 @@
-// Driver: the real file system, over node:fs.
+// Driver: the file-system port on real files, with node:fs.
 //
-// On Linux a commit is one write to a file descriptor that was opened with O_DSYNC. Such a write is as safe
-// as a write and an fdatasync, and needs the thread pool once instead of twice (docs/disk.md has the
-// figures). On other systems a commit is a write, then fdatasync.
+// On Linux a commit is one write to a file descriptor that was opened with O_DSYNC. Such a write is as
+// durable as a write and an fdatasync, and uses the thread pool once instead of twice (docs/disk.md has the
+// figures). On other systems a commit is a write and then an fdatasync.
 
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { microtask } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from './file-system.js'
 import { makeFolders } from './make-folders.js'
 
-/** The calls of node:fs that this file needs. A test passes calls that fail. */
+/** The functions of node:fs that this file calls. Tests pass functions that fail. */
 export type NodeCalls = Pick<
   typeof nodeFs,
   'open' | 'write' | 'writev' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
@@ -19,8 +19,8 @@ export type NodeCalls = Pick<
 const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_DSYNC } = nodeFs.constants
 const MODE = 0o600
 /**
- * On macOS O_DSYNC does not reach the disk itself, but fdatasync as libuv calls it does. Windows
- * has no such flag.
+ * True if O_DSYNC makes a write durable. On macOS O_DSYNC leaves the data in the disk's cache, but the
+ * fdatasync of libuv does not. Windows has no O_DSYNC.
  */
 const ONE_TRIP = process.platform === 'linux' && O_DSYNC !== undefined
 
@@ -28,7 +28,7 @@ class NodeFile implements File {
   readonly #calls: NodeCalls
   readonly #path: string
   readonly #fd: number
-  /** The file descriptor for commits, opened at the first commit. */
+  /** The second file descriptor, with O_DSYNC. The first commit opens it. */
   #commitFd: number | undefined
 
   constructor(calls: NodeCalls, path: string, fd: number) {
@@ -71,8 +71,8 @@ class NodeFile implements File {
   }
 
   /**
-   * The operating system may write only a part of the bytes. Then another write continues after that part
-   * (D5).
+   * Writes all bytes. The operating system may accept only a part of a write, so this method writes the rest
+   * again (D5).
    */
   #writeAll(fd: number, offset: number, parts: readonly Uint8Array[], done: Done): void {
     const after = (error: Error | null, written: number): void => {
@@ -89,7 +89,7 @@ class NodeFile implements File {
   }
 }
 
-/** The parts without their first `bytes` bytes. */
+/** Returns the parts without their first `bytes` bytes. */
 function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
   const rest: Uint8Array[] = []
   let skip = bytes
@@ -124,7 +124,7 @@ class NodeFileSystem implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    // Windows cannot open a folder, and its file systems keep names in their own journal.
+    // Windows cannot sync a folder. Its file systems record names in their journal.
     if (process.platform === 'win32') return microtask(done)
     this.#calls.open(path, O_RDONLY, (error, fd) => {
       if (error) return done(error)

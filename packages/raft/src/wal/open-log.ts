@@ -1,11 +1,14 @@
-// Driver: opens a log. It reads the files, looks up the decision in the table of recovery-table.ts, carries
-// the decision out, and makes the result durable before any caller uses the log.
+// Driver: opens the log at a member's start. It reads all files, looks up in recovery-table.ts what to do,
+// and does it. All entries that `openLog` returns are durable.
 //
-// Law: the records after the mark are written again and synced before `openLog` returns them. Without this
-// law: a sync fails, and the process restarts. The records after the mark are read from the page cache, which
-// regards them as written. So a later sync does not write them. The member acknowledges these records, the
-// power fails, and the records are lost. The mark itself may also come from the page cache alone. So segments
-// before the mark's first segment are removed only when the mark is durable again (`removeSegments`).
+// Law: the records after the durable mark are written again and synced before `openLog` returns them. The
+// durable mark is a small file that says up to where the log is durable. Without this law: a sync fails, and
+// the member restarts. It reads the unsynced records from the page cache, where the kernel counts them as
+// written. So no later sync writes them. The member acknowledges these records, the power fails, and the
+// records are lost.
+//
+// The mark may also be in the page cache only. So segments before the mark's first segment are removed only
+// after the mark was synced again (`removeSegments`).
 
 import { assert, type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -32,15 +35,15 @@ export interface Opened {
   readonly origin: Origin
   readonly mark: Mark
   readonly markFile: File
-  /** The number of the slot that may be written. */
+  /** The number of the mark's slot to write next. */
   readonly slot: 0 | 1
   readonly at: Position
   /**
-   * The numbers of the segments before the beginning of the log, which the mark names. These segments are
-   * removed when the mark is durable.
+   * The numbers of segments that lie before the log's first segment. A crash interrupted their removal. They
+   * are removed once the mark is durable.
    */
   readonly leftovers: readonly number[]
-  /** The result of reading the files as they are now. */
+  /** The entries and facts that were read from the segments. */
   readonly reading: Reading
 }
 
@@ -84,7 +87,7 @@ class Boot {
     return this.#without(read, numbers)
   }
 
-  /** Decides if there is no readable mark. */
+  /** Called if the durable mark is missing, unreadable or of another group. */
   async #without(read: MarkRead, numbers: readonly number[]): Promise<Opened> {
     const log = numbers.length === 0 ? 'none' : 'some'
     const mark = read.type === 'mark' ? 'foreign' : read.type
@@ -139,8 +142,8 @@ class Boot {
   }
 
   /**
-   * Continues a valid log: removes what follows its valid part, writes the records after the mark again, and
-   * syncs the file and the folder.
+   * Prepares a valid log for appends. Removes what follows the last valid record, writes the records after
+   * the mark again, and syncs the file and the folder.
    */
   async #goOn(mark: Mark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail
@@ -166,8 +169,8 @@ class Boot {
   }
 
   /**
-   * Creates a new log: first the mark, then the first segment with its head. So a log without a mark is known
-   * to have lost its mark.
+   * Creates a new log: first the durable mark, then the first segment. In this order, a log without a mark
+   * must have lost its mark.
    */
   async #create(leftovers: readonly number[]): Promise<Opened> {
     const { memberId, incarnation, membership } = this.#options

@@ -1,5 +1,5 @@
-// Door: decodes the bytes of a record. Every fault is returned as a reason. Nothing is thrown and
-// nothing is guessed.
+// Door: decodes a record of the log from a segment's bytes. For invalid bytes the functions return a reason,
+// and never throw.
 
 import { checksum } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
@@ -21,16 +21,16 @@ export interface RecordRead {
   readonly type: 'record'
   readonly kind: RecordKind
   readonly turn: Turn
-  /** The log's last index after this record. */
+  /** The log's last index after this record, as the record's header states it. */
   readonly lastIndex: number
   readonly checksum: number
-  /** The offset in the file at which the next record begins. */
+  /** The offset in the file after this record. */
   readonly end: number
 }
 
 export type Read =
   | RecordRead
-  /** The file ends at this offset, or has only zeros from this offset on. */
+  /** No record follows: the rest of the file is missing or is all zeros. */
   | { readonly type: 'end' }
   | { readonly type: 'damaged'; readonly reason: string }
 
@@ -48,15 +48,15 @@ export function readRecord(buffer: Buffer, at: number, expected: Expected): Read
     return allZeros(buffer, at) ? { type: 'end' } : damaged('a record that is cut short')
   }
   const length = buffer.readUInt32LE(at + 4)
-  // Preallocated zeros are no record (D15). If other bytes follow the zeros, the file is damaged and does not
-  // end here.
+  // A length of 0 means preallocated space (D15). If other bytes follow the zeros, the file is damaged.
   if (length === 0) return allZeros(buffer, at) ? { type: 'end' } : damaged('no record where one belongs')
   if (length < RECORD_HEADER_BYTES) return damaged('a record with an impossible length')
   const end = at + length
   if (end > buffer.length) return damaged('a record that is cut short')
   const sum = checksum(buffer.subarray(at + 4, end), expected.previous)
   if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match')
-  // The checksum is right, so the record is whole. But it may be a record from another place (D10).
+  // The record is whole, but a disk may have written it to the wrong place, or returned it from the wrong
+  // place (D10).
   if (buffer.readUInt32LE(at + 8) !== expected.group) return damaged('a record of another group')
   if (getU64(buffer, at + 16) !== expected.offset) return damaged('a record of another place')
   return readParts(buffer, at, end, sum)

@@ -1,4 +1,4 @@
-// Rule: encodes a turn as a record.
+// Rule: encodes a record of the log as bytes.
 
 import { APART_BYTES, type Apart, checksum, elementAt, withApart } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
@@ -14,14 +14,17 @@ import {
 } from './disk-format.js'
 import { lastIndexAfter, type Start, type Turn } from './log-record.js'
 
-/** Where a record is in the log. The record's checksum covers these fields too. */
+/**
+ * Where a record is in the log. The record's checksum also covers these fields, so a record at a wrong place
+ * is noticed.
+ */
 export interface Place {
   readonly group: GroupId
-  /** The offset in the log. Offsets count the bytes of all segments. */
+  /** In bytes, where the record begins. Offsets count through all segments, as if they were one file. */
   readonly offset: number
   /**
-   * The checksum of the record before this one. The first record of a segment has the checksum of the
-   * preamble instead.
+   * The checksum of the record before this one, from which this record's checksum continues. For the first
+   * record of a segment, the checksum of the segment's preamble.
    */
   readonly previous: number
   /** The log's last index before the record. */
@@ -46,13 +49,16 @@ const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =
 
 const isApart = ({ data }: Entry): boolean => data.length >= APART_BYTES
 
-/** Returns how many bytes of the record are not copied into the buffer. */
+/**
+ * Returns how many bytes of the record are not copied into the buffer, because they belong to large entries
+ * (APART_BYTES).
+ */
 export const bytesApart = ({ entries }: Turn): number =>
   entries.reduce((sum, entry) => (isApart(entry) ? sum + entry.data.length : sum), 0)
 
 /**
- * Writes the record at `at` into a buffer that has enough room. Adds the parts that are not copied to
- * `apart`. Returns the offset in the buffer after the record. The first word of a record is its checksum.
+ * Encodes a record into the buffer at `at` and returns the offset after the record. The buffer must be large
+ * enough. Data of large entries is not copied: it is added to `apart`, and the caller writes it from there.
  */
 export function putRecord(
   buffer: Buffer,

@@ -1,23 +1,30 @@
-// Rule: what is done with the log on disk at a start, as a truth table: each combination of facts matches
+// Rule: what a member does with its log on disk when it starts, as a table. Each combination of facts matches
 // exactly one row.
 //
-// Law: a log that is shorter than the durable mark promises, or differs from it, is never opened. Records
-// after the mark were not promised yet. So damage after the mark, in the last segment, is what a power loss
-// leaves, and the log is cut before the damage.
+// Law: the durable mark says up to which offset the log was synced. A log that is shorter than that offset,
+// or differs from the mark's checksum, is never opened. Damage after that offset in the last segment is what
+// a power loss leaves. Nothing there was promised yet, so the log is cut before the damage.
 
 import { assert } from '@latchkey/base'
 
-/** 'foreign': the mark belongs to another Raft group. */
+/**
+ * What was found in the file of the durable mark. 'foreign' means that the mark belongs to another Raft
+ * group.
+ */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
-/** Whether segments exist. Segments that an unfinished removal left behind do not count. */
+/** Whether the folder has segments. Leftovers of an interrupted removal do not count. */
 export const LOGS = ['none', 'some'] as const
-/** Why reading ended. 'whole': at the end of the last segment. 'missing': a segment does not exist. */
+/**
+ * Why the reading of segments ended. 'whole': all segments are valid. 'missing': a segment does not exist.
+ * 'foreign': a segment belongs to another member or group. 'newer': a later version wrote the segment.
+ */
 export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as const
-/** In which segment reading ended. */
+/** Whether the reading ended in the last segment or in an earlier segment. */
 export const PLACES = ['last', 'earlier'] as const
 /**
- * 'none': the mark promises nothing yet. 'kept': the log reaches the mark and agrees with it. 'broken': the
- * log ends before the mark or differs from it.
+ * Whether the log has all bytes that the mark calls durable. 'none': the mark names none yet. 'kept': the log
+ * reaches the mark's offset with the right checksum. 'broken': the log ends before the mark's offset, or its
+ * checksum differs.
  */
 export const PROMISES = ['none', 'kept', 'broken'] as const
 
@@ -33,10 +40,10 @@ export interface Facts {
 }
 
 export type Verdict =
-  /** Create a new log, and remove the files of an unfinished log. */
+  /** Create a new log. Segments of an unfinished first start are removed. */
   | 'create'
   | 'open'
-  /** Open the log up to the place where reading ended, and remove the rest. */
+  /** Open the log up to the last valid record, and remove the rest. */
   | 'cut'
   | 'newer'
   | 'wrong-log'
@@ -58,25 +65,27 @@ const read = { mark: ['readable'], log: ['some'] } as const
 
 export const ROWS: readonly Row[] = [
   { when: { mark: ['absent'], log: ['none'] }, then: 'create' },
-  // The mark is durable before the first segment is created. So a log without a mark has lost its mark.
+  // A new log first gets its mark and then its first segment. So a log without a mark has lost its mark.
   { when: { mark: ['absent'], log: ['some'] }, then: 'mark-lost' },
-  // Between two syncs only one slot is written, so no crash damages both slots (D3).
+  // A crash damages at most one of the two slots, because only one is written between two syncs (D3). So the
+  // disk has damaged both.
   { when: { mark: ['unreadable'] }, then: 'mark-damaged' },
   { when: { mark: ['newer'] }, then: 'newer' },
   { when: { mark: ['foreign'] }, then: 'wrong-log' },
-  // The process crashed after it created the mark and before it created the first segment.
+  // The first start crashed after the mark was created and before the first segment was created.
   { when: { mark: ['readable'], log: ['none'], promised: ['none'] }, then: 'create' },
   { when: { mark: ['readable'], log: ['none'], promised: ['kept', 'broken'] }, then: 'log-lost' },
   { when: { ...read, stop: ['newer'] }, then: 'newer' },
   { when: { ...read, stop: ['foreign'] }, then: 'foreign' },
-  // A segment is created after the one before it is durable, so no crash leaves a gap.
+  // A segment is created only when the segment before it is durable. So a crash leaves no gap.
   { when: { ...read, stop: ['missing'] }, then: 'gap' },
   { when: { ...read, stop: ['whole'], promised: ['none', 'kept'] }, then: 'open' },
   { when: { ...read, stop: ['whole'], promised: ['broken'] }, then: 'too-short' },
-  // A whole segment is durable before the next one is created, so damage in it cannot come from a crash.
+  // A segment is durable before the next one is created. So a crash cannot explain damage in an earlier
+  // segment.
   { when: { ...read, stop: ['damaged'], place: ['earlier'] }, then: 'damaged' },
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['kept'] }, then: 'cut' },
-  // The process crashed while it created the first segment.
+  // The first start crashed while it created the first segment.
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['none'] }, then: 'create' },
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['broken'] }, then: 'damaged' },
 ]

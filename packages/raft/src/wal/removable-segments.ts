@@ -1,11 +1,12 @@
-// Rule: which segments the log has, and which of them may be removed.
+// Rule: keeps the list of the log's segments, and decides which of them may be removed.
 //
-// Law: a log may begin with segment k if no later truncation has removed the entry at the index in the head
-// of k. Then segment k and all later segments need nothing before k. Without this law: the head of k states
-// that the log before segment k ends with entry 9. Later a truncation at 7 removes that entry. If the log
-// began with k, its start would be an entry that does not exist any more, and recovery could not apply the
-// truncation. A conflict can make the head of a segment unusable, but the next head is usable again. So a
-// removal may be late, but removals never stop.
+// Law: a log may begin with segment k only if no later truncation has removed the entry that the head of k
+// names. Without this law: the head of k says that the log before k ends with entry 9. A later truncation
+// removes all entries from 7 on. If the segments before k were removed, the log would begin after an entry 9
+// that is not valid. Recovery could not apply the truncation at 7.
+//
+// If segment k may not be the first one, the next segment usually may. So removals come later, but they never
+// stop.
 
 import { elementAt } from '@latchkey/base'
 export interface Segment {
@@ -37,13 +38,19 @@ export class Segments {
     for (const segment of this.#kept) if (segment.headIndex >= index) segment.headVoided = true
   }
 
-  /** Returns the latest segment with which a log may begin that must contain all entries after `index`. */
+  /**
+   * Returns the latest segment that may become the log's first segment, if all entries after `index` must
+   * stay.
+   */
   newFirst(index: number): Segment {
     const able = this.#kept.filter(({ headIndex, headVoided }) => headIndex <= index && !headVoided)
     return able.at(-1) ?? this.first
   }
 
-  /** Removes the segments before `number` from the list and returns their numbers. */
+  /**
+   * Removes the segments before `number` from this list, and returns their numbers. The caller deletes the
+   * files.
+   */
   dropBefore(number: number): number[] {
     const dropped = this.#kept.filter((segment) => segment.number < number)
     this.#kept = this.#kept.filter((segment) => segment.number >= number)

@@ -1,5 +1,5 @@
-// Door: encodes and decodes the first bytes of a segment, called its preamble: whose log the segment belongs
-// to, its number, and the checksum that it continues.
+// Door: encodes and decodes the first 48 bytes of a segment, its preamble. The preamble has the segment's
+// number, the member and group that it belongs to, and the checksum of the record before the segment.
 
 import { checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
@@ -7,11 +7,11 @@ import { LOG_MAGIC, type Origin, PREAMBLE_BYTES, VERSION } from './disk-format.j
 
 export interface Preamble extends Origin {
   readonly number: number
-  /** The offset in the log of the segment's first byte. */
+  /** In bytes, the offset of the segment's first byte. Offsets count through all segments. */
   readonly base: number
   /**
-   * The checksum of the last record of the previous segment. In the first segment it is the number of the
-   * owner.
+   * The checksum of the last record of the previous segment. The first segment has the owner number instead
+   * (ownerNumber in disk-format.ts).
    */
   readonly previous: number
 }
@@ -19,11 +19,12 @@ export interface Preamble extends Origin {
 export type PreambleRead =
   | { readonly type: 'preamble'; readonly preamble: Preamble; readonly checksum: number }
   | { readonly type: 'damaged' }
-  /** A valid preamble that a later version of this software has written. */
+  /** A valid preamble of a later version of Latchkey. */
   | { readonly type: 'newer'; readonly version: number }
 
 /**
- * Writes the preamble at the start of the buffer, and returns the checksum that the first record continues.
+ * Writes the preamble to the start of the buffer. Returns its checksum, from which the checksum of the first
+ * record continues.
  */
 export function putPreamble(buffer: Buffer, preamble: Preamble): number {
   buffer.write(LOG_MAGIC, 0, 'latin1')
@@ -45,7 +46,8 @@ export function readPreamble(buffer: Buffer): PreambleRead {
   const sum = buffer.readUInt32LE(44)
   if (checksum(buffer.subarray(0, 44)) !== sum) return { type: 'damaged' }
   const version = buffer.readUInt32LE(8)
-  // These 48 bytes have the same form in every version, so that an older version can say why it stops.
+  // The preamble has the same form in every version. So an old version can name the version that it does not
+  // understand.
   if (version !== VERSION) return { type: 'newer', version }
   const preamble = {
     group: buffer.readUInt32LE(12),

@@ -1,8 +1,7 @@
-// Driver: removes whole segments from the beginning of the log, one removal at a time.
+// Driver: deletes segments from the beginning of the log when their entries are not needed any more.
 //
-// Law: before a file is removed, the durable mark names the segment with which the log begins, durably and in
-// both of its slots. Without this law: a segment is lost by a fault of the disk, and recovery believes that a
-// compaction has removed it.
+// Law: before a segment file is deleted, both slots of the durable mark name the log's new first segment,
+// durably. Without this law: the disk loses a segment, and recovery believes that a compaction deleted it.
 
 import { type Done, type FileSystem, joinPath } from './file-system.js'
 import { segmentName } from './disk-format.js'
@@ -16,14 +15,17 @@ export interface CompactionPorts {
   readonly mark: DurableMark
   readonly segments: Segments
   readonly state: LogState
-  /** Called when the log's first entry is the entry after `index`. */
+  /** Called when the log now begins after `index`. */
   startsAfter(index: number): void
   failed(error: Error): void
 }
 
 export class Compaction {
   readonly #ports: CompactionPorts
-  /** The number of the segment whose head record states the log's start. */
+  /**
+   * The number of the segment in which the log begins: the first segment, or the segment that contains a
+   * restart of the log.
+   */
   #startSegment: number
   #wanted = 0
   #busy = false
@@ -35,14 +37,14 @@ export class Compaction {
     this.#startSegment = startSegment
   }
 
-  /** Called when a restart of the log is being written to segment `number`. */
+  /** Called when a record that restarts the log is being written to segment `number`. */
   restarting(number: number): void {
     this.#startSegment = number
   }
 
   /**
-   * Called when the restart is durable. Segments before the restart are not needed any more. An index that
-   * was passed to `upTo` earlier belonged to the log before the restart.
+   * Called when the restart is durable. The log now begins after `index`. Indices that were passed to `upTo`
+   * before the restart do not count any more.
    */
   restarted(index: number): void {
     this.#wanted = index
@@ -54,7 +56,7 @@ export class Compaction {
     this.#next()
   }
 
-  /** Called when the log has failed, so no further segment is removed. */
+  /** Called when the log has failed. No more segments are deleted. */
   abandon(): void {
     this.#abandoned = true
     this.#rest()

@@ -1,13 +1,12 @@
-// Driver: owns the segment that is being written, its file, and the position and checksum at which the next
-// record continues.
+// Driver: writes records to the log's last segment, and creates the next segment when this one is full.
 //
 // Laws:
-//   SW1  One write is under way at a time, and it is durable when `done` is called without an error.
-//   SW2  A new segment is created only when everything before it is durable. The name of its file is durable
-//        before any record in it is used.
-//   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the room. So most
-//        writes do not change the file's length, and cost one flush instead of a commit of the file system's
-//        journal (docs/disk.md has the figures).
+//   SW1  One write is under way at a time. The write is durable when its `done` is called without an error.
+//   SW2  A new segment is created only when the segment before it is durable. The new file's name is durable
+//        before the first record is written to it.
+//   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the space. So most
+//        writes leave the file's length unchanged, and the file system need not commit its journal
+//        (docs/disk.md has the figures).
 
 import { type Apart, withApart } from '@latchkey/base'
 import type { WalOptions } from './log-interface.js'
@@ -20,7 +19,7 @@ import type { Turn } from './log-record.js'
 
 const GROW_BYTES = 256 * 1024
 const SEGMENT_BYTES = 16 * 1024 * 1024
-/** In bytes. A larger buffer, which a big write needed, is not kept for later writes. */
+/** In bytes. After a large write, the encoding buffer shrinks to this size to free memory. */
 const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
 
 interface WriterPorts {
@@ -28,18 +27,21 @@ interface WriterPorts {
   readonly dir: string
   readonly origin: Origin
   readonly growBytes: number
-  /** The state of the log after all encoded turns. */
+  /** The summary of the log, which this class updates with each record that it encodes. */
   readonly state: LogState
 }
 
-/** The position at which the log continues. */
+/**
+ * Where the next record goes: the segment's file, number and base offset, and the checksum of the last
+ * record.
+ */
 export interface Position {
   readonly file: File
   readonly number: number
   readonly base: number
-  /** The offset in the file. */
+  /** In bytes, where the next record begins in the file. */
   readonly end: number
-  /** The length of the file. The bytes after `end` are zeros. */
+  /** In bytes, the file's length. The bytes from `end` to `length` are zeros. */
   readonly length: number
   readonly checksum: number
 }
@@ -62,7 +64,10 @@ export class SegmentWriter {
     return this.#at.end
   }
 
-  /** The offset up to which the log is durable. The value is valid only while no write is under way. */
+  /**
+   * In bytes from the log's beginning: the log is durable up to this offset. The value is right only while no
+   * write is under way.
+   */
   get reach(): number {
     return this.#at.base + this.#at.end
   }
@@ -71,7 +76,7 @@ export class SegmentWriter {
     return this.#at.checksum
   }
 
-  /** Writes all of `turns` with one write and one sync. `size` is the length of their records in bytes. */
+  /** Writes all of `turns` with one write and one sync. `size` is the sum of their encoded bytes. */
   write(turns: readonly Turn[], size: number, done: Done): void {
     const { file, end, length } = this.#at
     const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
@@ -111,7 +116,7 @@ export class SegmentWriter {
       this.#buffer = Buffer.allocUnsafe(Math.max(bytes, this.#buffer.length * 2))
   }
 
-  /** Continues in a new segment, whose head record is `head`. */
+  /** Begins a new segment with the head record `head`, and closes the old segment. */
   roll(head: Turn, done: Done): void {
     const old = this.#at
     const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }
@@ -143,8 +148,8 @@ interface SegmentOrigin {
 }
 
 /**
- * Creates a segment with its head. When `done` is called, the content and the name of the segment are
- * durable.
+ * Creates a segment file with a preamble and a head record. The file's content and name are durable when
+ * `done` is called.
  */
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,

@@ -1,4 +1,5 @@
-// Rule: reads the segments in order. Returns the facts that the recovery table needs, and the log itself.
+// Rule: reads the segments of a log in order, at a member's start. It rebuilds the log in memory, and
+// collects the facts for recovery-table.ts.
 
 import { asBuffer, assert } from '@latchkey/base'
 import { readRecord } from './record-decoder.js'
@@ -9,28 +10,31 @@ import type { Promised, Stop } from './recovery-table.js'
 import { Replay } from './log-from-records.js'
 import { Segments } from './removable-segments.js'
 
-/** Where reading ended, and why. */
+/** Where and why the reading of segments ended before the end of the log. */
 export interface Stopped {
   readonly type: Stop
   readonly file: string
-  /** The offset in that file. */
+  /** In bytes, where in `file` the reading ended. */
   readonly offset: number
   readonly reason: string
 }
 
-/** The last segment with valid content, at which the log continues. */
+/** The last segment that has valid records. New records are appended there. */
 export interface Tail {
   readonly number: number
   readonly base: number
   readonly buffer: Buffer
-  /** The offset after the last valid record. */
+  /** In bytes, the offset in the file after the last valid record. */
   readonly end: number
 }
 
 export class Reading {
   readonly replay = new Replay()
   readonly segments = new Segments()
-  /** The number of the segment whose head record states the log's start. */
+  /**
+   * The number of the segment in which the log begins: the first segment, or the segment that contains a
+   * restart of the log.
+   */
   startSegment = 0
   tail: Tail | undefined
   checksum = 0
@@ -43,7 +47,7 @@ export class Reading {
     this.#mark = mark
   }
 
-  /** The offset up to which the log is valid. */
+  /** In bytes from the log's beginning: all records before this offset are valid. */
   get reach(): number {
     return this.tail === undefined ? 0 : this.tail.base + this.tail.end
   }
@@ -53,7 +57,7 @@ export class Reading {
     return this.#agreed ? 'kept' : 'broken'
   }
 
-  /** Reads one more segment. Returns true if the next segment may follow. */
+  /** Reads the next segment. Returns false if the reading must end with this segment. */
   feed(number: number, bytes: Uint8Array): boolean {
     assert(this.stopped === undefined, 'nothing is read behind the place where reading ended')
     this.#fed++

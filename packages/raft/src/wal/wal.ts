@@ -1,13 +1,12 @@
-// Driver: the log on disk. It owns the folder, gathers batches while a write is under way, and calls
-// back in order.
+// Driver: the log on disk. It gathers batches while a write is under way, and calls the callbacks in order.
 //
 // Laws:
-//   W1  `done` is called in the order of the appends, never before the append has returned, and without an
-//       error only if the batch and all batches before it are durable.
-//   W2  A batch is one record. After a crash the whole record exists, or no part of it.
-//   W3  After the first failure the log stops. Writes under way and all later ones get ERR_STORAGE_FAILED,
-//       and nothing is tried again (F6). Whether the failed write is on disk is unknown.
-//   W4  The mark advances only to what is durable (MK1).
+//   W1  The callbacks `done` are called in the order of the appends, and never before `append` has returned.
+//       A `done` without an error means that this batch and all batches before it are durable.
+//   W2  A batch is one record. After a crash the disk has the whole record or nothing of it.
+//   W3  After the first failed write the log stops. All waiting and later appends get ERR_STORAGE_FAILED. The
+//       log repeats no write, because nobody knows what the failed write left on the disk (F6).
+//   W4  The durable mark moves only up to offsets that are durable (MK1).
 //   W5  `done` must not throw.
 
 import { assert, microtask } from '@latchkey/base'
@@ -24,7 +23,10 @@ import type { Segments } from './removable-segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './log-record.js'
 
-/** In bytes, how many batches are gathered into one write. A single batch may be larger. */
+/**
+ * In bytes: waiting batches are joined into one write up to this size. A single larger batch is written
+ * alone.
+ */
 const WRITE_BYTES = 8 * 1024 * 1024
 
 type Appended = (error?: LatchkeyError) => void
@@ -42,18 +44,15 @@ export class Wal {
   readonly #state: LogState
   readonly #compaction: Compaction
   #life: Life = { type: 'open' }
-  /**
-   * #turns has the appended records that wait for the next write, with one record for each turn of the event
-   * loop. #dones has the callbacks of their appends.
-   */
+  /** #turns has the records that wait for the next write, and #dones has their callbacks. */
   #turns: Turn[] = []
   #dones: Appended[] = []
-  /** The callbacks of the write under way. */
+  /** The callbacks of the records that are being written now. */
   #flying: Appended[] = []
   #busy = false
-  /** Set if the write that is under way restarts the log after this index. */
+  /** Set if the write that is under way restarts the log. The log then begins after this index. */
   #restarting: number | undefined
-  /** The first and the last index that the log will have when all waiting turns are written. */
+  /** The log contains the entries from #first + 1 to #last, once all waiting records are written. */
   #first: number
   #last: number
   #drained: (() => void)[] = []
@@ -99,7 +98,7 @@ export class Wal {
     this.#enqueue({ voidFrom, start, entries, hardState, identity: undefined }, done)
   }
 
-  /** Restarts the log after `position`, without its earlier entries. Hard state and identity stay. */
+  /** Drops all entries, so that the log begins after `position`. The term, the vote and the identity stay. */
   restart(position: LogPosition, membership: Membership, done: Appended): void {
     this.#enqueue({ ...NOTHING, start: this.#start(position, membership) }, done)
   }
@@ -109,8 +108,8 @@ export class Wal {
   }
 
   /**
-   * Removes the segments that have no entry after `index`. Law: the caller has the effects of the entries up
-   * to `index` durably elsewhere. So these entries are committed, and no truncation removes them any more
+   * Deletes the segments that contain no entry after `index`. Law: the state machine holds the effects of the
+   * entries up to `index` durably. So these entries are committed, and no truncation removes them later
    * (S15).
    */
   compact(index: number): void {
@@ -121,8 +120,7 @@ export class Wal {
     const before = this.#life.type
     if (before === 'closed') return
     if (before === 'open') this.#life = { type: 'closed' }
-    // `close` waits even after a failure, because a file descriptor must not be closed while a call still
-    // uses it.
+    // `close` waits even after a failure, because a file descriptor must not be closed during a call.
     await this.#drain()
     await wait((done) => this.#compaction.whenIdle(done))
     await closeAll([(done) => this.#mark.close(done), (done) => this.#writer.close(done)])
@@ -158,7 +156,7 @@ export class Wal {
     else this.#roll(head)
   }
 
-  /** Writes all waiting turns, or as many as fit into one write. */
+  /** Writes the waiting records, up to WRITE_BYTES. */
   #write(): void {
     const turns = this.#turns
     const dones = this.#dones
@@ -196,7 +194,7 @@ export class Wal {
     this.#restarting = undefined
     const flying = this.#flying
     this.#flying = []
-    // A batch that is appended inside `done` goes into the next write, because #busy is still true.
+    // #busy is still true here, so a batch that a callback appends waits for the next write.
     for (const done of flying) done()
     this.#next()
   }
@@ -213,8 +211,8 @@ export class Wal {
   }
 
   /**
-   * Writes the beginning and the end of the recovered log to both slots of the mark (durable-mark.ts), and
-   * syncs them. Then removes the segments before the beginning of the log.
+   * Writes the beginning and the end of the recovered log to both slots of the durable mark, and syncs them.
+   * Then deletes leftover segments from before the log's beginning.
    */
   async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
@@ -258,7 +256,9 @@ export class Wal {
   }
 }
 
-/** A file that cannot be closed is ignored: its content was already synced, or its sync has failed before. */
+/**
+ * Ignores errors of `close`. The content of these files was already synced, or its sync has already failed.
+ */
 async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
   for (const close of closes) await wait(close).catch(() => {})
 }

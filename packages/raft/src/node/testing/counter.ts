@@ -6,7 +6,7 @@ import type { Entry, LogPosition, Membership } from '../../core/types.js'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '../state-machine.js'
 import { splitRecords } from '../batch-records.js'
 
-/** The state that survives a restart. */
+/** The state at the last flush, which survives a restart. */
 export interface CounterDisk {
   state: AppliedState | undefined
   words: readonly string[]
@@ -16,7 +16,7 @@ export class Counter implements StateMachine {
   readonly disk: CounterDisk
   words: string[] = []
   #state: AppliedState | undefined
-  /** False means that nothing is durable before a flush, so the log must keep all entries until then. */
+  /** If false, nothing is durable before a flush, so the log must keep all entries until then. */
   flushAlways = true
 
   constructor(disk: CounterDisk = { state: undefined, words: [] }) {

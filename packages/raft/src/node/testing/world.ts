@@ -50,7 +50,7 @@ class Wire extends Emitter<TransportEvents> implements Transport {
     this.look()
   }
 
-  /** Emits the difference between the members that are reachable now and those that were. */
+  /** Emits 'up' and 'gone' events for members that have become reachable or unreachable. */
   look(): void {
     for (const id of this.#world.ids) {
       const other = this.#world.wire(id)
@@ -87,7 +87,7 @@ export interface Seat {
   readonly disk: MemoryDisk
   readonly counter: Counter
   replica: Replica | undefined
-  /** The number of turns that the loop has asked for. */
+  /** How many turns of the event loop the loop has asked for. */
   turns: number
 }
 
@@ -128,10 +128,10 @@ export class World {
     this.look()
   }
 
-  /** Whether the network loses this message. */
+  /** Returns true if the network loses this message. */
   isLost: (message: Message) => boolean = () => false
 
-  /** Given to each member that is started. */
+  /** The observer of each member that is started. */
   observer: LoopObserver | undefined
 
   async boot(id: MemberId, options: Partial<ReplicaOptions> = {}): Promise<Replica> {
@@ -184,7 +184,7 @@ export class World {
     return this.#seats.get(id) as Seat
   }
 
-  /** Ends the process of the member at once. Its disk keeps the data that was synced. */
+  /** Ends the member's process at once. Its disk keeps the synced data. */
   crash(id: MemberId): void {
     const seat = this.seat(id)
     seat.disk.crash(this.#random)
@@ -193,7 +193,7 @@ export class World {
     this.unplug(id)
   }
 
-  /** Advances the time in small steps, and runs everything that becomes due. */
+  /** Advances the time in small steps, and runs all timers that become due. */
   async run(ms: number): Promise<void> {
     for (let t = 0; t < ms; t += 2) {
       this.clock.advance(2)
@@ -201,7 +201,7 @@ export class World {
     }
   }
 
-  /** Runs everything that is due now, without advancing the time. */
+  /** Runs all timers that are due now, without advancing the time. */
   async settle(): Promise<void> {
     for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve))
   }
