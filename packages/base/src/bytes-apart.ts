@@ -1,7 +1,7 @@
 // Rule: encoded bytes whose large pieces are not copied into the buffer. The buffer and the pieces are
 // written together (writev).
 
-/** A large piece of the encoded bytes. It comes before the buffer's byte at index `at`. */
+/** A large piece of the encoded bytes. The piece comes before the buffer's byte at index `at`. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array

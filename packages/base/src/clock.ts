@@ -23,11 +23,11 @@ export const microtask = (run: () => void): void => void resolved.then(run)
  * of a lock uses the clock that ran fastest, and a leader the clock that ran slowest (CT7 in docs/locks.md).
  */
 export interface Instant {
-  /** The monotonic clock in ms. It stands still while the machine is suspended. */
+  /** The monotonic clock in ms. This clock stands still while the machine is suspended. */
   readonly hr: number
-  /** os.uptime in ms, in steps of 10 ms. It continues while the machine is suspended. */
+  /** os.uptime in ms, in steps of 10 ms. This clock continues while the machine is suspended. */
   readonly up: number
-  /** Date.now in ms. It can jump forwards and backwards. */
+  /** Date.now in ms. This clock can jump forwards and backwards. */
   readonly wall: number
 }
 
@@ -71,7 +71,7 @@ const WALL_DRIFT = 0.01
  * suspensions, and the wall clock may have been set. The uptime, plus its error, is used in two cases: if the
  * uptime shows a suspension, or if the wall clock was set back.
  *
- * Without the error: a machine was suspended, its wall clock was set back, and its holder trusted its lease
+ * Without the error: a machine was suspended, and its wall clock was set back. Its holder trusted its lease
  * for 4 ms after the next holder had the lock (seed 310000051). This function misses only a suspension of
  * less than 30 ms during which the wall clock was set back by about the same time.
  */

@@ -1,5 +1,5 @@
-// Driver: closes a refused socket. It sends a last answer, waits a moment for the other side to read the
-// answer, and destroys the socket.
+// Driver: closes a refused socket. The function sends a last answer, waits a moment for the other side to
+// read the answer, and destroys the socket.
 //
 // Law: a refused socket is destroyed after REFUSED_MS, even if the other side does nothing. Without this law:
 // a client gets a 403, never reads it, and never closes its side. Its socket then counts among the open

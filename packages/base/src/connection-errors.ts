@@ -11,7 +11,10 @@ import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
-/** The kinds of handlers. They become labels of a metric, so they are constants and never a client's text. */
+/**
+ * The kinds of handlers. The kinds become labels of a metric, so they are constants and never a client's
+ * text.
+ */
 export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
 
 export class ConnectionErrors {

@@ -7,8 +7,8 @@ interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
   /**
-   * True once the listener was removed. It is then not called any more, not even for an event that is being
-   * emitted.
+   * True once the listener was removed. A removed listener is not called any more, not even for an event that
+   * is being emitted.
    */
   off: boolean
 }

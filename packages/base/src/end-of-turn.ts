@@ -4,8 +4,8 @@
 // Laws
 //   - functions that were added by `work` run after all input of this turn has been handled. Functions that
 //     they add by `work` run in the next turn.
-//   - functions that were added by `end` run after all functions of `work`, in the same turn. They send the
-//     messages that the turn has caused.
+//   - functions that were added by `end` run after all functions of `work`, in the same turn. The functions
+//     of `end` send the messages that the turn has caused.
 
 export type Defer = (run: () => void) => void
 

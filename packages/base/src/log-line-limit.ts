@@ -12,10 +12,10 @@ const MOST_CHARACTERS = 200
 interface Known {
   count: number
   /** How many events there were since the last line, including the present event. */
-  untold: number
-  /** When the first line of the present period was written. `told` counts the lines of this period. */
-  toldAt: number | undefined
-  told: number
+  sinceLastLine: number
+  /** When the first line of the present period was written. `lines` counts the lines of this period. */
+  periodBegan: number | undefined
+  lines: number
 }
 
 interface Limit {
@@ -41,23 +41,23 @@ export class LimitedLines {
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)
     const { most, every } = this.#limit
-    if (known.toldAt === undefined || now - known.toldAt >= every) {
-      known.toldAt = now
-      known.told = 0
+    if (known.periodBegan === undefined || now - known.periodBegan >= every) {
+      known.periodBegan = now
+      known.lines = 0
     }
-    if (known.told >= most) return undefined
-    const { untold } = known
-    known.told++
-    known.untold = 0
-    return untold
+    if (known.lines >= most) return undefined
+    const { sinceLastLine } = known
+    known.lines++
+    known.sinceLastLine = 0
+    return sinceLastLine
   }
 
   /** Counts one event that writes no line. */
   count(kind: string): Known {
-    const known = this.#known.get(kind) ?? { count: 0, untold: 0, toldAt: undefined, told: 0 }
+    const known = this.#known.get(kind) ?? { count: 0, sinceLastLine: 0, periodBegan: undefined, lines: 0 }
     this.#known.set(kind, known)
     known.count++
-    known.untold++
+    known.sinceLastLine++
     return known
   }
 

@@ -1,6 +1,6 @@
-// Driver: counts and logs refused input. It counts by door and reason, and logs each pair in at most one
-// short line in ten seconds. A door is a part of the code that checks input from outside, such as 'members'
-// for handshakes of members.
+// Driver: counts and logs refused input. Each pair of door and reason has a counter, and at most one short
+// log line in ten seconds. A door is a part of the code that checks input from outside, such as 'members' for
+// handshakes of members.
 //
 // Law: the log lines of refusals are limited in number and in length. Without this law: a client sends ten
 // invalid frames of 16 MiB. Each refusal quotes its frame, and the log grows by 150 MiB.
@@ -35,11 +35,11 @@ export class RefusalLog {
   note(door: string, reason: string, message: string, fields: RefusalFields = {}): boolean {
     const times = this.#lines.note(`${door} ${reason}`, this.#clock.now())
     if (times === undefined) return false
-    const told = Object.entries(fields).map(([name, value]) => [
+    const shown = Object.entries(fields).map(([name, value]) => [
       name,
       typeof value === 'string' ? shortText(value) : value,
     ])
-    this.#logger.warn(message, { door, kind: reason, times, ...Object.fromEntries(told) })
+    this.#logger.warn(message, { door, kind: reason, times, ...Object.fromEntries(shown) })
     return true
   }
 

@@ -19,7 +19,7 @@
 //     addresses have proved to be of other clusters;
 //   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
-import { elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
+import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
 import type { Dial, Link, LinkEvents } from './link-port.js'
 
@@ -159,8 +159,8 @@ export class OneCluster {
   /** Checks the given addresses. Resolves when this cluster has become the store's cluster. */
   async #check(url: string, clusterId: string, members: readonly MemberTuple[]): Promise<void> {
     this.#met.set(url, clusterId)
-    const known = new Set([url, ...members.map(([, one]) => one)].map(plain))
-    const others = this.#ports.seeds.filter((seed) => !known.has(plain(seed)))
+    const known = new Set([url, ...members.map(([, one]) => one)].map(canonicalUrl))
+    const others = this.#ports.seeds.filter((seed) => !known.has(canonicalUrl(seed)))
     const said = await Promise.all(others.map((other) => this.#ask(other)))
     const silent = others.filter((other, i) => !this.#note(other, elementAt(said, i)))
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
@@ -288,6 +288,3 @@ function unlessAborted<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
     what.then(resolve, reject).finally(off)
   })
 }
-
-/** Returns the same text for two spellings of one address. */
-const plain = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)

@@ -53,7 +53,7 @@ export class MemberLinks {
       connected: state.leader !== undefined && transport.connected(state.leader),
       term: state.term,
       clock: state.clock,
-      heardAt: state.leaderHeardAt,
+      heardAt: state.leaderMessageAt,
     }))
   }
 
@@ -114,7 +114,7 @@ export class MemberLinks {
       case 'linkClosed':
         return this.#to.closed(from, message.id, message.reason)
       case 'notMember':
-        return this.#ports.replica.heardNotMember(from, message.index)
+        return this.#ports.replica.reportedNotMember(from, message.index)
     }
   }
 

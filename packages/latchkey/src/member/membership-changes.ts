@@ -11,7 +11,7 @@
 //     other and be refused, and a voter that never answers would count for majorities.
 //   - If the leader steps down before a call has proposed its change, the call ends as not applied.
 
-import type { Clock } from '@latchkey/base'
+import { type Clock, sameUrl } from '@latchkey/base'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import {
   isBookKeeping,
@@ -20,7 +20,6 @@ import {
   type MembershipChange,
   membersOf,
   type RaftNode,
-  sameUrl,
 } from '@latchkey/raft'
 
 /** Returns the change to propose now. Returns an error if this change can never be proposed. */

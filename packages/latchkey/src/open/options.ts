@@ -3,7 +3,7 @@
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { type Logger, loggerOption } from '@latchkey/base'
+import { type Logger, loggerOption, sameUrl } from '@latchkey/base'
 import {
   type As,
   CAPS,
@@ -15,7 +15,6 @@ import {
   toOnUndecodable,
   unknownName,
 } from '@latchkey/protocol'
-import { sameUrl } from '@latchkey/raft'
 import type { Auth, AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth-options.js'
 import { refuseUnprovenMembers } from './member-proof.js'

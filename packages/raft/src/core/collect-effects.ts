@@ -39,21 +39,21 @@ export function finish(state: State, synced = false): readonly Effect[] {
 }
 
 function roleEffect(state: State): Effect | undefined {
-  const { told, role, term, leader } = state
-  if (told.role === role && told.term === term && told.leader === leader) return undefined
-  told.role = role
-  told.term = term
-  told.leader = leader
+  const { reported, role, term, leader } = state
+  if (reported.role === role && reported.term === term && reported.leader === leader) return undefined
+  reported.role = role
+  reported.term = term
+  reported.leader = leader
   return { type: 'role', role, term, leader }
 }
 
 /** Reports each membership to the driver twice: when it comes into force, and when it is committed. */
 function membershipEffect(state: State): Effect | undefined {
-  const { told, configs } = state
+  const { reported, configs } = state
   const committed = configs.index <= state.commit
-  if (told.configIndex === configs.index && told.configCommitted === committed) return undefined
-  told.configIndex = configs.index
-  told.configCommitted = committed
+  if (reported.configIndex === configs.index && reported.configCommitted === committed) return undefined
+  reported.configIndex = configs.index
+  reported.configCommitted = committed
   return { type: 'membership', membership: configs.current, index: configs.index, committed }
 }
 

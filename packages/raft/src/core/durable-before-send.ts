@@ -84,9 +84,9 @@ export class Disk {
   }
 
   /**
-   * Called when a snapshot is durable. The snapshot contains the effects of all entries up to `index`, so the
-   * log counts as durable up to `index`, even while these entries are being written. If the member crashes,
-   * its log restarts after the snapshot.
+   * Called when a snapshot is durable. The snapshot contains the effects of all entries up to `index`. So the
+   * log counts as durable up to `index`, even while the disk still writes these entries. If the member
+   * crashes, its log restarts after the snapshot.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)

@@ -4,8 +4,8 @@
 // Laws
 //   - the time between two readings counts for at most `stall`. If more time has passed, this process was
 //     paused, so it could not receive messages from the leader.
-//   - for one heartbeat interval after a pause, this member neither campaigns nor steps down. It first reads
-//     the messages that wait in its sockets.
+//   - for one heartbeat interval after a pause, this member neither campaigns nor steps down. First the
+//     messages that wait in the sockets must be read.
 
 import type { RaftOptions } from './options.js'
 

@@ -1,4 +1,4 @@
-// Rule: elections: pre-vote, votes, and when a member refuses to vote. There are two fast elections without
+// Rule: elections: pre-vote, votes, and when a member refuses to vote. Two kinds of elections do not wait for
 // an election timeout: when the leader's process has ended, and when the members of a new cluster have
 // connected.
 //
@@ -8,8 +8,8 @@
 //   - a member refuses a candidate whose log is behind its own log (E5). A pre-vote promises nothing and
 //     changes no term.
 //   - a member that has received a message from its leader within an election timeout refuses all candidates
-//     (stickiness: E10, E12, E13). There are two exceptions: the leader itself asked for the election
-//     (transfer), or this member saw that the leader's process ended (leaderGone, once in a term).
+//     (stickiness: E10, E12, E13). Two exceptions: the leader itself asked for the election (transfer), or
+//     this member noticed that the leader's process ended (leaderGone).
 //   - after a lost election a candidate waits for a whole random timeout (E20).
 
 import { votersBut } from './membership.js'
@@ -19,8 +19,9 @@ import type { ElectionReason, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
 /**
- * The number of time slots of a fast election, in which the voters start one after another by their ids. With
- * eight slots of 1/40 election timeout, even the last voter starts before an ordinary timeout.
+ * The number of time slots of a fast election, in which the voters start one after another by their ids. A
+ * slot lasts 1/40 of the election timeout. So with eight slots, even the last voter starts before an ordinary
+ * election timeout.
  */
 const FAST_SLOTS = 8
 
@@ -37,11 +38,11 @@ export function mayCampaign(state: State): boolean {
  */
 export function isSticky(state: State): boolean {
   if (state.role === 'leader') return true
-  return state.leader !== undefined && state.clock - state.leaderHeardAt < state.options.electionTimeout
+  return state.leader !== undefined && state.clock - state.leaderMessageAt < state.options.electionTimeout
 }
 
-export function heardLeader(state: State): void {
-  state.leaderHeardAt = state.clock
+export function noteLeaderMessage(state: State): void {
+  state.leaderMessageAt = state.clock
   resetElectionTimer(state)
 }
 
@@ -183,13 +184,13 @@ export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
 
 /**
  * Called when the leader's process has ended. From now on this member does not refuse candidates because of
- * the dead leader. It starts a fast election, once in a term. If the fast election fails, the ordinary
- * timeout applies.
+ * the dead leader. This member starts an election after a short wait, once in a term. If that election fails,
+ * the ordinary timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
   state.goneTerm = term
-  state.leaderHeardAt = Number.NEGATIVE_INFINITY
+  state.leaderMessageAt = Number.NEGATIVE_INFINITY
   state.electionAt = state.clock + fastWait(state, votersBut(state.membership, id))
   state.electionReason = 'leader_ended'
 }
@@ -210,8 +211,8 @@ export function onVotingAllowed(state: State): void {
 /**
  * Returns how many ms this voter waits before a fast election. If two voters started in the same millisecond,
  * each would vote for itself, and both would have to wait for an election timeout. So each voter starts in a
- * slot of its own, by the order of the ids. It starts in the first half of the slot, so that the election can
- * end in the second half.
+ * slot of its own, by the order of the ids. The voter starts in the first half of its slot, so that the
+ * election can end in the second half.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

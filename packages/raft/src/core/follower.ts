@@ -9,7 +9,7 @@
 //   - an acknowledgement covers only entries that agree with the leader's log and are durable (L5).
 
 import { AssertionError, assert } from '@latchkey/base'
-import { heardLeader } from './election.js'
+import { noteLeaderMessage } from './election.js'
 import { decodeMembership } from './membership.js'
 import { adjustRole, becomeFollower } from './role-changes.js'
 import { type State, appendEntry } from './state.js'
@@ -22,7 +22,7 @@ export function follow(state: State, from: string): void {
   assert(state.role !== 'leader', 'another member leads the own term (E22)')
   assert(state.leader === undefined || state.leader === from, 'two members lead one term (E22)')
   if (state.leader !== from || state.campaign !== undefined) becomeFollower(state, state.term, from)
-  heardLeader(state)
+  noteLeaderMessage(state)
 }
 
 export function onAppend(state: State, m: Of<'append'>): void {

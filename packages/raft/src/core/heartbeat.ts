@@ -1,4 +1,4 @@
-// Rule: heartbeats, which carry the commit index and the number of the current read round.
+// Rule: heartbeats, which carry the commit index and the number of the current read round (read-index.ts).
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -12,8 +12,8 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 
 /**
  * Sends the commit index in a heartbeat, if the peer does not have it. Usually the next append carries the
- * commit index, and a heartbeat for each commit would double the number of messages. So this function is used
- * only when nothing was sent for a while (Raft.announce), at each tick, and before a member or the leader
+ * commit index, and a heartbeat for each commit would double the number of messages. So only three callers
+ * use this function: Raft.announce when nothing was sent for 2 ms, each tick, and a leader before a member
  * leaves.
  */
 export function announce(state: State, peer: Progress, commit: number): void {

@@ -27,8 +27,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // This leader's state machine has lost its data, so it can serve nothing. It was elected because only its
-  // log was complete. It replicates its log and transfers the leadership.
+  // This leader's state machine has lost its data, so it can serve nothing. The members elected this leader
+  // because only its log was complete. The leader replicates its log and then transfers the leadership.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)
@@ -52,15 +52,15 @@ function resign(state: State, { peers }: Leading): void {
 }
 
 /**
- * Stops sending to a removed member once it has the entry of its removal and the commit index of that entry,
- * or after the time limit (M12).
+ * Stops sending to a removed member once that member knows that its removal is committed, or after the time
+ * limit (M12).
  */
 function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {
     const { leaving } = peer
     if (leaving === undefined) continue
-    const told = peer.match >= leaving.index && peer.sentCommit >= leaving.index
-    if (told || state.clock >= leaving.until) forget(state, peer)
+    const knowsRemoval = peer.match >= leaving.index && peer.sentCommit >= leaving.index
+    if (knowsRemoval || state.clock >= leaving.until) forget(state, peer)
   }
 }
 
@@ -71,7 +71,7 @@ export function leaderTick(state: State, leading: Leading): void {
   }
   transferTick(state, leading)
   for (const peer of leading.peers) snapshotTick(state, peer)
-  markProgress(state, leading)
+  sampleCommit(state, leading)
   if (state.clock < leading.heartbeatAt) {
     for (const peer of leading.peers) announce(state, peer, state.commit)
     return
@@ -82,12 +82,12 @@ export function leaderTick(state: State, leading: Leading): void {
 
 function hearsQuorum(state: State, { byId }: Leading): boolean {
   const since = state.clock - state.options.electionTimeout
-  return isQuorum(state.membership, (id) => id === state.id || (byId.get(id)?.heardAt ?? since) > since)
+  return isQuorum(state.membership, (id) => id === state.id || (byId.get(id)?.answeredAt ?? since) > since)
 }
 
-function markProgress(state: State, { marks }: Leading): void {
-  if (state.clock < marks.at) return
-  marks.at = state.clock + state.options.electionTimeout
-  marks.older = marks.recent
-  marks.recent = state.commit
+function sampleCommit(state: State, { commitSamples }: Leading): void {
+  if (state.clock < commitSamples.at) return
+  commitSamples.at = state.clock + state.options.electionTimeout
+  commitSamples.older = commitSamples.recent
+  commitSamples.recent = state.commit
 }

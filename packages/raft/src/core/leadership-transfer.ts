@@ -17,17 +17,17 @@ import type { MemberId } from './types.js'
 export function transfer(state: State, to: MemberId | undefined): void {
   const leading = state.leading
   if (leading === undefined) return
-  const heir = to === undefined ? furthest(state, leading) : leading.byId.get(to)
-  if (heir === undefined || !state.membership.voters.includes(heir.id)) return
-  if (leading.transfer?.to === heir.id) return
-  leading.transfer = { to: heir.id, until: state.clock + state.options.electionTimeout, told: false }
+  const target = to === undefined ? furthest(state, leading) : leading.byId.get(to)
+  if (target === undefined || !state.membership.voters.includes(target.id)) return
+  if (leading.transfer?.to === target.id) return
+  leading.transfer = { to: target.id, until: state.clock + state.options.electionTimeout, asked: false }
 }
 
 function furthest(state: State, { peers }: Leading): Progress | undefined {
   let best: Progress | undefined
   for (const peer of peers) {
     if (!state.membership.voters.includes(peer.id) || peer.state === 'refused') continue
-    if (state.clock - peer.heardAt >= state.options.electionTimeout) continue
+    if (state.clock - peer.answeredAt >= state.options.electionTimeout) continue
     if (best === undefined || peer.match > best.match) best = peer
   }
   return best
@@ -35,9 +35,9 @@ function furthest(state: State, { peers }: Leading): Progress | undefined {
 
 export function pumpTransfer(state: State): void {
   const { transfer, byId } = state.leading as Leading
-  if (transfer === undefined || transfer.told) return
+  if (transfer === undefined || transfer.asked) return
   if (byId.get(transfer.to)?.match !== state.log.lastIndex) return
-  transfer.told = true
+  transfer.asked = true
   tell(state, transfer.to)
 }
 
@@ -46,13 +46,13 @@ export function pumpTransfer(state: State): void {
  * leader steps down in any case.
  */
 export function sendTimeoutNow(state: State): void {
-  const heir = furthest(state, state.leading as Leading)
-  if (heir !== undefined) tell(state, heir.id)
+  const target = furthest(state, state.leading as Leading)
+  if (target !== undefined) tell(state, target.id)
 }
 
 function tell(state: State, to: MemberId): void {
   const { id: from, term, options } = state
-  if (state.leading !== undefined) state.leading.toldHeir = true
+  if (state.leading !== undefined) state.leading.targetAsked = true
   state.send({ type: 'timeoutNow', group: options.group, from, to, term })
 }
 

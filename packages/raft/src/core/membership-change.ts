@@ -5,8 +5,8 @@
 //     configuration is in force (M3).
 //   - the leader proposes no change before it has committed an entry of its own term (M1). Without this law,
 //     single-server changes can lose a committed entry. This bug of Raft was found in 2015.
-//   - a change of more than one voter goes through a joint configuration, in which a majority of the old
-//     voters and a majority of the new voters must agree (M4).
+//   - a change of more than one voter goes through a joint configuration (M4). There, a majority of the old
+//     voters and a majority of the new voters must agree.
 //   - a new voter was a learner before, and its log has caught up (M8, M10).
 
 import { isJoint, isMember, membersOf, sorted, whyInvalid } from './membership.js'
@@ -46,10 +46,10 @@ export function planChange(
 const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal => ({ reason, why })
 
 /** Returns true if the learner's durable log has all entries that were committed an election timeout ago. */
-function hasKeptUp(state: State, { byId, marks }: Leading, id: MemberId): boolean {
+function hasKeptUp(state: State, { byId, commitSamples }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
   if (peer?.state !== 'replicate') return false
-  return peer.match >= marks.older && state.clock - peer.heardAt < state.options.electionTimeout
+  return peer.match >= commitSamples.older && state.clock - peer.answeredAt < state.options.electionTimeout
 }
 
 function targetOf(now: Membership, change: MembershipChange): Plan {
@@ -139,8 +139,8 @@ function withPeers(membership: Membership, peers: Peers): Membership {
 
 /**
  * Returns true if the two memberships have the same voters, learners and addresses. A missing address may be
- * added. A leader proposes such changes by itself, to record the cluster's id, incarnations and first
- * addresses.
+ * added. A leader proposes such changes by itself, to record the cluster's id, and the incarnation (the
+ * random id of the data directory) and address of each member.
  */
 export function isBookKeeping(now: Membership, next: Membership): boolean {
   const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>

@@ -3,8 +3,8 @@
 //
 // Requests are accepted from any sender, because a member whose log lags may not know the leader or the
 // candidate. Answers are accepted only from members and from the leader. The handshake has proved the
-// sender's id and its incarnation (a random text that is drawn when a directory is made). This file compares
-// the incarnation with the membership (M13).
+// sender's id and its incarnation (the random id of its data directory). This file compares the incarnation
+// with the membership (M13).
 
 import { decodeMembership, whyInvalid } from './membership.js'
 import type { Entry, LogPosition, MemberId, Membership, Message } from './types.js'
@@ -18,13 +18,13 @@ export const MAX_COUNT = 2 ** 52
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
 
-export interface DoorKeeper {
+export interface Receiver {
   readonly id: MemberId
   readonly group: number
   readonly membership: Membership
 }
 
-export function whyRefused(own: DoorKeeper, m: Message, incarnation: string | undefined): string | undefined {
+export function whyRefused(own: Receiver, m: Message, incarnation: string | undefined): string | undefined {
   if (m.group !== own.group) return 'another group'
   if (m.to !== own.id) return 'for another member'
   if (m.from === own.id) return 'from myself'

@@ -13,7 +13,7 @@ export interface RaftOptions {
    * random, between one and two election timeouts.
    */
   readonly electionTimeout: number
-  /** In ms, the time between two heartbeats. It must be much shorter than the election timeout. */
+  /** In ms, the time between two heartbeats. The interval must be much shorter than the election timeout. */
   readonly heartbeat: number
   /**
    * The generator needs another seed at each start of the process. The context numbers of forwarded reads
@@ -36,8 +36,8 @@ export interface RaftOptions {
   /** In ms, how much one reading of the clock can add to cluster time at most (CT2). */
   readonly clamp?: number
   /**
-   * In ms, the length of a slot of a fast election. There, the voters start one slot after another, in the
-   * order of their ids.
+   * In ms, the length of a time slot of an election after the leader's process has ended, or in a new
+   * cluster. The voters start their campaigns in successive slots, in the order of their ids.
    */
   readonly fastDelay?: number
   /** To how many followers a leader sends a snapshot at the same time. */
@@ -70,7 +70,7 @@ export interface RaftBoot {
   readonly mayVote?: boolean
 }
 
-export function settle(options: RaftOptions): Settings {
+export function withDefaults(options: RaftOptions): Settings {
   return {
     preVote: true,
     maxInflight: 64,

@@ -12,7 +12,7 @@
 //
 // Laws
 //   - `match` never decreases (L9), and `next` is greater than `match`.
-//   - the window has at most `maxInflight` appends (L18). It is empty in all states except replicate.
+//   - the window has at most `maxInflight` appends (L18). The window is empty in all states except replicate.
 
 import { assert } from '@latchkey/base'
 import type { LogPosition, MemberId } from './types.js'
@@ -91,13 +91,13 @@ export class Progress {
   /**
    * When the leader last received an answer of the member in this term, in ms of the election timers' clock.
    */
-  heardAt: number
+  answeredAt: number
   /**
    * When `match` last grew, or when the leader last sent an append to find out whether an append was lost. In
    * ms of the election timers' clock.
    */
   movedAt: number
-  /** The highest read round in the member's answers. */
+  /** The highest read round (read-index.ts) in the member's answers. */
   round = 0
   /** The commit index in the last message to the member. */
   sentCommit = 0
@@ -116,7 +116,7 @@ export class Progress {
   constructor(id: MemberId, next: number, clock: number, windowSize: number) {
     this.id = id
     this.next = next
-    this.heardAt = clock
+    this.answeredAt = clock
     this.movedAt = clock
     this.window = new Window(windowSize)
   }

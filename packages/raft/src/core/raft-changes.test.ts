@@ -83,12 +83,12 @@ describe('members', () => {
     ok(raft.propose('commands', utf8('x'), now))
     raft.transfer('b', at)
     untilGivenUp()
-    expect([raft.role, raft.toldHeir]).toEqual(['leader', false])
+    expect([raft.role, raft.targetAsked]).toEqual(['leader', false])
     raft.transfer('b', at)
     raft.step(to('appendReply', 'b', { ok: true, match: 2, round: 0 }), at)
-    expect(raft.toldHeir).toBe(true)
+    expect(raft.targetAsked).toBe(true)
     untilGivenUp()
-    expect([raft.role, raft.toldHeir]).toEqual(['leader', true])
+    expect([raft.role, raft.targetAsked]).toEqual(['leader', true])
   })
 
   test('M12: a removed member that does not answer is forgotten after a while', () => {

@@ -16,7 +16,7 @@ import { finish } from './collect-effects.js'
 import { announce } from './heartbeat.js'
 import { leaderTick } from './leader.js'
 import { decodeMembership, encodeMembership, votersBut } from './membership.js'
-import { type RaftBoot, type RaftOptions, settle } from './options.js'
+import { type RaftBoot, type RaftOptions, withDefaults } from './options.js'
 import { untilTick } from './time-until-tick.js'
 import type { Progress } from './progress.js'
 import { expireForwarded, read } from './read-index.js'
@@ -55,7 +55,7 @@ export class Raft {
       boot.rebuild === true || boot.applied <= boot.start.index + boot.entries.length,
       'more is applied than the log holds',
     )
-    const state = new State(settle(options), boot, now)
+    const state = new State(withDefaults(options), boot, now)
     this.state = state
     for (const entry of boot.entries) {
       if (entry.kind !== 'members') continue
@@ -64,9 +64,9 @@ export class Raft {
       state.configs.append(entry.index, membership)
     }
     adjustRole(state)
-    state.told.role = state.role
-    state.told.configIndex = state.configs.index
-    state.told.configCommitted = state.configs.index <= state.commit
+    state.reported.role = state.role
+    state.reported.configIndex = state.configs.index
+    state.reported.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
     // The only voter of a group campaigns at once, because there is no other leader that it could disturb.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
@@ -75,7 +75,8 @@ export class Raft {
   // ---- Events and requests
 
   /**
-   * Handles a received message. `incarnation` is the incarnation that the sender has proved in its handshake.
+   * Handles a received message. `incarnation` is the random id of the sender's data directory, from its
+   * handshake.
    */
   step(message: Message, now: number, incarnation?: string): readonly Effect[] {
     const { state } = this
@@ -295,8 +296,8 @@ export class Raft {
   }
 
   /** True if this leader has asked another member to campaign in this term. That member may still do so. */
-  get toldHeir(): boolean {
-    return this.state.leading?.toldHeir ?? false
+  get targetAsked(): boolean {
+    return this.state.leading?.targetAsked ?? false
   }
 
   /** What this leader knows of each other member. Empty if this member does not lead. */

@@ -1,11 +1,12 @@
 // Rule: linearizable reads without a log entry (ReadIndex in Raft's thesis).
 //
 // Laws
-//   - the index of a read is the leader's commit index at the begin of its round. A round begins only after
-//     the leader has committed an entry of its own term (R1).
-//   - a round is confirmed when a quorum has answered messages that were sent after the begin of the round.
-//     So each message carries the number of the current round. A read that arrives during a round waits for
-//     the next round (R3, R5).
+//   - reads are confirmed in rounds: the leader sends heartbeats with the round's number, and a quorum
+//     answers. The index of a read is the leader's commit index at the begin of its round. A round begins
+//     only after the leader has committed an entry of its own term (R1).
+//   - only answers to messages that were sent after the begin of a round confirm the round. So each message
+//     carries the number of the current round. A read that arrives during a round waits for the next round
+//     (R3, R5).
 //   - a read that this member forwards to the leader gets a number that this core has never used before. Only
 //     answers of the current term count (R7).
 //   - a leader that has asked a transfer's target to campaign confirms no new reads (E18).
@@ -18,7 +19,10 @@ import type { MemberId, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** How many rounds may be unconfirmed at the same time. Further reads wait and share the next round. */
+/**
+ * How many read rounds may wait for the answers of a quorum at the same time. Further reads wait and share
+ * the next round.
+ */
 const MAX_ROUNDS = 4
 
 export function read(state: State, context: number): void {
@@ -37,11 +41,11 @@ export function onReadIndex(state: State, m: Of<'readIndex'>): void {
 
 function addRead(state: State, leading: Leading, from: MemberId, context: number): void {
   const time = leading.clock.read(state.now)
-  if (leading.transfer?.told) answer(state, from, context, undefined, 0)
+  if (leading.transfer?.asked) answer(state, from, context, undefined, 0)
   else leading.readsWaiting.push({ from, context, time })
 }
 
-/** Begins a round for all waiting reads. */
+/** Begins one read round for all waiting reads, with a heartbeat to each voter. */
 export function pumpReads(state: State): void {
   const leading = state.leading as Leading
   if (leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS) return

@@ -116,8 +116,8 @@ function sendAppend(state: State, peer: Progress, maxBytes: number): void {
 }
 
 /** Called for each answer of this term. The answer proves that the peer lives and knows this leader. */
-function heard(state: State, peer: Progress, round: number): void {
-  peer.heardAt = state.clock
+function noteAnswer(state: State, peer: Progress, round: number): void {
+  peer.answeredAt = state.clock
   if (round <= peer.round) return
   peer.round = round
   confirmReads(state)
@@ -135,7 +135,7 @@ function acknowledged(state: State, peer: Progress, match: number): void {
 }
 
 export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>): void {
-  heard(state, peer, m.round)
+  noteAnswer(state, peer, m.round)
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
   if (m.rejected <= peer.match) return suspect(state, peer, m)
@@ -167,7 +167,7 @@ function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { o
 }
 
 export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatReply'>): void {
-  heard(state, peer, m.round)
+  noteAnswer(state, peer, m.round)
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false

@@ -16,8 +16,8 @@ import type { MemberId } from './types.js'
 
 /**
  * Draws the random time of this member's next campaign. A member whose state machine has lost its data waits
- * longer, because it can lead only until it has transferred the leadership (leader.ts). It still campaigns,
- * because only its log may be complete enough to win.
+ * longer, because it can lead only until it has transferred the leadership (leader.ts). The member still
+ * campaigns, because only its log may be complete enough to win.
  */
 export function resetElectionTimer(state: State): void {
   const { electionTimeout } = state.options
@@ -97,8 +97,12 @@ export function becomeLeader(state: State): void {
     rounds: [],
     readsWaiting: [],
     transfer: undefined,
-    toldHeir: false,
-    marks: { recent: log.lastIndex + 1, older: log.lastIndex + 1, at: clock + options.electionTimeout },
+    targetAsked: false,
+    commitSamples: {
+      recent: log.lastIndex + 1,
+      older: log.lastIndex + 1,
+      at: clock + options.electionTimeout,
+    },
   }
   trackMembers(state)
   appendOwn(state, 'empty', new Uint8Array(0))

@@ -6,7 +6,7 @@
 //   - if a piece or its answer is lost, the leader sends the piece again after an election timeout, from the
 //     offset that the member reports.
 //   - if a member does not answer for an election timeout, the leader ends the transfer and keeps no log
-//     entries for it any more (S9).
+//     entries for the member any more (S9).
 
 import type { Progress, SnapshotTransfer } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -24,7 +24,7 @@ export interface SnapshotPiece {
 }
 
 const isSilent = (state: State, peer: Progress): boolean =>
-  state.clock - peer.heardAt >= state.options.electionTimeout
+  state.clock - peer.answeredAt >= state.options.electionTimeout
 
 /** Starts a snapshot transfer to the member, because its next entry is no longer in the log. */
 export function needSnapshot(state: State, peer: Progress): void {
@@ -76,7 +76,7 @@ export function onPiece(state: State, piece: SnapshotPiece): void {
 }
 
 export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotReply'>): void {
-  peer.heardAt = state.clock
+  peer.answeredAt = state.clock
   const { snapshot } = peer
   if (m.position.index === 0) return asked(state, peer)
   if (snapshot?.position === undefined || snapshot.position.index !== m.position.index) return
@@ -88,7 +88,7 @@ export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotRep
 }
 
 /**
- * Called when a member asks for any snapshot that is new enough, because it has lost its state or cannot use
+ * Called when a member asks for any snapshot that is new enough. The member has lost its state, or cannot use
  * the snapshot that it receives.
  */
 function asked(state: State, peer: Progress): void {
@@ -141,7 +141,7 @@ export function giveUp(state: State, peer: Progress): void {
   peer.movedAt = Number.NEGATIVE_INFINITY
 }
 
-/** Ends the transfer. The driver then closes the view of the state from which it read the snapshot. */
+/** Ends the snapshot transfer. The driver then closes the copy of the state from which it read the pieces. */
 export function endTransferOf(state: State, peer: Progress): void {
   if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
     state.out.push({ type: 'endSnapshot', to: peer.id })

@@ -36,7 +36,7 @@ export interface LostCampaign {
 }
 
 export interface ReadRequest {
-  /** The member that asked for the read. It is this member itself for its own callers. */
+  /** The member that asked for the read. For a caller of this member, `from` is this member. */
   readonly from: MemberId
   readonly context: number
   /** The leader's cluster time, read after the request arrived (CT5). */
@@ -53,10 +53,11 @@ export interface Transfer {
   readonly to: MemberId
   /** When the leader gives up the transfer, in ms of the election timers' clock (E17). */
   readonly until: number
-  told: boolean
+  /** True once the target was asked to campaign. */
+  asked: boolean
 }
 
-/** The data that only a leader has. It is deleted when the leadership ends. */
+/** The data that only a leader has. The data is deleted when the leadership ends. */
 export interface Leading {
   /** Sorted by id, so that messages are sent in the same order in each run. */
   readonly peers: Progress[]
@@ -77,7 +78,10 @@ export interface Leading {
   /** True if the commit index may have to move, because of an acknowledgement, a sync or a new membership. */
   dirty: boolean
   uncommittedBytes: number
-  /** `round` is the number of the last read round. `rounds` has the unconfirmed rounds. */
+  /**
+   * `round` is the number of the last read round (read-index.ts). `rounds` has the rounds that a quorum has
+   * not confirmed yet.
+   */
   round: number
   readonly rounds: ReadRound[]
   readsWaiting: ReadRequest[]
@@ -86,13 +90,13 @@ export interface Leading {
    * True if the leader has asked another member to campaign in this term. That member may still campaign,
    * even after the transfer was given up.
    */
-  toldHeir: boolean
+  targetAsked: boolean
   /**
    * The leader notes its commit index once in each election timeout, next at the time `at`. `recent` is the
    * last noted index, and `older` the one before. A learner must have reached `older` to become a voter
    * (M10).
    */
-  readonly marks: { recent: number; older: number; at: number }
+  readonly commitSamples: { recent: number; older: number; at: number }
 }
 
 export interface Staging {
@@ -115,8 +119,8 @@ export interface ForwardedRead {
 export class State {
   readonly options: Settings
   /**
-   * The random generator of this member. It depends on the member's id, so members with equal seeds draw
-   * different timeouts (E20).
+   * The random generator of this member. The generator depends on the member's id, so members with equal
+   * seeds draw different timeouts (E20).
    */
   readonly random: Random
   readonly id: MemberId
@@ -132,7 +136,10 @@ export class State {
   role: Role = 'follower'
   leader: MemberId | undefined
   commit: number
-  /** The last index that was given out to be applied. It is committed, and durable on this member. */
+  /**
+   * The last index that was given out to be applied. The entry at this index is committed, and durable on
+   * this member.
+   */
   handedOut: number
   applied: number
   mayVote: boolean
@@ -149,10 +156,10 @@ export class State {
   /** The reason of the election that starts at `electionAt`. */
   electionReason: ElectionReason = 'timeout'
   /** When the leader's last message arrived, in ms of the election timers' clock. */
-  leaderHeardAt = 0
+  leaderMessageAt = 0
   /**
-   * The last term in which this member noticed that the leader's process had ended. This shortens the wait
-   * for an election once in a term.
+   * The last term in which this member noticed that the leader's process had ended. Only the first such event
+   * of a term shortens the wait for an election.
    */
   goneTerm = 0
   /** The index up to which this member's log is known to agree with the leader's log of this term. */
@@ -166,7 +173,8 @@ export class State {
 
   /** The effects of this call. collect-effects.ts adds more effects before and after them. */
   out: Effect[] = []
-  told: {
+  /** What the last role and membership effects said. If the state differs now, this call adds an effect. */
+  reported: {
     role: Role
     term: number
     leader: MemberId | undefined
@@ -194,7 +202,7 @@ export class State {
     this.handedOut = this.applied
     this.mayVote = boot.mayVote ?? true
     this.nextContext = 1 + this.random.next() * 2 ** 19
-    this.told = {
+    this.reported = {
       role: this.role,
       term: this.term,
       leader: undefined,
@@ -220,9 +228,9 @@ export class State {
   }
 
   /**
-   * True if the member may campaign: it is a voter, or its removal is in its log but not committed. In the
-   * second case perhaps only its log is complete enough to win, and without a leader its removal is never
-   * committed. It then counts votes by the new membership, without its own vote.
+   * True if the member may campaign: it is a voter, or its removal is in its log but not committed. Perhaps
+   * only its log is complete enough to win, and without a leader its removal is never committed. In the
+   * second case the member counts votes by the new membership, without its own vote.
    */
   get stands(): boolean {
     const { configs, id, commit } = this

@@ -23,7 +23,7 @@ export type EntryKind = 'empty' | 'commands' | 'members'
 
 export interface Entry extends LogPosition {
   readonly kind: EntryKind
-  /** The leader encodes these bytes once. They are sent, stored and applied unchanged. */
+  /** The leader encodes these bytes once. The bytes are sent, stored and applied unchanged. */
   readonly data: Uint8Array
 }
 
@@ -36,8 +36,8 @@ export interface HardState {
 export interface Peer {
   readonly url: string
   /**
-   * A random text that is drawn when the member's directory is made. In the membership it is '' until a
-   * leader has recorded it. Votes and acknowledgements of another incarnation are refused.
+   * The random id of the member's data directory. A member that was wiped has a new one, so the cluster
+   * notices that its earlier votes are lost. The text is '' until a leader has recorded the incarnation.
    */
   readonly incarnation: string
 }
@@ -58,7 +58,10 @@ export interface Membership {
 }
 
 export type MembershipChange =
-  /** A change that a leader makes by itself, to record the cluster's id and the incarnations of members. */
+  /**
+   * A change that a leader makes by itself, to record the cluster's id, and the incarnation (the random id of
+   * the data directory) of each member.
+   */
   | {
       readonly type: 'found'
       readonly cluster: string
@@ -105,7 +108,10 @@ export type Message = Envelope &
         readonly prevTerm: number
         readonly commit: number
         readonly entries: readonly Entry[]
-        /** The leader's current read round. The reply repeats the number. */
+        /**
+         * The leader's current read round: the reply repeats this number, and so confirms the reads of the
+         * round.
+         */
         readonly round: number
       }
     | { readonly type: 'appendReply'; readonly ok: true; readonly match: number; readonly round: number }
@@ -115,8 +121,8 @@ export type Message = Envelope &
         /** The prevIndex of the rejected append. */
         readonly rejected: number
         /**
-         * The index that the leader should probe next. It is the last index up to prevIndex at which the
-         * follower's term is at most prevTerm.
+         * The index that the leader should probe next. This index is the last one up to prevIndex at which
+         * the follower's term is at most prevTerm.
          */
         readonly hintIndex: number
         readonly hintTerm: number
@@ -217,14 +223,14 @@ export type Effect =
       readonly position: LogPosition | undefined
     }
   /**
-   * For a leader: the snapshot transfer to `to` has ended. Close the view of the state from which the pieces
-   * were read.
+   * For a leader: the snapshot transfer to `to` has ended. The driver closes the copy of the state from which
+   * it read the pieces.
    */
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
    * For a leader: member `id` has acknowledged entries up to `acknowledged`, but its log now ends at `holds`.
-   * So its disk was rolled back to an old copy. The member gets no more entries, its acknowledgements do not
-   * count, and an operator must rebuild it.
+   * So its disk was rolled back to an old copy. The leader sends the member no more entries and ignores its
+   * acknowledgements. An operator must rebuild the member.
    */
   | {
       readonly type: 'rolledBack'

@@ -1,7 +1,7 @@
 // Driver: one simulated connection between the processes of two machines.
 // A connection has two lanes, and frames of one lane arrive in order. When a connection breaks, some of the
-// frames under way are lost. While the network is cut, frames are held back. They arrive when the cut ends,
-// or are lost if an end closes the connection because it receives nothing.
+// frames under way are lost. While the network is cut, frames are held back. Held frames arrive when the cut
+// ends. They are lost if an end closes the connection because it receives nothing.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './network-cuts.js'
@@ -63,7 +63,7 @@ export class MemoryConnection {
   readonly #ends: readonly [ConnectionEnd, ConnectionEnd]
   /** When the latest frame arrives, by receiver and lane. */
   readonly #last = new Map<number, number>()
-  readonly #told: [boolean, boolean] = [false, false]
+  readonly #knowsEnd: [boolean, boolean] = [false, false]
   /** By receiver: frames that would arrive after this time are lost. */
   readonly #until: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   /**
@@ -92,11 +92,11 @@ export class MemoryConnection {
 
   /** True if both ends know that the connection has ended. */
   get over(): boolean {
-    return this.#told[0] && this.#told[1]
+    return this.#knowsEnd[0] && this.#knowsEnd[1]
   }
 
   knows(side: Side): boolean {
-    return this.#told[side]
+    return this.#knowsEnd[side]
   }
 
   sideOf(process: HostProcess): Side | undefined {
@@ -109,7 +109,7 @@ export class MemoryConnection {
   }
 
   send(from: Side, frame: unknown, lane = 0): void {
-    if (this.#told[from]) return
+    if (this.#knowsEnd[from]) return
     const { unreliable } = this.#options
     if (unreliable?.loses()) return
     const to = other(from)
@@ -139,7 +139,7 @@ export class MemoryConnection {
 
   #arrive(frame: Frame): void {
     const { to } = frame
-    if (this.#told[to] || this.#timeline.now > this.#until[to]) return
+    if (this.#knowsEnd[to] || this.#timeline.now > this.#until[to]) return
     if (this.#cuts.blocked(this.hostOf(other(to)), this.hostOf(to))) {
       if (this.#options.unreliable === undefined || frame.frame === 'up') this.#held.push(frame)
       return this.look()
@@ -167,8 +167,8 @@ export class MemoryConnection {
    * whole machine has died, so the other end is not informed.
    */
   end(side: Side, silent = false): void {
-    if (this.#told[side]) return
-    this.#told[side] = true
+    if (this.#knowsEnd[side]) return
+    this.#knowsEnd[side] = true
     this.#closedBySelf[side] = true
     const peer = other(side)
     if (silent || this.#blocked()) this.#tellAt(peer, this.#timeline.now + this.#pulse())
@@ -180,12 +180,12 @@ export class MemoryConnection {
   }
 
   #tell(side: Side): void {
-    if (this.#told[side]) return
-    this.#told[side] = true
+    if (this.#knowsEnd[side]) return
+    this.#knowsEnd[side] = true
     const end = this.#ends[side]
     end.process.deliver(() => !this.#closedBySelf[side] && end.closed())
     const peer = other(side)
-    if (!this.#told[peer] && !this.#blocked()) this.#breakTowards(peer)
+    if (!this.#knowsEnd[peer] && !this.#blocked()) this.#breakTowards(peer)
   }
 
   #blocked(): boolean {
@@ -205,7 +205,7 @@ export class MemoryConnection {
     this.#held = []
     for (const frame of held) this.#arrive(frame)
     for (const side of [0, 1] as const) {
-      if (this.#told[side] && !this.#told[other(side)]) this.#breakTowards(other(side))
+      if (this.#knowsEnd[side] && !this.#knowsEnd[other(side)]) this.#breakTowards(other(side))
     }
   }
 

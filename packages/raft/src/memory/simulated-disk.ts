@@ -79,7 +79,7 @@ export class MemoryDisk implements FileSystem {
   #flights = new Set<Flight>()
   #operations = 0
   #epoch = 0
-  #stop: { readonly at: number; readonly when: 'before' | 'after'; readonly told: () => void } | undefined
+  #stop: { readonly at: number; readonly when: 'before' | 'after'; readonly onStop: () => void } | undefined
   #stopped = false
 
   constructor(options: MemoryDiskOptions = {}) {
@@ -101,8 +101,8 @@ export class MemoryDisk implements FileSystem {
    * Stops the disk before or after the operation with this number, counted from 1. Operations that are under
    * way at the stop never call back.
    */
-  stopAt(number: number, when: 'before' | 'after', told: () => void = () => {}): void {
-    this.#stop = { at: number, when, told }
+  stopAt(number: number, when: 'before' | 'after', onStop: () => void = () => {}): void {
+    this.#stop = { at: number, when, onStop }
   }
 
   failAt(number: number, failure: DiskFailure): void {
@@ -129,7 +129,8 @@ export class MemoryDisk implements FileSystem {
     this.#failures.clear()
   }
 
-  // The next methods are for tests only. They change the visible and the durable content at the same time.
+  // The next methods are for tests only. These methods change the visible and the durable content at the same
+  // time.
 
   paths(): string[] {
     return this.#names.paths()
@@ -278,7 +279,7 @@ export class MemoryDisk implements FileSystem {
 
   #halt(): void {
     this.#stopped = true
-    this.#stop?.told()
+    this.#stop?.onStop()
   }
 }
 

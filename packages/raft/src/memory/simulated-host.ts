@@ -5,7 +5,7 @@
 //     messages run first. Messages that arrive at that moment are delivered after the waiting messages. So no
 //     message overtakes another message of its connection.
 //   - a dead process receives nothing, and its unfinished work does not continue.
-//   - a timer never fires too early by the machine's monotonic clock. It may fire late.
+//   - a timer never fires too early by the machine's monotonic clock. A timer may fire late.
 //   - a process that stops between reading its clock and using the value uses the old value later (CT2).
 
 import type { Clock, Random, Timer } from '@latchkey/base'

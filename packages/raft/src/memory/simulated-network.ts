@@ -142,7 +142,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     this.emit('peer', { id, state: 'dead', info: lost.info })
   }
 
-  hear(from: MemberId, frame: Frame): void {
+  receive(from: MemberId, frame: Frame): void {
     if (this.#closed) return
     if (frame.kind === 'app') return this.emit('app', { from, bytes: frame.bytes })
     const message = this.#network.opened(frame, from, this.id)
@@ -189,8 +189,8 @@ export class MemoryNetwork {
   readonly #connections = new Map<string, MemoryConnection>()
   readonly #dialing = new Set<string>()
   /**
-   * Returns true if a connection to the member would be refused because no process listens, so that the
-   * process has surely ended.
+   * Returns true if the member's machine runs, so that it refuses a connection when no process listens. The
+   * refusal proves that the member's process has ended.
    */
   readonly #refuses: (id: MemberId) => boolean
   readonly #ears = new Set<(message: Message) => void>()
@@ -350,7 +350,8 @@ export class MemoryNetwork {
       const [me, peer] = side === 0 ? pair : [right, left]
       return {
         process: me.process,
-        receive: (frame: unknown) => (frame === 'up' ? me.up(lines[side]) : me.hear(peer.id, frame as Frame)),
+        receive: (frame: unknown) =>
+          frame === 'up' ? me.up(lines[side]) : me.receive(peer.id, frame as Frame),
         closed: () => {
           me.gone(peer.id, connection)
           if (me.open) this.#dialSoon(me.id, peer.id, this.#options.dial.afterEnd)

@@ -1,7 +1,7 @@
 // Types: the simulated time, on which simulated machines and networks schedule events.
 
 export interface Timeline {
-  /** The present time in microseconds. It never decreases. */
+  /** The present time in microseconds. The time never decreases. */
   readonly now: number
   /**
    * Runs the function `micros` microseconds from now, after all events that are already scheduled for the

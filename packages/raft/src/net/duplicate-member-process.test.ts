@@ -1,7 +1,7 @@
 // Test: which of two processes with the same identity counts as the member.
 
 import { expect, test } from 'vitest'
-import { SecondProcesses } from './duplicate-member-process.js'
+import { DuplicateProcesses } from './duplicate-member-process.js'
 import type { PeerInfo } from './transport-interface.js'
 
 const url = 'ws://127.0.0.1:7001'
@@ -16,7 +16,7 @@ const boot = (number: number): PeerInfo => ({
 })
 
 test("M23: a second process is refused only while the first one answers at the member's address", () => {
-  const second = new SecondProcesses()
+  const second = new DuplicateProcesses()
   expect(second.why(boot(2), { info: boot(1), url })).toBeUndefined()
   second.note(boot(2))
   expect(second.why(boot(2), { info: boot(1), url })).toMatch(/^two processes are member a: .*:7001/)
@@ -31,7 +31,7 @@ test("M23: a second process is refused only while the first one answers at the m
 })
 
 test('M23: of the second processes of a member the last sixteen are remembered', () => {
-  const second = new SecondProcesses()
+  const second = new DuplicateProcesses()
   for (let number = 1; number <= 17; number++) second.note(boot(number))
   second.note(boot(3))
   second.note(boot(18))

@@ -1,6 +1,6 @@
-// Rule: decides which of two processes that claim to be one member is refused. This happens if an operator
-// starts a copy of a member's directory. Both processes then have the same cluster, id and incarnation, and
-// only their boot numbers differ (each process draws a boot number at its start).
+// Rule: decides which of two processes that claim to be one member is refused. Two such processes run if an
+// operator starts a copy of a member's directory. Both send the same cluster, member id and incarnation (the
+// random id of the data directory). Only the boot number differs, which each process draws at its start.
 //
 // Laws
 //   - the process that answers at the member's address in the membership is the member. The other process is
@@ -9,8 +9,8 @@
 //     their connections again and again, and no log says why.
 //   - a process is refused only while another process is connected at the member's address. So a restarted
 //     member is not refused because of its old process, whose connection has closed.
-//   - at most MOST_OF_A_MEMBER boot numbers are remembered for each member. If there are more, the oldest is
-//     forgotten, and is noted again when its process dials.
+//   - at most MOST_OF_A_MEMBER boot numbers are remembered for each member. If there are more, the oldest
+//     number is forgotten, and is noted again when its process dials.
 
 import type { MemberId } from '../core/types.js'
 import type { PeerInfo } from './transport-interface.js'
@@ -23,7 +23,7 @@ export interface Answering {
   readonly url: string
 }
 
-export class SecondProcesses {
+export class DuplicateProcesses {
   /**
    * For each member: the boot numbers of processes that dialled this member while another process answered at
    * the member's address. The newest is the last.

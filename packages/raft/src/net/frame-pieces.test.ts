@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../memory/manual-clock.js'
 import { Backoff } from './backoff.js'
 import { PeerLiveness } from './peer-liveness.js'
-import { Refusals } from './refused-handshakes-log.js'
+import { RefusedHandshakesLog } from './refused-handshakes-log.js'
 import type { RefusedEvent } from './transport-interface.js'
 
 describe('pauses', () => {
@@ -105,7 +105,7 @@ describe('what is logged', () => {
     }
     let now = 0
     const log = new RefusalLog({ clock: { now: () => now }, logger })
-    return { lines, refusals: new Refusals(log), pass: () => (now += 10_000) }
+    return { lines, refusals: new RefusedHandshakesLog(log), pass: () => (now += 10_000) }
   }
 
   test('each peer and reason is logged once, and again after the peer was admitted', () => {

@@ -8,8 +8,8 @@
 //   head of a piece         [1, lane, last]      then the next bytes of a whole frame that was cut
 //
 // Laws
-//   - a frame is used whole or not at all. It takes only as much memory as has arrived, even if its header
-//     announces more.
+//   - a frame is used whole or not at all. A frame takes only as much memory as has arrived, even if its
+//     header announces more.
 //   - the data of entries and pieces of snapshots are copied out of a frame. So they do not keep the whole
 //     frame in memory.
 

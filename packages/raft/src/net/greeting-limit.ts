@@ -14,16 +14,16 @@ export const GREETING_LIMIT = 16 * 1024
  * greeting is complete.
  */
 export function watchStranger(socket: { terminate(): void }, raw: Duplex): () => void {
-  let heard = 0
+  let received = 0
   const count = (chunk: Uint8Array): void => {
-    heard += chunk.length
-    if (heard > GREETING_LIMIT) socket.terminate()
+    received += chunk.length
+    if (received > GREETING_LIMIT) socket.terminate()
   }
   raw.on('data', count)
   return () => {
     // Node still calls a listener that is removed during an event. NEGATIVE_INFINITY makes this last call
     // harmless.
-    heard = Number.NEGATIVE_INFINITY
+    received = Number.NEGATIVE_INFINITY
     raw.off('data', count)
   }
 }

@@ -30,7 +30,7 @@ import {
 } from './handshake.js'
 import type { MemberId } from '../core/types.js'
 import { WIRE } from './frames.js'
-import { type Meeting, proofOf, provenWith, type Side } from './token-proof.js'
+import { type ProofInputs, proofOf, provenWith, type Side } from './token-proof.js'
 import type { PeerInfo } from './transport-interface.js'
 
 interface DiallingPorts {
@@ -53,12 +53,12 @@ export interface HandshakePorts extends DiallingPorts {
 
 export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
-  | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
+  | { readonly next: 'admitted'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
   /**
    * The other side only asked which member it has reached. `send` is the answer, and the connection ends
    * after it.
    */
-  | { readonly next: 'told'; readonly send: Uint8Array }
+  | { readonly next: 'identified'; readonly send: Uint8Array }
   | {
       readonly next: 'refused'
       readonly by: 'us' | 'them'
@@ -78,8 +78,8 @@ export class DiallingHandshake {
   readonly #ports: DiallingPorts
   readonly #greeting: Greeting
   readonly #asks: boolean
-  #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
-  #meeting: Meeting | undefined
+  #at: 'greeted' | 'proved' | 'hello sent' | 'over' = 'greeted'
+  #inputs: ProofInputs | undefined
   /** The token with which this side made its proof. The other side must prove the same token. */
   #token: string | undefined
 
@@ -95,14 +95,14 @@ export class DiallingHandshake {
     return encodeGreeting(this.#greeting)
   }
 
-  hear(frame: Uint8Array): Step {
+  receive(frame: Uint8Array): Step {
     const { to } = this.#greeting
     switch (this.#at) {
       case 'greeted':
         return this.#challenged(decodeChallenge(frame))
       case 'proved':
         return this.#answered(decodeProof(frame))
-      case 'told':
+      case 'hello sent':
         return this.#welcomed(decodeReply(frame))
       case 'over':
         return this.#refuse(malformed(`member ${to} says more than a welcome`))
@@ -116,19 +116,19 @@ export class DiallingHandshake {
     if (refusal !== undefined) return this.#refuse(refusal)
     const { cluster, from, to } = this.#greeting
     const { channel } = this.#ports
-    this.#meeting = { cluster, from, to, dialled: this.#greeting, answered: challenge, channel }
+    this.#inputs = { cluster, from, to, dialled: this.#greeting, answered: challenge, channel }
     this.#token = this.#ports.self().tokens[0]
     this.#at = 'proved'
-    return wait(encodeProof(proofOf(this.#token, 'the one who dials', this.#meeting)))
+    return wait(encodeProof(proofOf(this.#token, 'the one who dials', this.#inputs)))
   }
 
   #answered(proof: Uint8Array | Refused | string): Step {
     if (typeof proof === 'string') return this.#refuse(malformed(proof))
     if ('ok' in proof) return this.#refused(proof)
     const tokens = this.#token === undefined ? [] : [this.#token]
-    if (provenWith(tokens, 'the one who was dialled', this.#meeting as Meeting, proof) === false)
+    if (provenWith(tokens, 'the one who was dialled', this.#inputs as ProofInputs, proof) === false)
       return this.#refuse(WRONG_PROOF)
-    this.#at = 'told'
+    this.#at = 'hello sent'
     return wait(encodeHello(this.#ports.self(), this.#asks))
   }
 
@@ -138,7 +138,7 @@ export class DiallingHandshake {
     const verdict = judgeWelcome(this.#ports.self(), this.#greeting.to, reply.info, this.#ports.admit)
     if (isRefusal(verdict)) return this.#refuse(verdict, reply.info)
     this.#at = 'over'
-    return { next: 'in', send: undefined, info: verdict }
+    return { next: 'admitted', send: undefined, info: verdict }
   }
 
   #refuse(refusal: Refusal, info?: PeerInfo): Step {
@@ -148,7 +148,7 @@ export class DiallingHandshake {
 
   /** Uses only the code and the reason of a refusal as long as the other side has not proved its identity. */
   #refused({ code, reason, info }: Refused): Step {
-    const trusted = this.#at === 'told'
+    const trusted = this.#at === 'hello sent'
     this.#at = 'over'
     const refusal = { code, reason, trusted }
     return {
@@ -173,14 +173,14 @@ export class DialledHandshake {
     this.#side = sideOf(ports.newNonce())
   }
 
-  hear(frame: Uint8Array): Step {
+  receive(frame: Uint8Array): Step {
     switch (this.#at) {
       case 'new':
         return this.#greeted(decodeGreeting(frame))
       case 'challenged':
         return this.#proved(decodeProof(frame), this.#greeting as Greeting)
       case 'proved':
-        return this.#told(frame, this.#greeting as Greeting)
+        return this.#helloReceived(frame, this.#greeting as Greeting)
       case 'over':
         return this.#refuse(malformed('a handshake is over'))
     }
@@ -202,17 +202,17 @@ export class DialledHandshake {
     const { id, tokens } = this.#ports.self()
     const { cluster, from, to } = greeting
     const { channel } = this.#ports
-    const meeting: Meeting = { cluster, from, to, dialled: greeting, answered: this.#side, channel }
-    const proven = provenWith(tokens, 'the one who dials', meeting, proof)
+    const inputs: ProofInputs = { cluster, from, to, dialled: greeting, answered: this.#side, channel }
+    const proven = provenWith(tokens, 'the one who dials', inputs, proof)
     if (proven === false) return this.#refuse(WRONG_PROOF)
     const reason = this.#ports.whyNotNamed(from)
     if (reason !== undefined) return this.#refuse({ code: 'ERR_UNAUTHORIZED', reason, trusted: false })
     if (to !== id) return this.#refuse(notForUs(id, to))
     this.#at = 'proved'
-    return wait(encodeProof(proofOf(proven.token, 'the one who was dialled', meeting)))
+    return wait(encodeProof(proofOf(proven.token, 'the one who was dialled', inputs)))
   }
 
-  #told(frame: Uint8Array, greeting: Greeting): Step {
+  #helloReceived(frame: Uint8Array, greeting: Greeting): Step {
     const info = decodeHello(frame, versionOf(greeting, this.#side))
     if (typeof info === 'string') return this.#refuse(malformed(info))
     const self = this.#ports.self()
@@ -220,7 +220,7 @@ export class DialledHandshake {
     if (isRefusal(verdict)) return this.#refuse(verdict, info)
     this.#at = 'over'
     const send = encodeWelcome(self, verdict.version, this.#ports.missing(verdict.id))
-    return verdict.asks === true ? { next: 'told', send } : { next: 'in', send, info: verdict }
+    return verdict.asks === true ? { next: 'identified', send } : { next: 'admitted', send, info: verdict }
   }
 
   #refuse(refusal: Refusal, info?: PeerInfo): Step {

@@ -53,11 +53,11 @@ function meet(left: DiallingHandshake, right: DialledHandshake, change: Change =
   let said: Uint8Array | undefined = left.greeting
   for (let place = 0; said !== undefined; place++) {
     frames.push(said)
-    const step: Step = (place % 2 === 0 ? right : left).hear(change(said, place))
+    const step: Step = (place % 2 === 0 ? right : left).receive(change(said, place))
     steps[place % 2 === 0 ? 'right' : 'left'] = step
     if (step.next === 'refused') {
       const self = place % 2 === 0 ? b : a
-      if (step.by === 'us' && place % 2 === 0) steps.left = left.hear(encodeRefusal(step.refusal, self))
+      if (step.by === 'us' && place % 2 === 0) steps.left = left.receive(encodeRefusal(step.refusal, self))
       break
     }
     said = step.send
@@ -83,17 +83,23 @@ describe('a handshake', () => {
   test('says it all, and both are in', () => {
     const { dialling, dialled } = met(a)
     const who = { clusterId: 'c-1', group: 0, level: 3, version: WIRE.most }
-    expect(dialled).toMatchObject({ next: 'in', info: { id: 'a', incarnation: 'of a', boot: 7, ...who } })
-    expect(dialling).toMatchObject({ next: 'in', info: { id: 'b', incarnation: 'of b', boot: 8, ...who } })
+    expect(dialled).toMatchObject({
+      next: 'admitted',
+      info: { id: 'a', incarnation: 'of a', boot: 7, ...who },
+    })
+    expect(dialling).toMatchObject({
+      next: 'admitted',
+      info: { id: 'b', incarnation: 'of b', boot: 8, ...who },
+    })
   })
 
   test('of a member that does not know its cluster yet gets in, on either side', () => {
-    expect(verdictOn({ ...a, clusterId: '' })).toBe('in')
-    expect(verdictOn(a, { ...b, clusterId: '' })).toBe('in')
+    expect(verdictOn({ ...a, clusterId: '' })).toBe('admitted')
+    expect(verdictOn(a, { ...b, clusterId: '' })).toBe('admitted')
   })
 
   test('without any member token gets in where none is asked for', () => {
-    expect(verdictOn({ ...a, tokens: [] }, { ...b, tokens: [] })).toBe('in')
+    expect(verdictOn({ ...a, tokens: [] }, { ...b, tokens: [] })).toBe('admitted')
   })
 
   test.each([
@@ -162,18 +168,18 @@ describe('M20: a proof', () => {
     for (const [i, ours] of stages.entries()) {
       // Builds that are one version apart can connect in both directions.
       for (const theirs of stages.slice(Math.max(0, i - 1), i + 2))
-        expect(verdictOn({ ...a, tokens: ours }, { ...b, tokens: theirs })).toBe('in')
+        expect(verdictOn({ ...a, tokens: ours }, { ...b, tokens: theirs })).toBe('admitted')
     }
-    expect(verdictOn({ ...a, tokens: ['new'] }, { ...b, tokens: ['old'] })).not.toBe('in')
+    expect(verdictOn({ ...a, tokens: ['new'] }, { ...b, tokens: ['old'] })).not.toBe('admitted')
   })
 
   test('that is sent back is no proof of the one who sends it', () => {
     // A stranger sends the dialler's own proof back to the dialler.
     const left = dials(a)
     const right = isDialled(b)
-    const challenge = right.hear(left.greeting)
-    const proof = left.hear((challenge as { send: Uint8Array }).send)
-    expect(left.hear((proof as { send: Uint8Array }).send)).toMatchObject({
+    const challenge = right.receive(left.greeting)
+    const proof = left.receive((challenge as { send: Uint8Array }).send)
+    expect(left.receive((proof as { send: Uint8Array }).send)).toMatchObject({
       next: 'refused',
       by: 'us',
       refusal: { code: 'ERR_UNAUTHORIZED' },
@@ -186,20 +192,20 @@ describe('M20: a proof', () => {
     // frames back.
     const left = dials(a)
     const incomingConnections = isDialled(a)
-    const challenge = incomingConnections.hear(left.greeting) as { send: Uint8Array }
-    const proof = left.hear(challenge.send) as { send: Uint8Array }
-    const step = incomingConnections.hear(proof.send)
+    const challenge = incomingConnections.receive(left.greeting) as { send: Uint8Array }
+    const proof = left.receive(challenge.send) as { send: Uint8Array }
+    const step = incomingConnections.receive(proof.send)
     expect(step).toMatchObject({ next: 'refused', refusal: { trusted: false }, info: undefined })
   })
 
   test('that was recorded is of no use on another connection', () => {
     const recorded = met(a).frames
     const again = isDialled(b)
-    again.hear(recorded[0] as Uint8Array)
-    expect(again.hear(recorded[2] as Uint8Array)).toMatchObject({ refusal: { code: 'ERR_UNAUTHORIZED' } })
+    again.receive(recorded[0] as Uint8Array)
+    expect(again.receive(recorded[2] as Uint8Array)).toMatchObject({ refusal: { code: 'ERR_UNAUTHORIZED' } })
     const left = dials(a)
-    left.hear(recorded[1] as Uint8Array)
-    expect(left.hear(recorded[3] as Uint8Array)).toMatchObject({ refusal: { code: 'ERR_UNAUTHORIZED' } })
+    left.receive(recorded[1] as Uint8Array)
+    expect(left.receive(recorded[3] as Uint8Array)).toMatchObject({ refusal: { code: 'ERR_UNAUTHORIZED' } })
   })
 
   test('said to a stranger at the address of c does not open the door of b', () => {
@@ -226,8 +232,8 @@ describe('M20: a proof', () => {
     const tampered = meet(dials(a), isDialled(b), (frame, step) =>
       step === at ? changed(frame, place, value) : frame,
     )
-    expect(refusedFor(tampered)[0]).not.toBe('in')
-    expect(refusedFor(tampered)[1]).not.toBe('in')
+    expect(refusedFor(tampered)[0]).not.toBe('admitted')
+    expect(refusedFor(tampered)[1]).not.toBe('admitted')
     // The first proof is refused or not even sent: no later frame follows.
     expect(tampered.frames.length).toBeLessThanOrEqual(3)
   })
@@ -243,14 +249,16 @@ describe('M20: a proof', () => {
     const [one, other] = [newNonce(), newNonce()]
     const ended = meet(dials(a, 'b', { channel: one }), isDialled(b, { channel: other }))
     expect(refusedFor(ended)).toEqual(['ERR_UNAUTHORIZED', 'ERR_UNAUTHORIZED'])
-    expect(meet(dials(a, 'b', { channel: one }), isDialled(b, { channel: one })).dialled?.next).toBe('in')
+    expect(meet(dials(a, 'b', { channel: one }), isDialled(b, { channel: one })).dialled?.next).toBe(
+      'admitted',
+    )
   })
 
   test('is asked of every frame: a member of an older build that shows a token is refused with a reason', () => {
     const older = pack([1, 0, 'latchkey', 'secret', 'b', 1, 1, ['a', 'of a', 7, 'c-1', 0, 3]])
-    expect(isDialled(b).hear(older)).toMatchObject({ refusal: { code: 'ERR_PROTOCOL', trusted: false } })
+    expect(isDialled(b).receive(older)).toMatchObject({ refusal: { code: 'ERR_PROTOCOL', trusted: false } })
     const welcome = pack([1, 1, 1, 'secret', ['b', 'of b', 8, 'c-1', 0, 3], null])
-    expect(dials(a).hear(welcome)).toMatchObject({ by: 'us', refusal: { code: 'ERR_PROTOCOL' } })
+    expect(dials(a).receive(welcome)).toMatchObject({ by: 'us', refusal: { code: 'ERR_PROTOCOL' } })
   })
 
   test.each([
@@ -258,10 +266,10 @@ describe('M20: a proof', () => {
     ['both speak later versions alone', { least: 2, most: 9 }],
   ])('%s: refused by version, before any proof', (_what, { least, most }) => {
     const old = changed(changed(dials(a).greeting, 2, least), 3, most)
-    expect(isDialled(b).hear(old)).toMatchObject({ refusal: { code: 'ERR_PROTOCOL', trusted: false } })
-    const right = isDialled(b).hear(dials(a).greeting) as { send: Uint8Array }
+    expect(isDialled(b).receive(old)).toMatchObject({ refusal: { code: 'ERR_PROTOCOL', trusted: false } })
+    const right = isDialled(b).receive(dials(a).greeting) as { send: Uint8Array }
     const challenge = changed(changed(right.send, 2, least), 3, most)
-    expect(dials(a).hear(challenge)).toMatchObject({ by: 'us', refusal: { code: 'ERR_PROTOCOL' } })
+    expect(dials(a).receive(challenge)).toMatchObject({ by: 'us', refusal: { code: 'ERR_PROTOCOL' } })
   })
 })
 
@@ -290,11 +298,11 @@ describe('M19: one who has not proved itself', () => {
 
   test('is not believed: no boot in its refusal says that a member is dead (TR3)', () => {
     const lie = pack([1, 2, 0, 'gone', ['b', 'of b', 99, 'c-1', 0, 3]])
-    expect(dials(a).hear(lie)).toMatchObject({ next: 'refused', by: 'them', info: undefined })
+    expect(dials(a).receive(lie)).toMatchObject({ next: 'refused', by: 'them', info: undefined })
     const left = dials(a)
-    const challenge = isDialled(b).hear(left.greeting) as { send: Uint8Array }
-    left.hear(challenge.send)
-    expect(left.hear(lie)).toMatchObject({ next: 'refused', by: 'them', info: undefined })
+    const challenge = isDialled(b).receive(left.greeting) as { send: Uint8Array }
+    left.receive(challenge.send)
+    expect(left.receive(lie)).toMatchObject({ next: 'refused', by: 'them', info: undefined })
   })
 
   test('one that has proved to be a member cannot say that it is another', () => {
@@ -307,17 +315,20 @@ describe('M19: one who has not proved itself', () => {
   test('L22: noise at each step is refused, never an error', () => {
     const noise = [EMPTY, pack(null), pack([1, 9]), pack([1, 3]), pack([{ toString: 1, valueOf: 1 }])]
     for (const frame of noise) {
-      expect(isDialled(b).hear(frame)).toMatchObject({ next: 'refused', refusal: { code: 'ERR_PROTOCOL' } })
-      expect(dials(a).hear(frame)).toMatchObject({ next: 'refused', refusal: { code: 'ERR_PROTOCOL' } })
+      expect(isDialled(b).receive(frame)).toMatchObject({
+        next: 'refused',
+        refusal: { code: 'ERR_PROTOCOL' },
+      })
+      expect(dials(a).receive(frame)).toMatchObject({ next: 'refused', refusal: { code: 'ERR_PROTOCOL' } })
       for (const steps of [1, 2]) {
         const [left, right] = [dials(a), isDialled(b)]
         let said = left.greeting
         for (let i = 0; i < steps; i++) {
-          said = (right.hear(said) as { send: Uint8Array }).send
-          if (i + 1 < steps || steps === 2) said = (left.hear(said) as { send: Uint8Array }).send
+          said = (right.receive(said) as { send: Uint8Array }).send
+          if (i + 1 < steps || steps === 2) said = (left.receive(said) as { send: Uint8Array }).send
         }
-        expect(right.hear(frame)).toMatchObject({ next: 'refused' })
-        expect(left.hear(frame)).toMatchObject({ next: 'refused' })
+        expect(right.receive(frame)).toMatchObject({ next: 'refused' })
+        expect(left.receive(frame)).toMatchObject({ next: 'refused' })
       }
     }
   })

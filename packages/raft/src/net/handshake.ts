@@ -13,11 +13,11 @@
 // Laws
 //   - a side that has not proved that it has the member token learns only the cluster's name and the two ids.
 //     Without this law: member b is down, and a stranger listens at b's address. The stranger learns the
-//     cluster's id and b's incarnation. If no token is configured, the stranger can then pass as b, or
-//     connect two clusters that must stay apart.
+//     cluster's id and b's incarnation (the random id of b's data directory). If no token is configured, the
+//     stranger can then pass as b, or connect two clusters that must stay apart.
 //   - a member believes only the statements of a side that has proved that it has the token. Without this
-//     law: a stranger sends a refusal with another boot number, and a member believes that its living leader
-//     is dead (TR3).
+//     law: a stranger sends a refusal with another boot number (the random number of a process), and a member
+//     believes that its living leader is dead (TR3).
 //   - a side that only asks which member it has reached gets the answer if it would be admitted. The question
 //     never replaces an earlier connection of the same two members, because the address may be a second name
 //     of the same member.
@@ -32,8 +32,8 @@ import { PROOF_BYTES, type Side } from './token-proof.js'
 import type { PeerInfo } from './transport-interface.js'
 
 /**
- * This member's description of itself. It is read again for each handshake, because the cluster's id is drawn
- * only after the first election.
+ * This member's description of itself. The description is built again for each handshake, because the
+ * cluster's id is drawn only after the first election.
  */
 export interface Self {
   readonly cluster: string
@@ -250,8 +250,8 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * The refusal of a side that wanted to reach another member. It contains no description, because a stranger
- * at the other member's address may have forwarded the proof.
+ * The refusal of a side that wanted to reach another member. The refusal contains no description of this
+ * member, because a stranger at the other member's address may have forwarded the proof.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)

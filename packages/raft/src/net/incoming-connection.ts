@@ -28,14 +28,14 @@ export interface IncomingConnectionEvents {
 }
 
 type State =
-  | { readonly at: 'door'; readonly deadline: Timer; readonly handshake: DialledHandshake }
+  | { readonly at: 'handshake'; readonly deadline: Timer; readonly handshake: DialledHandshake }
   | {
-      readonly at: 'in'
+      readonly at: 'admitted'
       readonly info: PeerInfo
       readonly assembly: Assembly
       readonly liveness: PeerLiveness
     }
-  | { readonly at: 'out' }
+  | { readonly at: 'closed' }
 
 /**
  * How many times longer this side waits than the dialling side before it closes a silent connection. The
@@ -68,7 +68,7 @@ export class IncomingConnection {
     this.#stats = stats
     const { clock, timing } = settings
     this.#state = {
-      at: 'door',
+      at: 'handshake',
       deadline: clock.after(timing.hello, () => socket.terminate(), { ref: false }),
       handshake: this.#newHandshake(),
     }
@@ -92,12 +92,13 @@ export class IncomingConnection {
   }
 
   get info(): PeerInfo | undefined {
-    return this.#state.at === 'in' ? this.#state.info : undefined
+    return this.#state.at === 'admitted' ? this.#state.info : undefined
   }
 
   #onFrame(data: RawData): void {
-    if (this.#state.at === 'door') this.#step(this.#state.handshake.hear(bytesOf(data)))
-    else if (this.#state.at === 'in') this.#hear(bytesOf(data), this.#state.info, this.#state.assembly)
+    if (this.#state.at === 'handshake') this.#step(this.#state.handshake.receive(bytesOf(data)))
+    else if (this.#state.at === 'admitted')
+      this.#receive(bytesOf(data), this.#state.info, this.#state.assembly)
   }
 
   // ---- The handshake
@@ -118,12 +119,12 @@ export class IncomingConnection {
     if (step.next === 'wait') return this.#socket.send(step.send)
     this.#greeted()
     if (step.next === 'refused') return this.#refuse(step.refusal, step.id, step.info)
-    if (step.next === 'told') {
+    if (step.next === 'identified') {
       this.#socket.send(step.send)
       return void this.close(1000)
     }
-    if (this.#state.at === 'door') this.#state.deadline.cancel()
-    this.#state = { at: 'in', info: step.info, assembly: new Assembly(), liveness: this.#listen() }
+    if (this.#state.at === 'handshake') this.#state.deadline.cancel()
+    this.#state = { at: 'admitted', info: step.info, assembly: new Assembly(), liveness: this.#listen() }
     if (step.send !== undefined) this.#socket.send(step.send)
     this.#events.admitted(this, step.info)
   }
@@ -160,7 +161,7 @@ export class IncomingConnection {
    * changed.
    */
   recheck(): void {
-    if (this.#state.at !== 'in') return
+    if (this.#state.at !== 'admitted') return
     const { info } = this.#state
     const verdict = judgeInfo(this.#settings.self(), info, this.#settings.admit)
     if (!isRefusal(verdict)) return
@@ -175,7 +176,7 @@ export class IncomingConnection {
   // ---- Received messages
 
   /** Delivers the messages of a frame. All messages are checked before the first one is delivered. */
-  #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
+  #receive(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
     this.#events.received(info.id, frame.length)
     const parcels = assembly.take(frame)
@@ -183,7 +184,7 @@ export class IncomingConnection {
     if (typeof said === 'string') return this.#malformed(said, info)
     for (const one of said) {
       // The receiver of an earlier message of this frame may have closed this connection.
-      if (this.#state.at !== 'in') return
+      if (this.#state.at !== 'admitted') return
       if (one instanceof Uint8Array) this.#events.app(info.id, one)
       else this.#events.message(one)
     }
@@ -216,9 +217,9 @@ export class IncomingConnection {
   }
 
   #leave(): void {
-    if (this.#state.at === 'door') this.#state.deadline.cancel()
-    if (this.#state.at === 'in') this.#state.liveness.stop()
-    this.#state = { at: 'out' }
+    if (this.#state.at === 'handshake') this.#state.deadline.cancel()
+    if (this.#state.at === 'admitted') this.#state.liveness.stop()
+    this.#state = { at: 'closed' }
   }
 
   /** Closes the connection at once, without a close handshake. */

@@ -1,5 +1,5 @@
-// Driver: owns all incoming connections from other members. It limits their number, and keeps one connection
-// of each member.
+// Driver: owns all incoming connections from other members. Their number is limited, and each member has at
+// most one.
 
 import { endRefused } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -29,7 +29,7 @@ export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message'
 export class IncomingConnections {
   readonly #settings: NetSettings
   readonly #events: IncomingConnectionsEvents
-  readonly #toldByVisitors: IncomingConnectionEvents
+  readonly #connectionEvents: IncomingConnectionEvents
   readonly #stats: NetStats
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
@@ -42,7 +42,7 @@ export class IncomingConnections {
     this.#settings = settings
     this.#events = events
     this.#stats = stats
-    this.#toldByVisitors = {
+    this.#connectionEvents = {
       message: (message) => events.message(message),
       app: (from, bytes) => events.app(from, bytes),
       received: (from, bytes) => events.received(from, bytes),
@@ -99,7 +99,13 @@ export class IncomingConnections {
       const [oldest] = this.#strangers
       oldest?.terminate()
     }
-    const incoming = new IncomingConnection(webSocket, raw, this.#settings, this.#toldByVisitors, this.#stats)
+    const incoming = new IncomingConnection(
+      webSocket,
+      raw,
+      this.#settings,
+      this.#connectionEvents,
+      this.#stats,
+    )
     this.#strangers.add(incoming)
     this.#proven.set(incoming, proven)
   }

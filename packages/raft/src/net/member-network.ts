@@ -7,9 +7,15 @@ import type { Duplex } from 'node:stream'
 import type { MemberId, Message } from '../core/types.js'
 import { IncomingConnections } from './incoming-connections.js'
 import { OutgoingConnection } from './outgoing-connection.js'
-import { Refusals } from './refused-handshakes-log.js'
-import { type Answering, SecondProcesses } from './duplicate-member-process.js'
-import { type NetOptions, type NetSettings, type NetStats, newStats, settle } from './network-settings.js'
+import { RefusedHandshakesLog } from './refused-handshakes-log.js'
+import { type Answering, DuplicateProcesses } from './duplicate-member-process.js'
+import {
+  type NetOptions,
+  type NetSettings,
+  type NetStats,
+  newStats,
+  withDefaults,
+} from './network-settings.js'
 import type {
   PeerInfo,
   PeerStats,
@@ -31,8 +37,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
    * asks which member answers at the address.
    */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
-  readonly #refusals: Refusals
-  readonly #second = new SecondProcesses()
+  readonly #refusals: RefusedHandshakesLog
+  readonly #duplicates = new DuplicateProcesses()
   /** Outgoing connections that have messages to send at the end of this turn of the event loop. */
   readonly #due = new Set<OutgoingConnection>()
   #flushDue = false
@@ -40,8 +46,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   constructor(options: NetOptions) {
     super()
-    this.#settings = settle(options, (info) => this.#second.why(info, this.#answering(info.id)))
-    this.#refusals = new Refusals(this.#settings.refusals)
+    this.#settings = withDefaults(options, (info) => this.#duplicates.why(info, this.#answering(info.id)))
+    this.#refusals = new RefusedHandshakesLog(this.#settings.refusals)
     this.#incomingConnections = new IncomingConnections(
       this.#settings,
       {
@@ -90,7 +96,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
    */
   #answered(info: PeerInfo): void {
     const other = this.#incomingConnections.sendAway(info)
-    if (other !== undefined) this.#second.note(other)
+    if (other !== undefined) this.#duplicates.note(other)
   }
 
   // ---- Sending
@@ -162,7 +168,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   #ask(id: MemberId, url: string): void {
-    const heard = (info: PeerInfo, admitted: boolean) => {
+    const identified = (info: PeerInfo, admitted: boolean) => {
       // A new cluster has no id before its first election. So this member asks the address again later.
       if (info.clusterId === '') return link.hangUp()
       this.#asked(link)
@@ -170,12 +176,12 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     }
     const events = {
       peer: ({ state, info }: TransportEvents['peer']) => {
-        if (state === 'up') heard(info, true)
+        if (state === 'up') identified(info, true)
       },
       refused: (event: RefusedEvent, where: string) => {
         if (this.#closed !== undefined) return
         this.#refusals.note(event, where, 'dialled')
-        if (event.info?.id === id) heard(event.info, false)
+        if (event.info?.id === id) identified(event.info, false)
       },
     }
     const link = new OutgoingConnection({ id, url, asks: true }, this.#settings, events, this.stats)
@@ -192,7 +198,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     this.#due.delete(link)
     if (this.#links.get(link.id) !== link) return
     this.#links.delete(link.id)
-    this.#second.forget(link.id)
+    this.#duplicates.forget(link.id)
   }
 
   connected(id: MemberId): boolean {

@@ -92,10 +92,10 @@ export interface NetSettings {
 }
 
 /**
- * `whySecond` returns the reason if a peer is a second process of a member that is already connected
+ * `whyDuplicate` returns the reason if a peer is a second process of a member that is already connected
  * (duplicate-member-process.ts).
  */
-export function settle(options: NetOptions, whySecond: Admit = () => undefined): NetSettings {
+export function withDefaults(options: NetOptions, whyDuplicate: Admit = () => undefined): NetSettings {
   return {
     clock: options.clock,
     random: options.random,
@@ -105,7 +105,7 @@ export function settle(options: NetOptions, whySecond: Admit = () => undefined):
     refusals: options.refusals ?? new RefusalLog(options),
     errors: options.errors ?? new ConnectionErrors(options),
     self: options.self,
-    admit: (info) => whySecond(info) ?? options.admit?.(info),
+    admit: (info) => whyDuplicate(info) ?? options.admit?.(info),
     missing: options.missing ?? (() => undefined),
     get tls() {
       return options.tls

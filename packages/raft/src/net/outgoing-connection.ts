@@ -4,8 +4,8 @@
 //
 // Laws
 //   - the events 'up' and 'gone' alternate. 'dead' comes at most once after each 'gone' (TR4).
-//   - 'dead' comes only if the peer's process has surely ended: after a close, the system refuses a new
-//     connection, or a process with another boot number answers (TR3).
+//   - 'dead' comes only if the peer's process has certainly ended. After a close, the system refuses a new
+//     connection, or a process with another boot number (drawn at each start) answers (TR3).
 //   - the first attempt after a close is made at once. The pauses between later attempts grow.
 //   - when the connection closes, all messages that wait to be sent are dropped. So no message of an old
 //     connection is sent on a new one (TR1).
@@ -267,12 +267,12 @@ export class OutgoingConnection {
   #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
     // After the handshake the other side sends no frame on this connection.
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return socket.terminate()
-    const step = this.#state.handshake?.hear(bytesOf(data))
+    const step = this.#state.handshake?.receive(bytesOf(data))
     if (step === undefined) return socket.terminate()
     if (step.next === 'wait') return socket.send(step.send)
     // Only the handshake of the dialled side returns this step.
-    if (step.next === 'told') return socket.terminate()
-    if (step.next === 'in') return this.#onUp(socket, raw, step.info)
+    if (step.next === 'identified') return socket.terminate()
+    if (step.next === 'admitted') return this.#onUp(socket, raw, step.info)
     if (step.by === 'them') this.#judgeLost(step.info)
     this.#refused(step.refusal, step.by, step.info)
     socket.terminate()
@@ -330,8 +330,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when a process has answered at the member's address. If its boot number is not the one of the
-   * process before, the process before has ended.
+   * Called when a process has answered at the member's address. If its boot number (drawn at each start of a
+   * process) is new, the process before has ended.
    */
   #judgeLost(answered: PeerInfo | undefined): void {
     const lost = this.#lost
@@ -351,8 +351,8 @@ export class OutgoingConnection {
 
   /**
    * Called when the member has just dialled this member. The member is alive, so this side dials without a
-   * pause. If the connection is to a process with another boot number, that process has ended, and its
-   * connection is closed.
+   * pause. If this side is connected to a process with another boot number, that process has ended, and this
+   * side closes the connection.
    */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {

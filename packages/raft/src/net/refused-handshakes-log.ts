@@ -15,7 +15,7 @@ interface Said {
   readonly by: 'us' | 'them'
 }
 
-export class Refusals {
+export class RefusedHandshakesLog {
   readonly #log: RefusalLog
   readonly #said = new Map<string, Said>()
 

@@ -92,13 +92,13 @@ describe('M19: a stranger at the address of a member', () => {
   test.each([
     [
       'that goes along as far as it can',
-      (frame: Uint8Array, one: DialledHandshake) => sendOf(one.hear(frame)),
+      (frame: Uint8Array, one: DialledHandshake) => sendOf(one.receive(frame)),
     ],
     ['that says everything back', (frame: Uint8Array) => frame],
     ['that says nothing', () => undefined],
     [
       'that challenges, and says the proof back',
-      (frame: Uint8Array, one: DialledHandshake) => sendOf(one.hear(frame)) ?? frame,
+      (frame: Uint8Array, one: DialledHandshake) => sendOf(one.receive(frame)) ?? frame,
     ],
   ])('%s: reads no secret, in no byte, and is no member', async (_what, answer) => {
     const peer = await fakePeer(answer)
@@ -110,7 +110,7 @@ describe('M19: a stranger at the address of a member', () => {
   })
 })
 
-const sendOf = (step: ReturnType<DialledHandshake['hear']>) =>
+const sendOf = (step: ReturnType<DialledHandshake['receive']>) =>
   step.next === 'refused' ? undefined : step.send
 
 describe('M20: somebody between two members', () => {
@@ -207,7 +207,7 @@ describe('a handshake that stops half-way', () => {
     }
     socket.on('open', () => say(handshake.greeting))
     socket.on('message', (data) => {
-      const step = handshake.hear(bytesOf(data))
+      const step = handshake.receive(bytesOf(data))
       if (step.next === 'wait') say(step.send)
     })
     const code = await new Promise((resolve) => socket.on('close', resolve))
@@ -236,7 +236,7 @@ describe('a handshake that stops half-way', () => {
 
 test('M20: a proof of the wrong length, or of other keys, is no proof', () => {
   const side = () => ({ nonce: newNonce(), least: 1, most: 1 })
-  const meeting = {
+  const inputs = {
     cluster: 'latchkey',
     from: 'a',
     to: 'b',
@@ -244,12 +244,12 @@ test('M20: a proof of the wrong length, or of other keys, is no proof', () => {
     answered: side(),
     channel: EMPTY,
   }
-  const right = proofOf('one', 'the one who dials', meeting)
-  expect(provenWith(['two', 'one'], 'the one who dials', meeting, right)).toEqual({ token: 'one' })
-  expect(provenWith(['two'], 'the one who dials', meeting, right)).toBe(false)
-  expect(provenWith([], 'the one who dials', meeting, right)).toBe(false)
-  expect(provenWith(['one'], 'the one who was dialled', meeting, right)).toBe(false)
-  expect(provenWith(['one'], 'the one who dials', meeting, right.subarray(1))).toBe(false)
+  const right = proofOf('one', 'the one who dials', inputs)
+  expect(provenWith(['two', 'one'], 'the one who dials', inputs, right)).toEqual({ token: 'one' })
+  expect(provenWith(['two'], 'the one who dials', inputs, right)).toBe(false)
+  expect(provenWith([], 'the one who dials', inputs, right)).toBe(false)
+  expect(provenWith(['one'], 'the one who was dialled', inputs, right)).toBe(false)
+  expect(provenWith(['one'], 'the one who dials', inputs, right.subarray(1))).toBe(false)
   // HMAC treats a key and the same key with a zero byte at its end as equal; a token must not be.
-  expect(provenWith(['one\0'], 'the one who dials', meeting, right)).toBe(false)
+  expect(provenWith(['one\0'], 'the one who dials', inputs, right)).toBe(false)
 })

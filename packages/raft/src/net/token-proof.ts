@@ -1,6 +1,6 @@
 // Rule: how a member proves that it has the member token, without sending the token.
-// Each side draws a nonce for each connection. It sends an HMAC-SHA-256 with the token as the key, over the
-// parts in this table. The right column says which attack the part prevents:
+// Each side draws a nonce for each connection. Then each side sends an HMAC-SHA-256 with the token as the
+// key, over the parts in this table. The right column says which attack the part prevents:
 //
 //   the token itself is not sent   a stranger listens at the address of a member that is down, and reads the
 //                                  token out of the greeting
@@ -26,7 +26,7 @@ import { pack } from '@latchkey/protocol'
 import type { MemberId } from '../core/types.js'
 
 /** The values that both sides know when they make their proofs. */
-export interface Meeting {
+export interface ProofInputs {
   readonly cluster: string
   /** The id of the dialling member. */
   readonly from: MemberId
@@ -48,8 +48,8 @@ export type Direction = 'the one who dials' | 'the one who was dialled'
 
 export const PROOF_BYTES = 32
 
-export function proofOf(token: string | undefined, direction: Direction, meeting: Meeting): Uint8Array {
-  const { cluster, from, to, dialled, answered, channel } = meeting
+export function proofOf(token: string | undefined, direction: Direction, inputs: ProofInputs): Uint8Array {
+  const { cluster, from, to, dialled, answered, channel } = inputs
   // The encoding contains the length of each part. So different values never give the same bytes.
   const text = pack([
     'latchkey member proof 1',
@@ -80,12 +80,12 @@ const keyOf = (token: string | undefined): Buffer =>
 export function provenWith(
   tokens: readonly string[],
   direction: Direction,
-  meeting: Meeting,
+  inputs: ProofInputs,
   proof: Uint8Array,
 ): { readonly token: string | undefined } | false {
   let found: { readonly token: string | undefined } | false = false
   for (const token of tokens.length === 0 ? [undefined] : tokens) {
-    const right = proof.length === PROOF_BYTES && timingSafeEqual(proofOf(token, direction, meeting), proof)
+    const right = proof.length === PROOF_BYTES && timingSafeEqual(proofOf(token, direction, inputs), proof)
     if (right && found === false) found = { token }
   }
   return found

@@ -6,9 +6,9 @@
 //        Messages to a peer that is not connected are dropped.
 //   TR2  Appends and pieces of a snapshot reach a peer in the order in which they were sent. Small messages
 //        may overtake them.
-//   TR3  'dead' is emitted only when the peer's process has surely ended: its connection was closed, and then
-//        the system refused a new connection, or a process with another boot number answered. A silent peer
-//        is never reported as 'dead'.
+//   TR3  'dead' is emitted only when the peer's process has certainly ended. Its connection was closed, and
+//        then the system refused a new connection, or a process with another boot number (drawn at each
+//        start) answered. A silent peer is never reported as 'dead'.
 //   TR4  'up' and 'gone' of one peer alternate. 'dead' comes at most once between a 'gone' and the next 'up'.
 //   TR5  'answered' is emitted for an additional address (`given`), only after the process at that address
 //        has proved its identity. The event carries that process's description. No other message is exchanged
@@ -29,9 +29,7 @@ export interface PeerInfo {
    * send it.
    */
   readonly born?: string | undefined
-  /**
-   * The cluster's random id. It is '' until the first leader has drawn the id and this member knows the id.
-   */
+  /** The cluster's random id. The id is '' until the first leader has drawn it and this member knows it. */
   readonly clusterId: string
   readonly group: GroupId
   /**
@@ -68,8 +66,8 @@ export interface AnsweredEvent {
   readonly url: string
   readonly info: PeerInfo
   /**
-   * True if both sides admit each other: they belong to the same cluster, and neither has another incarnation
-   * than the membership says.
+   * True if both sides admit each other: both belong to the same cluster, and both have the data directory
+   * (incarnation) that the membership has recorded.
    */
   readonly admitted: boolean
 }
@@ -145,13 +143,16 @@ export interface Transport {
    * connected or the queue is full.
    */
   sendApp(to: MemberId, bytes: Uint8Array): boolean
-  /** Sends the queued messages at once. Otherwise they are sent at the end of this turn of the event loop. */
+  /**
+   * Sends the queued messages at once. Without this call, they are sent at the end of this turn of the event
+   * loop.
+   */
   flush(): void
   /**
    * Sets which members are dialled. `peers` does not contain this member. The connection of a removed member
    * stays open for a short while, so that the member learns of its removal. `admit` decides which members may
-   * dial this one. If `given` is another address, the process there is asked for its description until it has
-   * sent its cluster's id (TR5).
+   * dial this one. If a peer also has the address `given`, this side asks the process at `given` for its
+   * description, until the process has sent its cluster's id (TR5).
    */
   setPeers(peers: PeerUrls): void
   /** True if a message that is sent now can arrive. */

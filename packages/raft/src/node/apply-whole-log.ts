@@ -3,9 +3,9 @@
 //
 // Law OP2: every complete entry of the log is applied, even if this member does not know that the entry is
 // committed. Without this law: the leader and this follower have stored a write, so the write is committed,
-// and its caller has the answer. Then the leader's disk fails before its next message. This follower would
-// drop the write. The law also applies entries that were never committed. Their callers got no answer, or
-// ERR_OUTCOME_UNKNOWN.
+// and its caller has the answer. Then the leader's disk fails before its next message. Then this follower
+// would drop a committed write. The law also applies entries that were never committed. Their callers got no
+// answer, or ERR_OUTCOME_UNKNOWN.
 //
 // This function changes the log and the state, so both must be copies. Otherwise, if the lost members come
 // back, this member has applied entries that the other members never committed.
@@ -15,7 +15,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { Entry } from '../core/types.js'
 import type { FileSystem, Identity } from '../wal/index.js'
 import { Applier } from './applier.js'
-import { isUnborn, openLog, settle } from './recover-log-and-machine.js'
+import { isUnborn, openLog, reconcile } from './recover-log-and-machine.js'
 import type { AppliedState, StateMachine } from './state-machine.js'
 
 export interface CopiedMember {
@@ -47,7 +47,7 @@ export async function applyWholeLog(member: CopiedMember): Promise<WholeLog> {
         'ERR_WRONG_CLUSTER',
         `Member ${member.id} has never been part of a cluster: its directory is empty.`,
       )
-    const booted = await settle(recovered, found, wal)
+    const booted = await reconcile(recovered, found, wal)
     if (booted.rebuild)
       throw new LatchkeyError(
         'ERR_CORRUPT',

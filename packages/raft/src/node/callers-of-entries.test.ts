@@ -127,8 +127,8 @@ test('L16, A9: callers are answered by the entry at their index AND term, never 
   const proposals = new Proposals(caps)
   const [told] = gather(proposals, 1)
   proposals.proposed(7, 2, proposals.take() as never, 0)
-  expect(proposals.settle(6, 2)).toBeUndefined()
-  expect(proposals.settle(7, 3)).toBeUndefined()
+  expect(proposals.takeWaiting(6, 2)).toBeUndefined()
+  expect(proposals.takeWaiting(7, 3)).toBeUndefined()
   expect(told).toEqual([{ type: 'unknown' }])
 })
 
@@ -136,8 +136,8 @@ test('an entry that is applied hands back its callers once', () => {
   const proposals = new Proposals(caps)
   gather(proposals, 1, 1)
   proposals.proposed(7, 2, proposals.take() as never, 0)
-  expect(proposals.settle(7, 2)?.callers.dones).toHaveLength(2)
-  expect(proposals.settle(7, 2)).toBeUndefined()
+  expect(proposals.takeWaiting(7, 2)?.callers.dones).toHaveLength(2)
+  expect(proposals.takeWaiting(7, 2)).toBeUndefined()
 })
 
 test('C4: after the loss of leadership gathered commands are refused, and proposed ones are unknown', () => {

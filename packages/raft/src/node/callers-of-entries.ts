@@ -88,8 +88,8 @@ class Gathering {
   }
 
   /**
-   * True if `data` returns a view of the buffer instead of a copy. That is so for a large entry that fills
-   * most of its buffer.
+   * True if `data` returns a view of the buffer instead of a copy. Only a large entry that fills most of its
+   * buffer returns a view.
    */
   get ownsItsRoom(): boolean {
     return this.bytes >= LARGE && 4 * this.bytes >= 3 * this.room.length
@@ -179,7 +179,7 @@ export class Proposals {
    * Called when the entry with this index and term is applied. Returns the entry's callers, or undefined if
    * no caller waits. Callers that wait at this index for another term get the outcome 'unknown'.
    */
-  settle(index: number, term: number): Waiting | undefined {
+  takeWaiting(index: number, term: number): Waiting | undefined {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       if (first.index > index) return undefined
       this.#waiting.shift()
@@ -194,7 +194,7 @@ export class Proposals {
    * Returns undefined if no caller waited for the entry.
    */
   answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): Waiting | undefined {
-    const waiting = this.settle(index, term)
+    const waiting = this.takeWaiting(index, term)
     if (waiting === undefined) return undefined
     const { dones, tickets } = waiting.callers
     for (let k = 0; k < dones.length; k++) {

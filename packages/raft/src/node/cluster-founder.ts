@@ -1,6 +1,6 @@
-// Driver: proposes the membership changes that a leader makes by itself. It records the cluster's random id,
-// the incarnation of each new member, and new addresses of members. A change that must wait is tried again
-// after the next event.
+// Driver: proposes the membership changes that a leader makes by itself. These changes record the cluster's
+// random id, the incarnation (the random id of the data directory) of each new member, and new addresses. A
+// change that must wait is tried again after the next event.
 
 import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
@@ -10,9 +10,9 @@ interface ClusterFounderPorts {
   /** Returns a new random id, or undefined if this member must not found a cluster. */
   newClusterId(): string | undefined
   /**
-   * Returns the incarnation of the process that is connected as member `id` now, or undefined if none is
-   * connected. An earlier connection does not count. Otherwise a member that was removed and comes back with
-   * a new directory would get its old incarnation recorded, and would be refused.
+   * Returns the incarnation (the random id of the data directory) of the process that is connected as member
+   * `id` now. Without a connection, returns undefined. The incarnation of an earlier connection must not be
+   * recorded: a removed member that comes back with a new directory would then be refused.
    */
   readonly incarnation: (id: MemberId) => string | undefined
   /** The address of this member for other members. Empty if this member opens no port. */

@@ -1,4 +1,3 @@
-export { sameUrl } from './member-addresses.js'
 export { type BootPlan, type LogExtent, planBoot } from './boot-plan.js'
 export type { LogPort } from './log-writer.js'
 export type {

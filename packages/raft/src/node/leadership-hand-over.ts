@@ -2,8 +2,8 @@
 // election timeout.
 //
 // Laws
-//   - the transfer ends after `timeout` at the latest. It ends at once if no member can become leader or this
-//     member does not lead any more.
+//   - the transfer ends after `timeout` at the latest. The transfer ends at once if no member can become
+//     leader or this member does not lead any more.
 //   - writes wait during a transfer. So a target that the caller names is tried only once. If the caller
 //     names no target, other members are tried too.
 //   - a target that was asked to campaign may win its election after the timeout. Then the result is
@@ -36,7 +36,7 @@ export function handOver(
   if (node.failure !== undefined) return Promise.resolve('stayed')
   if (node.role !== 'leader') return Promise.resolve(isTo(node.raft.leader, to) ? 'moved' : 'unknown')
   const self = node.options.id
-  const isHeir = (id: string) => id !== self && (to === undefined || id === to) && reachable(id)
+  const isTarget = (id: string) => id !== self && (to === undefined || id === to) && reachable(id)
   let tries = to === undefined ? Number.POSITIVE_INFINITY : 1
   return new Promise((resolve) => {
     let looking: Timer | undefined
@@ -46,11 +46,11 @@ export function handOver(
       off()
       resolve(outcome)
     }
-    const giveUp = () => end(node.role === 'leader' && !node.raft.toldHeir ? 'stayed' : 'unknown')
+    const giveUp = () => end(node.role === 'leader' && !node.raft.targetAsked ? 'stayed' : 'unknown')
     const look = () => {
       if (node.failure !== undefined) return giveUp()
       if (node.role === 'leader') {
-        if (!node.raft.membership.voters.some(isHeir)) return giveUp()
+        if (!node.raft.membership.voters.some(isTarget)) return giveUp()
         if (!node.raft.transferring && tries-- > 0) node.transfer(to)
         if (!node.raft.transferring && node.role === 'leader') return giveUp()
       }

@@ -8,10 +8,10 @@
 // Laws (M24)
 //   - the log's address is used as long as the member is connected there.
 //   - if the given address differs from the log's address, this member asks the process at the given address
-//     which member it is. The member is dialled at the given address only if it has proved its cluster and
-//     incarnation there, and is not connected at the log's address after an election timeout. So a wrong or
-//     old list disconnects no member. If both addresses reach the same process, the log's address stays in
-//     use.
+//     which member it is. The member must prove its cluster and its data directory (incarnation) there. If
+//     the member is not connected at the log's address an election timeout later, it is dialled at the given
+//     address. So a wrong or old list disconnects no member. If both addresses reach the same process, the
+//     log's address stays in use.
 //   - when the connection at the given address is closed, both addresses are tried again.
 //   - a given address that the member had earlier is asked only while the member is not connected, because a
 //     given list is often older than the log.
@@ -20,6 +20,7 @@
 //     member had earlier is never written. Otherwise an old list would undo a move that an operator has made
 //     with `members update`.
 
+import { sameUrl } from '@latchkey/base'
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
 import type { PeerUrls } from '../net/index.js'
@@ -35,11 +36,6 @@ interface AddressPorts {
   /** True if the member is connected at the address that is dialled now. */
   isConnected(id: MemberId): boolean
 }
-
-/** True if both texts are the same address, possibly spelled differently. */
-export const sameUrl = (a: string, b: string): boolean => a === b || spelled(a) === spelled(b)
-
-const spelled = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)
 
 export class Addresses {
   readonly #ports: AddressPorts

@@ -165,7 +165,10 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- Events and requests
 
-  /** `incarnation` is the incarnation that the sender has proved in its handshake. */
+  /**
+   * Handles a received message. `incarnation` is the random id of the sender's data directory, from its
+   * handshake.
+   */
   receive(message: Message, incarnation?: string): void {
     if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
@@ -309,8 +312,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Runs at most once in a turn of the event loop: proposes an entry, starts a round for all waiting reads,
-   * and applies some entries.
+   * Runs at most once in a turn of the event loop: proposes an entry, starts one read round
+   * (linearizable-reads.ts) for all waiting reads, and applies some entries.
    */
   readonly #turn = (): void => {
     this.#proposer.pump()

@@ -62,16 +62,19 @@ export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
   const lock = await lockDirectory(options.dir, clock)
   try {
     const turns = new Turns(nextTurn)
-    const ways = new Ways(options, clock, turns)
-    const replica = await Replica.open(replicaOptions(options), replicaPorts(options, clock, turns, ways))
-    await ways.listen()
+    const memberPort = new MemberPort(options, clock, turns)
+    const replica = await Replica.open(
+      replicaOptions(options),
+      replicaPorts(options, clock, turns, memberPort),
+    )
+    await memberPort.listen()
     return {
       replica,
       submit: (command) => submit(replica, command),
       read: () => read(replica),
       close: async () => {
         await replica.handOver(HAND_OVER_MS)
-        await Promise.all([replica.close(), ways.close()])
+        await Promise.all([replica.close(), memberPort.close()])
         await lock.release()
       },
     }
@@ -103,10 +106,10 @@ function replicaPorts(
   { dir, machine, logger = silentLogger }: RaftOptions,
   clock: Clock,
   turns: Turns,
-  ways: Ways,
+  memberPort: MemberPort,
 ): ReplicaPorts {
   const random = seededRandom(newId())
-  const transport = (owner: TransportOwner) => ways.open(owner)
+  const transport = (owner: TransportOwner) => memberPort.open(owner)
   return {
     fs: nodeFileSystem(),
     dir: join(dir, 'log'),
@@ -121,7 +124,7 @@ function replicaPorts(
 }
 
 /** Owns the member's port and its connections to other members. */
-class Ways {
+class MemberPort {
   readonly #options: RaftOptions
   readonly #clock: Clock
   readonly #turns: Turns

@@ -23,7 +23,7 @@ import {
 const TICK_ENTRY_MS = 50
 /**
  * In ms, the shortest time between two such entries while one deadline needs several entries, for example if
- * a million keys expire at once. That is the case if the deadline passed more than TICK_ENTRY_MS ago.
+ * a million keys expire at once. This interval is used once the deadline passed more than TICK_ENTRY_MS ago.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -128,10 +128,10 @@ export class Proposer {
   applied(entries: readonly Entry[], results: readonly Applied[]): void {
     const { counters, now } = this.#ports
     for (const [i, entry] of entries.entries()) {
-      const settled = this.#proposals.answer(entry, results[i]?.answers ?? [])
-      if (settled === undefined) continue
-      counters.committed += settled.callers.dones.length
-      counters.commit.observe((now() - settled.at) / 1000)
+      const answered = this.#proposals.answer(entry, results[i]?.answers ?? [])
+      if (answered === undefined) continue
+      counters.committed += answered.callers.dones.length
+      counters.commit.observe((now() - answered.at) / 1000)
     }
   }
 

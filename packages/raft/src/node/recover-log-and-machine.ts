@@ -56,7 +56,7 @@ export function isUnborn({ hardState, entries, start, identity }: Recovered): bo
 }
 
 /**
- * Writes the members from the options to a new log, before the first message is sent. From then on the
+ * Writes the members from the options to a new log, before the first message is sent. From then on the data
  * directory belongs to this group of members.
  */
 export async function firstMembers(
@@ -81,7 +81,7 @@ export interface Booted {
   readonly rebuild: boolean
 }
 
-export async function settle(
+export async function reconcile(
   recovered: Recovered,
   applied: AppliedState | undefined,
   wal: Wal,

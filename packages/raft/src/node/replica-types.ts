@@ -41,8 +41,8 @@ export interface ReplicaPorts {
   readonly machine: StateMachine
   readonly observer?: LoopObserver | undefined
   /**
-   * The addresses that members had earlier, and the directory's date. Undefined for a member without a
-   * directory.
+   * The earlier addresses of members, and the date of this member's data directory. Undefined for a member
+   * without a data directory.
    */
   readonly note?: DirectoryNote | undefined
   /**

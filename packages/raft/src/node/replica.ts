@@ -1,5 +1,5 @@
-// Driver: one member with its log, state machine, network and loop. It opens and closes these parts in the
-// right order.
+// Driver: one member with its log, state machine, network and loop. The class opens and closes these parts in
+// the right order.
 //
 // A start opens the state machine first, because the lock of LevelDB also guards the directory. Then it opens
 // the log, decides how to start (boot-plan.ts), and starts the loop and the network. So no message is sent
@@ -12,7 +12,7 @@ import type { MemberId, Membership } from '../core/types.js'
 import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import type { Identity, Wal } from '../wal/index.js'
 import { Addresses } from './member-addresses.js'
-import { FirstBootGate } from './wiped-member-gate.js'
+import { VotingDelay } from './voting-delay.js'
 import { type HandOver, handOver } from './leadership-hand-over.js'
 import { RaftNode } from './node.js'
 import { type DirectoryNote, noteInMemory, OneCluster } from './wrong-cluster-check.js'
@@ -22,14 +22,14 @@ import {
   isOneOfMany,
   isUnborn,
   openLog,
-  settle,
+  reconcile,
 } from './recover-log-and-machine.js'
 import { ClusterFounder } from './cluster-founder.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
- * In ms, how long this member waits at least for the answers of members that its log does not know. It is
- * longer than the longest attempt to connect (TIMING.connect).
+ * In ms, how long this member waits at least for the answers of members that its log does not know. This time
+ * is longer than the longest attempt to connect (TIMING.connect).
  */
 const LEAST_PATIENCE = 2_500
 
@@ -43,7 +43,7 @@ export class Replica {
   /** The description that each other member sent when this member last connected to it. */
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
-  readonly #firstBoot: FirstBootGate
+  readonly #votingDelay: VotingDelay
   readonly #note: DirectoryNote
   readonly #oneCluster: OneCluster
   readonly #addresses: Addresses
@@ -58,7 +58,7 @@ export class Replica {
       opened.push(() => wal.close())
       const unborn = isUnborn(recovered) && applied === undefined
       const found = unborn ? await firstMembers(options, wal, recovered) : recovered
-      const booted = await settle(found, applied, wal)
+      const booted = await reconcile(found, applied, wal)
       return new Replica(options, ports, wal, booted, unborn && isOneOfMany(options))
     } catch (error) {
       for (const close of opened.reverse()) await close().catch(() => {})
@@ -97,7 +97,7 @@ export class Replica {
         rebuilding: rebuild,
       },
     )
-    this.#firstBoot = this.#makeFirstBootGate(waitsToVote)
+    this.#votingDelay = this.#makeVotingDelay(waitsToVote)
     this.#note = ports.note ?? noteInMemory()
     this.#oneCluster = this.#makeOneCluster()
     this.#addresses = new Addresses({
@@ -124,7 +124,7 @@ export class Replica {
     this.node.start()
   }
 
-  #makeFirstBootGate(fresh: boolean): FirstBootGate {
+  #makeVotingDelay(fresh: boolean): VotingDelay {
     const { id } = this.#options
     const refused = () =>
       this.node.fail(
@@ -136,7 +136,7 @@ export class Replica {
       )
     const { incarnation } = this.#identity
     const { node } = this
-    return new FirstBootGate(
+    return new VotingDelay(
       {
         id,
         incarnation,
@@ -188,7 +188,7 @@ export class Replica {
    * not wait.
    */
   get firstStartWaitsFor(): readonly MemberId[] | undefined {
-    return this.#firstBoot.waitsFor
+    return this.#votingDelay.waitsFor
   }
 
   get identity(): Identity {
@@ -199,18 +199,18 @@ export class Replica {
     this.node.on('peers', (membership) => this.#talkTo(membership))
     this.node.on('membership', (membership) => {
       this.#noteCluster(membership)
-      this.#firstBoot.committed(membership)
+      this.#votingDelay.committed(membership)
       this.#clusterFounder.look()
     })
     this.transport.on('message', (message) => {
-      if (!this.#firstBoot.hears) return
+      if (!this.#votingDelay.acceptsMessages) return
       this.node.receive(message, this.transport.peer(message.from)?.incarnation)
     })
     this.transport.on('app', ({ from, bytes }) => this.#ports.app?.(from, bytes))
     this.transport.on('peer', (event) => this.#onPeer(event))
     this.transport.on('refused', ({ id, by, code, info }) => {
       if (by !== 'them' || info === undefined) return
-      if (code === 'ERR_WRONG_CLUSTER') this.#firstBoot.refusedBy(info.id, info.clusterId)
+      if (code === 'ERR_WRONG_CLUSTER') this.#votingDelay.refusedBy(info.id, info.clusterId)
       if (id !== undefined) this.#oneCluster.answered(id, this.#addresses.dialled(id), info)
     })
     this.transport.on('answered', ({ url, info, admitted }) => {
@@ -323,7 +323,7 @@ export class Replica {
   /**
    * Called when the member `by` reports on an existing connection that this member is not in its membership.
    */
-  heardNotMember(by: MemberId, index: number): void {
+  reportedNotMember(by: MemberId, index: number): void {
     const info = this.#met.get(by)
     if (info !== undefined) this.#met.set(by, { ...info, missing: index })
   }
@@ -333,7 +333,7 @@ export class Replica {
     this.#oneCluster.answered(info.id, this.#addresses.dialled(info.id), info)
     if (this.#addresses.hasTwo(info.id)) this.#talkTo(this.node.raft.membership)
     this.#clusterFounder.look()
-    this.#firstBoot.met(info.id, info.clusterId)
+    this.#votingDelay.met(info.id, info.clusterId)
     this.#ports.met?.(info.id)
   }
 

@@ -1,5 +1,6 @@
-// Driver: reads the pieces of snapshots that this leader sends, from one view of the state for each receiver.
-// The core asks for the bytes at an offset. After a lost acknowledgement it asks for the same piece again.
+// Driver: reads the pieces of snapshots that this leader sends.
+// Each receiver has its own view, which is a copy of the state at one index. The core asks for the bytes at
+// an offset. After a lost acknowledgement the core asks for the same piece again.
 
 import type { MemberId } from '../core/types.js'
 import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'

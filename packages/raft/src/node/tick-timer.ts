@@ -1,5 +1,5 @@
-// Driver: the timer for the next tick of the loop. It is set to the next deadline instead of a short fixed
-// interval, because each tick wakes an idle process.
+// Driver: the timer for the next tick of the loop. The timer is set to the next deadline instead of a short
+// fixed interval, because each tick wakes an idle process.
 
 import type { Clock, Timer } from '@latchkey/base'
 

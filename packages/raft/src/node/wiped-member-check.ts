@@ -4,13 +4,15 @@
 //
 // Laws (M13)
 //   - a majority of the OTHER members must have answered. At least one of them knows each entry that this
-//     member helped to commit, for example the entry with this member's earlier incarnation.
-//   - if a member refuses this member because it knows another incarnation of it, the refusal is final.
+//     member helped to commit, for example the entry with this member's earlier incarnation (the random id of
+//     its data directory).
+//   - if another member refuses this member because of an earlier incarnation, the refusal is final.
 //   - if all members that answered have no cluster yet, the cluster is new, and this member votes.
 //   - if some members belong to a cluster and none refuses this member, this member starts late in a cluster
-//     that never met it. It receives the log, and votes once the cluster has recorded its incarnation.
+//     that has never connected to it. This member receives the log, and votes once the cluster has recorded
+//     its incarnation.
 
-export type FirstBoot = 'wait' | 'vote' | 'follow' | 'refuse'
+export type VotingDecision = 'wait' | 'vote' | 'follow' | 'refuse'
 
 /**
  * The answer of another member: the id of its cluster ('' if it has none yet), and whether it refused this
@@ -25,7 +27,7 @@ export function mayVote(
   self: string,
   voters: readonly string[],
   answers: ReadonlyMap<string, Answer>,
-): FirstBoot {
+): VotingDecision {
   const others = voters.filter((id) => id !== self)
   const answered = others.map((id) => answers.get(id)).filter((answer) => answer !== undefined)
   if (answered.some(({ refused }) => refused)) return 'refuse'

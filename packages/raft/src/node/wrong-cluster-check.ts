@@ -24,22 +24,21 @@
 //   - only a stranger's own answer stops this member: the answer must come from the dialled address, after
 //     the stranger has proved its identity. An incoming connection stops no member. Otherwise the directory
 //     in the wrong place would stop the members of the right cluster.
-//   - a member whose options name a cluster id stops if its log has another cluster id. It never founds a
-//     cluster.
+//   - a member whose options name a cluster id stops if its log has another cluster id. Such a member never
+//     founds a cluster.
 //   - a member without strangers asks no member.
 
-import type { Clock, Timer } from '@latchkey/base'
+import { type Clock, sameUrl, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
 import type { PeerInfo } from '../net/index.js'
-import { sameUrl } from './member-addresses.js'
 
-/** What the directory stores about its cluster besides the log. */
+/** What a member's data directory stores about its cluster, in addition to the log. */
 export interface DirectoryNote {
-  /** When the directory was made, in ISO format. Undefined for a member without a directory. */
+  /** When the data directory was made, in ISO format. Undefined for a member without a data directory. */
   readonly born: string | undefined
-  /** True if `url` is or was the address of member `id` in this directory's cluster. */
+  /** Returns true if `url` is or was the address of member `id` in the directory's cluster. */
   knows(id: MemberId, url: string): boolean
   /** Stores the current members and their addresses. */
   learn(members: Readonly<Record<MemberId, string>>): void
@@ -154,7 +153,7 @@ export class OneCluster {
   #error(own: string, others: readonly MemberId[]): LatchkeyError {
     const { id, given, note } = this.#ports
     const clusters: Record<string, string[]> = { [own]: given[id] === undefined ? [] : [given[id]] }
-    const told = others.map((one) => {
+    const descriptions = others.map((one) => {
       const { clusterId, born } = this.#answers.get(one) as PeerInfo
       const url = this.#strangers[one] as string
       clusters[clusterId] = [...(clusters[clusterId] ?? []), url]
@@ -162,7 +161,7 @@ export class OneCluster {
     })
     return new LatchkeyError(
       'ERR_WRONG_CLUSTER',
-      `This directory of ${id} is of cluster ${own}${made(note.born)}, but it was given members of another one: ${told.join('; ')}. If the directory is the wrong one, start ${id} over its own. If it is the right one, give it the members of its own cluster, or none.`,
+      `This directory of ${id} is of cluster ${own}${made(note.born)}, but it was given members of another one: ${descriptions.join('; ')}. If the directory is the wrong one, start ${id} over its own. If it is the right one, give it the members of its own cluster, or none.`,
       { clusters },
     )
   }

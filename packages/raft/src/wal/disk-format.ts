@@ -60,13 +60,13 @@ export function segmentNumber(name: string): number | undefined {
 }
 
 /**
- * Returns a checksum of the member's id and its incarnation (a random text that is drawn when the directory
- * is made). Files with different owner numbers belong to different members or directories.
+ * Returns a checksum of the member's id and its incarnation (the random id of the data directory). Each file
+ * of the log contains this number. So recovery notices a file of another member or directory.
  */
 export const ownerNumber = (memberId: MemberId, incarnation: string): number =>
   checksum(utf8(`${memberId}\0${incarnation}`))
 
-export interface Origin {
+export interface LogOwner {
   readonly group: GroupId
   readonly owner: number
 }

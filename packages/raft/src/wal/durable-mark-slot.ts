@@ -3,13 +3,13 @@
 
 import { asBuffer, checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
-import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './disk-format.js'
+import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type LogOwner, VERSION } from './disk-format.js'
 
 /**
- * The content of one slot. It says that the log's bytes before the offset `reach` were synced. So a log that
- * is shorter or damaged before `reach` has lost data.
+ * The content of one slot. The slot says that all bytes of the log before the offset `reach` were synced. So
+ * a log that is shorter or damaged before `reach` has lost data.
  */
-export interface Mark extends Origin {
+export interface DurableMark extends LogOwner {
   readonly sequence: number
   /**
    * The number of the log's first segment. A segment file with a lower number is a leftover of a removal that
@@ -31,12 +31,12 @@ export type MarkRead =
   | { readonly type: 'newer'; readonly version: number }
   /**
    * `slot` is the number of the slot to write next. If both slots are readable, `slot` is the newer one: its
-   * last write may be unsynced, and the older slot is surely durable. If one slot is damaged, `slot` is the
-   * damaged one.
+   * last write may be unsynced, and the older slot is durable. If one slot is damaged, `slot` is the damaged
+   * one.
    */
-  | { readonly type: 'mark'; readonly mark: Mark; readonly slot: 0 | 1 }
+  | { readonly type: 'mark'; readonly mark: DurableMark; readonly slot: 0 | 1 }
 
-export function putMark(buffer: Buffer, at: number, mark: Mark): void {
+export function putMark(buffer: Buffer, at: number, mark: DurableMark): void {
   buffer.fill(0, at, at + MARK_SLOT_BYTES)
   buffer.write(MARK_MAGIC, at, 'latin1')
   buffer.writeUInt32LE(VERSION, at + 8)

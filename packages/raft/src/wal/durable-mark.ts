@@ -9,14 +9,14 @@
 //        crash damages one slot at most.
 //   MK3  The mark may be behind the log. Then recovery may take damage after the mark for a torn tail, but it
 //        still keeps all whole records. So the mark's file needs no sync for each commit. The file is written
-//        at most 10 ms after the log has moved. It is synced when a segment is full, at close, and once the
-//        log has not moved for 100 ms. No promise of this member depends on the mark.
+//        at most 10 ms after the log has moved. The file is synced when a segment is full, at close, and once
+//        the log has not moved for 100 ms. No promise of this member depends on the mark.
 //   MK4  If the current slot already has the present values, a sync does not write the slot again.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'
 import type { Done, File } from './file-system.js'
 import { MARK_SLOT_AT, MARK_SLOT_BYTES } from './disk-format.js'
-import { type Mark, putMark } from './durable-mark-slot.js'
+import { type DurableMark, putMark } from './durable-mark-slot.js'
 
 const IDLE_MS = 100
 const LAG_MS = 10
@@ -33,10 +33,10 @@ interface Waiting {
   readonly done: Done
 }
 
-export class DurableMark {
+export class DurableMarkFile {
   readonly #ports: MarkPorts
   readonly #bytes = Buffer.alloc(MARK_SLOT_BYTES)
-  readonly #mark: { -readonly [K in keyof Mark]: Mark[K] }
+  readonly #mark: { -readonly [K in keyof DurableMark]: DurableMark[K] }
   #slot: 0 | 1
   /** True if the slot must be written before the next sync. */
   #behind = false
@@ -51,7 +51,7 @@ export class DurableMark {
   #advancedAt = 0
 
   /** `slot` is the number of the slot to write next. The other slot is durable. */
-  constructor(ports: MarkPorts, mark: Mark, slot: 0 | 1) {
+  constructor(ports: MarkPorts, mark: DurableMark, slot: 0 | 1) {
     this.#ports = ports
     this.#mark = { ...mark }
     this.#slot = slot
@@ -83,14 +83,15 @@ export class DurableMark {
     this.#want(1, done)
   }
 
-  settle(done: Done): void {
+  /** Makes the present values durable in both slots, so that one damaged slot does not bring old values back. */
+  syncBothSlots(done: Done): void {
     this.#want(2, done)
   }
 
   close(done: Done): void {
     this.#cancelTimers()
     if (this.#failure !== undefined) return this.#closeWhenIdle(done)
-    this.settle((error) => this.#ports.file.close((failed) => done(error ?? failed)))
+    this.syncBothSlots((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
   /** Waits for the call that is under way, because a file descriptor must not be closed during a call. */
@@ -188,6 +189,6 @@ export class DurableMark {
     if (this.#failure !== undefined) return
     const left = this.#advancedAt + IDLE_MS - this.#ports.clock.now()
     if (left > 0) this.#arm(left)
-    else this.settle(() => {})
+    else this.syncBothSlots(() => {})
   }
 }

@@ -8,7 +8,7 @@
 //   F3  Written bytes are durable once a later `sync` of the same file has returned without an error. Before
 //       that sync, a power loss may keep any part of the bytes.
 //   F4  `commit` writes its parts one after another, as if they were one piece, and then syncs the file.
-//   F5  A file that was created, renamed or removed is durably so once `syncDir` of its folder has returned
+//   F5  The creation, renaming or removal of a file is durable once `syncDir` of its folder has returned
 //       without an error.
 //   F6  After an error of `sync` or `commit` nobody knows which bytes are durable. So the caller stops, and
 //       does not try again.

@@ -14,8 +14,8 @@ export interface Identity {
   readonly clusterId: string
   readonly memberId: MemberId
   /**
-   * A random text that is drawn when the directory is made. If an operator wipes the directory, the member
-   * gets a new incarnation, and the cluster notices that the old promises are lost.
+   * The random id of the data directory. If an operator wipes the directory, the member gets a new
+   * incarnation. Then the cluster notices that the member's earlier votes and acknowledgements are lost.
    */
   readonly incarnation: string
 }
@@ -29,13 +29,16 @@ export interface MembershipCodec {
 export interface WalOptions {
   readonly fs: FileSystem
   /**
-   * The folder of the log. It contains nothing else, and is created if it is missing. The caller holds the
-   * lock of the directory above (directory-lock.ts).
+   * The folder of the log. The folder contains only the log, and is created if it is missing. The caller
+   * holds the lock of the directory above (directory-lock.ts).
    */
   readonly dir: string
   readonly group?: GroupId
   readonly memberId: MemberId
-  /** The incarnation to write into a new folder. An existing log keeps the incarnation that is on disk. */
+  /**
+   * The incarnation (the random id of the data directory) for a new log. An existing log keeps its
+   * incarnation.
+   */
   readonly incarnation: string
   /** Encodes a membership for head records. Entries of kind 'members' use the same encoding. */
   readonly membership: MembershipCodec

@@ -1,8 +1,8 @@
 // Driver: creates a folder and its missing parents.
 //
 // `mkdir` of node:fs with `recursive` never ends if the parent exists but allows no new folder, as in /proc.
-// There the system answers ENOENT, so Node creates the parent and tries again for ever. So this file creates
-// each folder with its own call, and tries each call at most twice.
+// The system answers ENOENT in such a parent, so Node creates the parent and tries again for ever. So this
+// file creates each folder with its own call, and tries each call at most twice.
 
 import * as fs from 'node:fs'
 import { dirname, resolve } from 'node:path'

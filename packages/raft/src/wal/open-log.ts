@@ -1,11 +1,11 @@
-// Driver: opens the log at a member's start. It reads all files, looks up in recovery-table.ts what to do,
-// and does it. All entries that `openLog` returns are durable.
+// Driver: opens the log at a member's start. The function reads all files, looks up its next steps in
+// recovery-table.ts, and carries them out. All entries that `openLog` returns are durable.
 //
 // Law: the records after the durable mark are written again and synced before `openLog` returns them. The
 // durable mark is a small file that says up to where the log is durable. Without this law: a sync fails, and
-// the member restarts. It reads the unsynced records from the page cache, where the kernel counts them as
-// written. So no later sync writes them. The member acknowledges these records, the power fails, and the
-// records are lost.
+// the member restarts. The member reads the unsynced records from the page cache, where the kernel counts
+// them as written. So no later sync writes them. The member acknowledges these records, the power fails, and
+// the records are lost.
 //
 // The mark may also be in the page cache only. So segments before the mark's first segment are removed only
 // after the mark was synced again (`removeSegments`).
@@ -20,27 +20,27 @@ import {
   MARK_DRAFT_NAME,
   MARK_FILE_BYTES,
   MARK_NAME,
-  type Origin,
+  type LogOwner,
   ownerNumber,
   segmentName,
   segmentNumber,
 } from './disk-format.js'
-import { type Mark, type MarkRead, putMark, readMark } from './durable-mark-slot.js'
+import { type DurableMark, type MarkRead, putMark, readMark } from './durable-mark-slot.js'
 import { Reading, type Tail } from './segments-reader.js'
 import { decide, type Facts } from './recovery-table.js'
 import { createSegment, growBytesOf, type Position } from './segment-writer.js'
 import type { Turn } from './log-record.js'
 
 export interface Opened {
-  readonly origin: Origin
-  readonly mark: Mark
+  readonly origin: LogOwner
+  readonly mark: DurableMark
   readonly markFile: File
   /** The number of the mark's slot to write next. */
   readonly slot: 0 | 1
   readonly at: Position
   /**
-   * The numbers of segments that lie before the log's first segment. A crash interrupted their removal. They
-   * are removed once the mark is durable.
+   * The numbers of segments that lie before the log's first segment. A crash interrupted their removal. These
+   * segments are removed once the mark is durable.
    */
   readonly leftovers: readonly number[]
   /** The entries and facts that were read from the segments. */
@@ -97,7 +97,7 @@ class Boot {
     throw refusal(verdict, { file: MARK_NAME, offset: 0, reason: whyWithout(read, numbers.length) })
   }
 
-  async #with(mark: Mark, slot: 0 | 1, all: readonly number[]): Promise<Opened> {
+  async #with(mark: DurableMark, slot: 0 | 1, all: readonly number[]): Promise<Opened> {
     const numbers = all.filter((number) => number >= mark.first)
     const reading = new Reading(mark)
     const place = await this.#read(reading, numbers)
@@ -145,7 +145,7 @@ class Boot {
    * Prepares a valid log for appends. Removes what follows the last valid record, writes the records after
    * the mark again, and syncs the file and the folder.
    */
-  async #goOn(mark: Mark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
+  async #goOn(mark: DurableMark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail
     await this.#removeAll(all.filter((number) => number > tail.number))
     const file = await openFile(this.#fs, this.#path(segmentName(tail.number)), 'existing')
@@ -199,14 +199,14 @@ class Boot {
     return this.#opened(mark, 1, at, await this.#readBack(mark), [])
   }
 
-  async #readBack(mark: Mark): Promise<Reading> {
+  async #readBack(mark: DurableMark): Promise<Reading> {
     const reading = new Reading(mark)
     await this.#read(reading, [1])
     assert(reading.stopped === undefined, 'a new segment reads back whole')
     return reading
   }
 
-  async #createMark(mark: Mark): Promise<void> {
+  async #createMark(mark: DurableMark): Promise<void> {
     const draft = this.#path(MARK_DRAFT_NAME)
     if ((await this.#fs.read(draft)) !== undefined) await wait((done) => this.#fs.remove(draft, done))
     const file = await openFile(this.#fs, draft, 'create')
@@ -219,7 +219,7 @@ class Boot {
   }
 
   async #opened(
-    mark: Mark,
+    mark: DurableMark,
     slot: 0 | 1,
     at: Position,
     reading: Reading,
@@ -249,7 +249,7 @@ function whyWithout(read: MarkRead, segments: number): string {
   return read.type === 'mark' ? `group ${read.mark.group}` : `beside ${segments} segments`
 }
 
-function finding({ stopped, tail, reach }: Reading, mark: Mark): Finding {
+function finding({ stopped, tail, reach }: Reading, mark: DurableMark): Finding {
   if (stopped?.type === 'newer') return stopped
   const promise = `durable to ${mark.reach}, whole to ${reach} of the log`
   if (stopped !== undefined) return { ...stopped, reason: `${stopped.reason}; ${promise}` }

@@ -2,8 +2,8 @@
 // exactly one row.
 //
 // Law: the durable mark says up to which offset the log was synced. A log that is shorter than that offset,
-// or differs from the mark's checksum, is never opened. Damage after that offset in the last segment is what
-// a power loss leaves. Nothing there was promised yet, so the log is cut before the damage.
+// or differs from the mark's checksum, is never opened. A power loss can damage records after that offset in
+// the last segment. So recovery keeps the records before such damage, and cuts off the rest.
 
 import { assert } from '@latchkey/base'
 
@@ -12,7 +12,7 @@ import { assert } from '@latchkey/base'
  * group.
  */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
-/** Whether the folder has segments. Leftovers of an interrupted removal do not count. */
+/** Whether the folder has segments, apart from leftovers of an interrupted removal. */
 export const LOGS = ['none', 'some'] as const
 /**
  * Why the reading of segments ended. 'whole': all segments are valid. 'missing': a segment does not exist.

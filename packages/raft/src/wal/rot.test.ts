@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
 import { readRecord } from './record-decoder.js'
 import { PREAMBLE_BYTES, segmentName } from './disk-format.js'
-import { type Mark, readMark } from './durable-mark-slot.js'
+import { type DurableMark, readMark } from './durable-mark-slot.js'
 import { readPreamble } from './segment-preamble.js'
 import { Reading } from './segments-reader.js'
 import { decide, type Verdict } from './recovery-table.js'
@@ -51,7 +51,7 @@ async function makeLog({ entryBytes, segmentBytes }: Layout): Promise<MemoryDisk
 
 const logs = (disk: MemoryDisk): string[] => disk.paths().filter((one) => one.endsWith('.wal'))
 
-function markOf(disk: MemoryDisk): Mark {
+function markOf(disk: MemoryDisk): DurableMark {
   const read = readMark(disk.bytes('/data/wal/mark'))
   if (read.type !== 'mark') throw new Error('no mark')
   return read.mark
@@ -86,7 +86,7 @@ function flip(bytes: Uint8Array, bit: number): void {
 }
 
 /** The decision of recovery about these segments, read from the first byte. */
-function verdictOf(mark: Mark, segments: readonly (readonly [number, Uint8Array])[]): Verdict {
+function verdictOf(mark: DurableMark, segments: readonly (readonly [number, Uint8Array])[]): Verdict {
   const reading = new Reading(mark)
   const stop = segments.findIndex(([number, bytes]) => !reading.feed(number, bytes))
   const place = stop === -1 || stop === segments.length - 1 ? 'last' : 'earlier'
@@ -105,7 +105,7 @@ const refused = (verdict: Verdict) => REFUSED.includes(verdict)
 
 describe.each(LAYOUTS)('$name', (layout) => {
   let disk: MemoryDisk
-  let mark: Mark
+  let mark: DurableMark
   let segments: (readonly [number, Uint8Array])[]
   beforeAll(async () => {
     disk = await makeLog(layout)

@@ -3,9 +3,9 @@
 
 import { checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
-import { LOG_MAGIC, type Origin, PREAMBLE_BYTES, VERSION } from './disk-format.js'
+import { LOG_MAGIC, type LogOwner, PREAMBLE_BYTES, VERSION } from './disk-format.js'
 
-export interface Preamble extends Origin {
+export interface Preamble extends LogOwner {
   readonly number: number
   /** In bytes, the offset of the segment's first byte. Offsets count through all segments. */
   readonly base: number

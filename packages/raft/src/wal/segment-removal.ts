@@ -6,13 +6,13 @@
 import { type Done, type FileSystem, joinPath } from './file-system.js'
 import { segmentName } from './disk-format.js'
 import type { LogState } from './log-state.js'
-import type { DurableMark } from './durable-mark.js'
+import type { DurableMarkFile } from './durable-mark.js'
 import type { Segments } from './removable-segments.js'
 
 export interface CompactionPorts {
   readonly fs: FileSystem
   readonly dir: string
-  readonly mark: DurableMark
+  readonly mark: DurableMarkFile
   readonly segments: Segments
   readonly state: LogState
   /** Called when the log now begins after `index`. */
@@ -80,7 +80,7 @@ export class Compaction {
     }
     const names = segments.dropBefore(first.number).map(segmentName)
     mark.keepFrom(first.number)
-    mark.settle((error) => (error === undefined ? this.#remove(names) : this.#fail(error)))
+    mark.syncBothSlots((error) => (error === undefined ? this.#remove(names) : this.#fail(error)))
   }
 
   #remove(names: readonly string[]): void {

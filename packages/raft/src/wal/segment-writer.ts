@@ -12,7 +12,7 @@ import { type Apart, withApart } from '@latchkey/base'
 import type { WalOptions } from './log-interface.js'
 import { bytesApart, putRecord, recordBytes } from './record-encoder.js'
 import { type Done, type File, type FileSystem, joinPath } from './file-system.js'
-import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
+import { HEAD, type LogOwner, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
 import type { LogState } from './log-state.js'
 import { putPreamble } from './segment-preamble.js'
 import type { Turn } from './log-record.js'
@@ -25,7 +25,7 @@ const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
 interface WriterPorts {
   readonly fs: FileSystem
   readonly dir: string
-  readonly origin: Origin
+  readonly origin: LogOwner
   readonly growBytes: number
   /** The summary of the log, which this class updates with each record that it encodes. */
   readonly state: LogState
@@ -160,9 +160,9 @@ export function createSegment(
   const { fs, dir, origin } = ports
   const end = PREAMBLE_BYTES + recordBytes(head)
   const buffer = Buffer.alloc(roundUp(end, ports.growBytes))
-  const seed = putPreamble(buffer, { ...origin, number, base, previous })
+  const preambleChecksum = putPreamble(buffer, { ...origin, number, base, previous })
   const lastIndex = head.start?.position.index ?? 0
-  const place = { group: origin.group, offset: base + PREAMBLE_BYTES, previous: seed, lastIndex }
+  const place = { group: origin.group, offset: base + PREAMBLE_BYTES, previous: preambleChecksum, lastIndex }
   putRecord(buffer, PREAMBLE_BYTES, HEAD, head, place)
   const checksum = buffer.readUInt32LE(PREAMBLE_BYTES)
   fs.open(joinPath(dir, segmentName(number)), 'create', (error, file) => {

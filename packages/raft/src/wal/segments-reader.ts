@@ -1,10 +1,10 @@
-// Rule: reads the segments of a log in order, at a member's start. It rebuilds the log in memory, and
+// Rule: reads the segments of a log in order, at a member's start. The class rebuilds the log in memory, and
 // collects the facts for recovery-table.ts.
 
 import { asBuffer, assert } from '@latchkey/base'
 import { readRecord } from './record-decoder.js'
 import { PREAMBLE_BYTES, segmentName } from './disk-format.js'
-import type { Mark } from './durable-mark-slot.js'
+import type { DurableMark } from './durable-mark-slot.js'
 import { type Preamble, readPreamble } from './segment-preamble.js'
 import type { Promised, Stop } from './recovery-table.js'
 import { Replay } from './log-from-records.js'
@@ -39,11 +39,11 @@ export class Reading {
   tail: Tail | undefined
   checksum = 0
   stopped: Stopped | undefined
-  readonly #mark: Mark
+  readonly #mark: DurableMark
   #fed = 0
   #agreed = false
 
-  constructor(mark: Mark) {
+  constructor(mark: DurableMark) {
     this.#mark = mark
   }
 
@@ -86,12 +86,12 @@ export class Reading {
     return { type: 'damaged', reason: 'a segment that does not continue the one before' }
   }
 
-  #records(number: number, base: number, buffer: Buffer, seed: number): boolean {
+  #records(number: number, base: number, buffer: Buffer, preambleChecksum: number): boolean {
     const first = this.tail === undefined
-    const chain = { group: this.#mark.group, offset: base + PREAMBLE_BYTES, previous: seed }
+    const expected = { group: this.#mark.group, offset: base + PREAMBLE_BYTES, previous: preambleChecksum }
     for (let at = PREAMBLE_BYTES; ; ) {
       const begins = at === PREAMBLE_BYTES
-      const read = readRecord(buffer, at, chain)
+      const read = readRecord(buffer, at, expected)
       if (read.type === 'end' && !begins) return true
       if (read.type !== 'record')
         return this.#damaged(number, at, read.type === 'end' ? 'no head' : read.reason)
@@ -104,8 +104,8 @@ export class Reading {
         begins,
       )
       at = read.end
-      chain.offset = base + at
-      chain.previous = read.checksum
+      expected.offset = base + at
+      expected.previous = read.checksum
       this.checksum = read.checksum
       this.tail = { number, base, buffer, end: at }
       if (this.#disagrees())

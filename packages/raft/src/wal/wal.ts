@@ -1,4 +1,5 @@
-// Driver: the log on disk. It gathers batches while a write is under way, and calls the callbacks in order.
+// Driver: the log on disk. The class gathers batches while a write is under way, and calls the callbacks in
+// order.
 //
 // Laws:
 //   W1  The callbacks `done` are called in the order of the appends, and never before `append` has returned.
@@ -17,7 +18,7 @@ import { type Opened, openLog, removeSegments, wait } from './open-log.js'
 import { Compaction } from './segment-removal.js'
 import { storageFailed } from './log-errors.js'
 import type { LogState } from './log-state.js'
-import { DurableMark } from './durable-mark.js'
+import { DurableMarkFile } from './durable-mark.js'
 import { recordBytes } from './record-encoder.js'
 import type { Segments } from './removable-segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
@@ -31,7 +32,7 @@ const WRITE_BYTES = 8 * 1024 * 1024
 
 type Appended = (error?: LatchkeyError) => void
 
-type Life =
+type Status =
   | { readonly type: 'open' }
   | { readonly type: 'closed' }
   | { readonly type: 'failed'; readonly error: LatchkeyError }
@@ -39,11 +40,11 @@ type Life =
 export class Wal {
   readonly #options: WalOptions
   readonly #writer: SegmentWriter
-  readonly #mark: DurableMark
+  readonly #mark: DurableMarkFile
   readonly #segments: Segments
   readonly #state: LogState
   readonly #compaction: Compaction
-  #life: Life = { type: 'open' }
+  #status: Status = { type: 'open' }
   /** #turns has the records that wait for the next write, and #dones has their callbacks. */
   #turns: Turn[] = []
   #dones: Appended[] = []
@@ -74,7 +75,7 @@ export class Wal {
     this.#last = this.#state.lastIndex
     const growBytes = growBytesOf(options)
     this.#writer = new SegmentWriter({ fs, dir, origin, growBytes, state: this.#state }, at)
-    this.#mark = new DurableMark({ file: markFile, clock, failed }, mark, slot)
+    this.#mark = new DurableMarkFile({ file: markFile, clock, failed }, mark, slot)
     const startsAfter = (index: number) => this.#startsAfter(index)
     const ports = {
       fs,
@@ -89,7 +90,7 @@ export class Wal {
   }
 
   get failed(): LatchkeyError | undefined {
-    return this.#life.type === 'failed' ? this.#life.error : undefined
+    return this.#status.type === 'failed' ? this.#status.error : undefined
   }
 
   append(batch: PersistBatch, done: Appended): void {
@@ -113,13 +114,13 @@ export class Wal {
    * (S15).
    */
   compact(index: number): void {
-    if (this.#life.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
+    if (this.#status.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
   }
 
   async close(): Promise<void> {
-    const before = this.#life.type
+    const before = this.#status.type
     if (before === 'closed') return
-    if (before === 'open') this.#life = { type: 'closed' }
+    if (before === 'open') this.#status = { type: 'closed' }
     // `close` waits even after a failure, because a file descriptor must not be closed during a call.
     await this.#drain()
     await wait((done) => this.#compaction.whenIdle(done))
@@ -132,10 +133,10 @@ export class Wal {
   }
 
   #enqueue(turn: Turn, done: Appended): void {
-    if (this.#life.type !== 'open') {
+    if (this.#status.type !== 'open') {
       const error =
-        this.#life.type === 'failed'
-          ? this.#life.error
+        this.#status.type === 'failed'
+          ? this.#status.error
           : new LatchkeyError('ERR_CLOSED', 'The log is closed.')
       return microtask(() => done(error))
     }
@@ -188,7 +189,7 @@ export class Wal {
 
   readonly #written = (error?: Error): void => {
     if (error !== undefined) this.#fail(error)
-    if (this.#life.type === 'failed') return this.#rest()
+    if (this.#status.type === 'failed') return this.#rest()
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
     if (this.#restarting !== undefined) this.#compaction.restarted(this.#restarting)
     this.#restarting = undefined
@@ -202,7 +203,7 @@ export class Wal {
   #roll(head: Turn): void {
     this.#writer.roll(head, (error) => {
       if (error !== undefined) this.#fail(error)
-      if (this.#life.type === 'failed') return this.#rest()
+      if (this.#status.type === 'failed') return this.#rest()
       this.#segments.add(this.#writer.number, this.#state.lastIndex)
       this.#mark.advance(this.#writer.reach, this.#writer.checksum)
       this.#mark.sync(() => {})
@@ -218,7 +219,7 @@ export class Wal {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
     const { fs, dir } = this.#options
     try {
-      await wait((done) => this.#mark.settle(done))
+      await wait((done) => this.#mark.syncBothSlots(done))
       await removeSegments(fs, dir, leftovers)
     } catch (error) {
       this.#fail(error as Error)
@@ -228,9 +229,9 @@ export class Wal {
   }
 
   #fail(cause: Error): void {
-    if (this.#life.type === 'failed') return
+    if (this.#status.type === 'failed') return
     const error = storageFailed(cause)
-    this.#life = { type: 'failed', error }
+    this.#status = { type: 'failed', error }
     this.#mark.abandon(error)
     this.#compaction.abandon()
     const waiting = [...this.#flying, ...this.#dones]

@@ -94,8 +94,8 @@ export class World {
       image.membership = machine.membership
       image.entries = []
     }
-    // The log has another entry at the state machine's position. This happens if the member crashed while the
-    // disk still had entries that contradict the leader's log.
+    // The log has another entry at the state machine's position. This difference arises if the member crashed
+    // while the disk still had entries that contradict the leader's log.
     const beyondStart = image.entries[machine.position.index - image.start.index - 1]
     if (beyondStart !== undefined && beyondStart.term !== machine.position.term) member.rebuild = true
     const { rebuild } = member

@@ -12,9 +12,9 @@ export function dialAs(self: Self, to: string, socket: WebSocket, entered: () =>
   const handshake = new DiallingHandshake(ports, to)
   socket.on('open', () => socket.send(handshake.greeting))
   socket.on('message', (data) => {
-    const step = handshake.hear(bytesOf(data))
+    const step = handshake.receive(bytesOf(data))
     if (step.next === 'wait') socket.send(step.send)
-    else if (step.next === 'in') entered()
+    else if (step.next === 'admitted') entered()
     else socket.terminate()
   })
 }

@@ -4,24 +4,27 @@
 import type { MemberId, Membership } from '../core/types.js'
 import { type Answer, mayVote } from './wiped-member-check.js'
 
-interface FirstBootPorts {
+interface VotingDelayPorts {
   readonly id: MemberId
   readonly incarnation: string
   voters(): readonly MemberId[]
   allowVoting(): void
-  /** Called if the cluster knows this member with another incarnation. So this member has lost its disk. */
+  /**
+   * Called if the cluster knows this member with another data directory (incarnation). So this member has
+   * lost its disk.
+   */
   refused(): void
 }
 
 type State = 'waiting' | 'following' | 'open' | 'refused'
 
-export class FirstBootGate {
-  readonly #ports: FirstBootPorts
+export class VotingDelay {
+  readonly #ports: VotingDelayPorts
   readonly #answers = new Map<MemberId, Answer>()
   #state: State
 
-  /** `fresh` is true if the directory is new and the cluster has several members. */
-  constructor(ports: FirstBootPorts, fresh: boolean) {
+  /** `fresh` is true if this member's data directory is new and the cluster has several members. */
+  constructor(ports: VotingDelayPorts, fresh: boolean) {
     this.#ports = ports
     this.#state = fresh ? 'waiting' : 'open'
   }
@@ -37,7 +40,7 @@ export class FirstBootGate {
    * True if this member handles Raft messages. While it waits, it handles none, because it must not
    * acknowledge anything.
    */
-  get hears(): boolean {
+  get acceptsMessages(): boolean {
     return this.#state === 'open' || this.#state === 'following'
   }
 
