@@ -167,12 +167,17 @@ test('C75: a stop of the member ends the session and releases nothing', async ()
   await own.close()
 })
 
-test('the session of a token that was removed ends, and its holds end with their leases', async () => {
-  const own = await httpMember({ tokens: ['all', { token: 'some', ...LIMITED }] })
-  const { id: session, events } = await opened('some', own)
-  await post('locks/in%2Fk:acquire', { id: 'me', lease: '1h', session }, 'some', own)
+test.each(['some', 'full'])('C75: a removed token (%s) ends its session and its watches', async (token) => {
+  const own = await httpMember({ tokens: ['all', { token: 'some', ...LIMITED }, { token: 'full' }] })
+  const { id: session, events } = await opened(token, own)
+  await post('locks/in%2Fk:acquire', { id: 'me', lease: '1h', session }, token, own)
+  const headers = { authorization: `Bearer ${token}` }
+  const watch = eventsOf(await own.call('/v1/watch?prefix=in%2F', { headers }))
+  expect(await watch.next()).toMatchObject({ value: { id: '0' } })
   own.member.reload({ auth: { tokens: ['all'] } })
-  expect(await events.next()).toMatchObject({ value: { event: 'error', data: { code: 'ERR_CLOSED' } } })
+  for (const stream of [events, watch])
+    expect(await stream.next()).toMatchObject({ value: { event: 'error', data: { code: 'ERR_CLOSED' } } })
+  // The lock stays held until its lease ends.
   expect(await own.member.store.locks.query('in/k')).toMatchObject([{ id: 'me' }])
   await own.close()
 })

@@ -3,11 +3,10 @@
 // needs to check them.
 
 import type { ClientStore } from '@latchkey/client'
-import { isLimited } from '../member/required-rights.js'
-import { type Identity, RIGHTS } from '../member/rights.js'
+import { ANONYMOUS, type Identity } from '../member/rights.js'
 
 export class HttpCallerStores {
-  /** The store that open() returned, which has all rights. */
+  /** The member's own store. Every caller uses it if no tokens are configured. */
   readonly #own: ClientStore
   readonly #make: (who: Identity) => ClientStore
   readonly #stores = new Map<Identity, ClientStore>()
@@ -18,9 +17,12 @@ export class HttpCallerStores {
     this.#make = make
   }
 
-  /** Returns the store for the identity. There are at most as many stores as tokens. */
+  /**
+   * Returns the store of an identity. There are at most as many stores as tokens. A token with all rights has a
+   * store of its own too. Otherwise its watches would continue after the token was removed.
+   */
   of(who: Identity): ClientStore {
-    if (this.#closed || mayAll(who)) return this.#own
+    if (this.#closed || who === ANONYMOUS) return this.#own
     const known = this.#stores.get(who) ?? this.#make(who)
     this.#stores.set(who, known)
     return known
@@ -43,6 +45,3 @@ export class HttpCallerStores {
     this.#stores.clear()
   }
 }
-
-const mayAll = (who: Identity): boolean =>
-  !isLimited(who) && RIGHTS.every((right) => who.rights.includes(right))
