@@ -2,7 +2,7 @@
 // notice.
 
 import type { Change } from '../run/changed-packages.js'
-import type { Profile } from '../raft/options.js'
+import type { RaftWorkload } from '../raft/options.js'
 
 export interface Bug {
   readonly name: string
@@ -10,7 +10,7 @@ export interface Bug {
   readonly ids: readonly string[]
   readonly changes: readonly Change[]
   /** Drawn by chance from this profile, or from any. */
-  readonly profile?: Profile
+  readonly profile?: RaftWorkload
   /** Seeds within which it must be caught; 0: chance would take too long, only the scenarios count. */
   readonly seeds: number
   /**

@@ -39,8 +39,3 @@ export function drawPlan(options: Options): readonly Fault[] {
   }
   return faults
 }
-
-export const describeFault = ({ number, at, kind, span, dice }: Fault): string =>
-  `#${number} at ${(at / 1000).toFixed(1)} ms: ${kind} for ${(span / 1000).toFixed(1)} ms [${dice
-    .map((value) => value.toFixed(3))
-    .join(' ')}]`

@@ -67,7 +67,7 @@ export interface ClientOptions {
 
 export interface Options {
   readonly seed: number
-  readonly profile: string
+  readonly workload: string
   readonly members: number
   /** Microseconds of faults; then comes the healing. */
   readonly duration: number
@@ -82,11 +82,20 @@ export interface Options {
   readonly faults: Readonly<Record<FaultKind, number>>
 }
 
-const PROFILES = ['mixed', 'storm', 'membership', 'snapshots', 'reads', 'disk', 'clocks', 'network'] as const
-export type Profile = (typeof PROFILES)[number]
+export const RAFT_WORKLOADS = [
+  'mixed',
+  'storm',
+  'membership',
+  'snapshots',
+  'reads',
+  'disk',
+  'clocks',
+  'network',
+] as const
+export type RaftWorkload = (typeof RAFT_WORKLOADS)[number]
 
-/** What a profile makes likely; everything else is drawn as in a mixed run, with half the chance. */
-const FAVOURITES: Readonly<Record<Profile, readonly FaultKind[]>> = {
+/** What a workload makes likely; everything else is drawn as in a mixed run, with half the chance. */
+const FAVOURITES: Readonly<Record<RaftWorkload, readonly FaultKind[]>> = {
   mixed: FAULT_KINDS,
   storm: ['storm', 'crashPoint', 'crash', 'orphan', 'isolate', 'oneWay', 'transfer'],
   membership: ['change', 'transfer', 'isolate', 'crash', 'split'],
@@ -97,24 +106,24 @@ const FAVOURITES: Readonly<Record<Profile, readonly FaultKind[]>> = {
   network: ['isolate', 'split', 'oneWay', 'bridge', 'link', 'burst'],
 }
 
-export function drawOptions(seed: number, forced?: Profile): Options {
+export function drawOptions(seed: number, forced?: RaftWorkload): Options {
   const random = seededRandom(seed).fork('options')
-  const profile = forced ?? random.pick(PROFILES)
+  const workload = forced ?? random.pick(RAFT_WORKLOADS)
   const electionTimeout = random.pick([150, 300, 500, 1000])
   const heartbeat = Math.floor(electionTimeout / random.pick([5, 10]))
   return {
     seed,
-    profile,
+    workload,
     members: drawMembers(random),
     duration: random.between(6_000, 24_000) * MS,
     network: drawNetwork(random, electionTimeout),
     disk: drawDisk(random, electionTimeout),
-    member: drawMember(random, electionTimeout, heartbeat, profile),
+    member: drawMember(random, electionTimeout, heartbeat, workload),
     clients: random.between(1, 7),
-    client: drawClient(random, electionTimeout, profile),
+    client: drawClient(random, electionTimeout, workload),
     drift: random.pick([0, 0.0005, 0.005, 0.005, 0.05]),
     faultGap: random.between(1, 6) * electionTimeout * MS,
-    faults: drawFaults(random, profile),
+    faults: drawFaults(random, workload),
   }
 }
 
@@ -156,12 +165,12 @@ function drawMember(
   random: Random,
   electionTimeout: number,
   heartbeat: number,
-  profile: Profile,
+  workload: RaftWorkload,
 ): MemberOptions {
   return {
     electionTimeout,
     heartbeat,
-    everyEntries: profile === 'snapshots' ? random.between(2, 40) : random.pick([20, 100, 1_000]),
+    everyEntries: workload === 'snapshots' ? random.between(2, 40) : random.pick([20, 100, 1_000]),
     segmentBytes: random.pick([512, 2_048, 65_536]),
     chunkBytes: random.pick([64, 200, 1024]),
     paddingBytes: random.pick([0, 100, 1_000]),
@@ -172,8 +181,8 @@ function drawMember(
   }
 }
 
-function drawClient(random: Random, electionTimeout: number, profile: Profile): ClientOptions {
-  const reads = profile === 'reads' ? 0.6 : random.pick([0, 0.2, 0.5])
+function drawClient(random: Random, electionTimeout: number, workload: RaftWorkload): ClientOptions {
+  const reads = workload === 'reads' ? 0.6 : random.pick([0, 0.2, 0.5])
   return {
     keys: random.between(1, 6),
     reads,
@@ -186,16 +195,13 @@ function drawClient(random: Random, electionTimeout: number, profile: Profile): 
 }
 
 /** A weight for each kind; most runs lack most kinds, so that those which are there are met in depth. */
-function drawFaults(random: Random, profile: Profile): Record<FaultKind, number> {
-  const favourites = FAVOURITES[profile]
+function drawFaults(random: Random, workload: RaftWorkload): Record<FaultKind, number> {
+  const favourites = FAVOURITES[workload]
   const weights = FAULT_KINDS.map((kind): [FaultKind, number] => {
-    const likely = profile === 'mixed' ? 0.4 : favourites.includes(kind) ? 0.75 : 0.2
+    const likely = workload === 'mixed' ? 0.4 : favourites.includes(kind) ? 0.75 : 0.2
     const there = random.chance(likely)
     const weight = random.between(1, 10)
     return [kind, there ? weight : 0]
   })
   return Object.fromEntries(weights) as Record<FaultKind, number>
 }
-
-export const isProfile = (name: string): name is Profile => (PROFILES as readonly string[]).includes(name)
-export { PROFILES }

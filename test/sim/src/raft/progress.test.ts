@@ -5,7 +5,7 @@ import { drawOptions } from './options.js'
 import { demandProgress } from './progress.js'
 import { realModules } from './raft-modules.js'
 import { RaftWorld } from './raft-world.js'
-import { found } from './run-seed.js'
+import { found } from '../run/run-seed.js'
 
 /** A founded world of that many members, with a leader, on a quick network and quick disks. */
 async function worldOf(members: number, seed = 1): Promise<RaftWorld> {

@@ -149,6 +149,23 @@ export class RaftWorld extends World<RaftMember> {
     this.time.later(random.between(1_000, random.chance(0.5) ? longest / 20 : longest), () => member.boot())
   }
 
+  get duration(): number {
+    return this.options.duration
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    const { elections, snapshots, changes, commits } = this.laws.counts
+    const { crashes, history } = this
+    return {
+      elections,
+      crashes,
+      snapshots,
+      'membership entries': changes,
+      entries: commits,
+      calls: history.size,
+    }
+  }
+
   start(): void {
     for (const member of this.members) member.boot()
   }

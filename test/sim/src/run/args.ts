@@ -1,15 +1,18 @@
-// Door: the command line's words, checked. A word that is not known is an error, not a silence.
+// Door: the words of the command line, checked. An unknown word is an error.
 
-import { isProfile, type Profile, PROFILES } from '../raft/options.js'
+import type { Profile, Setting } from './profile.js'
+import { DEFAULT_PROFILE, profileOf, PROFILES } from './profiles.js'
 
 export interface Args {
   readonly help: boolean
   readonly seed: number | undefined
   readonly seeds: number
   readonly from: number
-  readonly profile: Profile | undefined
+  readonly profile: Profile
+  /** Undefined: each seed draws one. */
+  readonly workload: string | undefined
   readonly only: readonly number[] | undefined
-  readonly settings: readonly (readonly [string, unknown])[]
+  readonly settings: readonly Setting[]
   readonly trace: number
   readonly twice: boolean
   readonly outerOnly: boolean
@@ -28,13 +31,15 @@ export const HELP = `The deterministic simulator.
 
   npm run sim -- --seeds N            N seeds, from --from (default 1); stops at the first that fails
   npm run sim -- --seed S             one seed, to the byte as before
-  npm run sim -- --bugs [NAME]        known bugs, put into a copy of the core: each must be caught
-  npm run sim -- --scenarios          the directed scenarios
+  npm run sim -- --bugs [NAME]        known bugs, put into a copy of the packages: each must be caught
+  npm run sim -- --scenarios          the directed scenarios of the profile ${DEFAULT_PROFILE}
 
   --from S          the first seed
   --fresh           the first seed is drawn by chance, and printed
-  --profile P       ${PROFILES.join(', ')}; else each seed draws one
-  --only 3,7        only these faults of the seed's list (what shrinking has left)
+  --profile P       ${PROFILES.map(({ name }) => name).join(' or ')} (default ${DEFAULT_PROFILE})
+  --workload W      what the seeds do; else each seed draws one
+${PROFILES.map(({ name, workloads }) => `                    ${name}: ${workloads.join(', ')}`).join('\n')}
+  --only 3,7        only these faults of the seed's list (what shrinking has left), or none
   --set PATH=JSON   an option set otherwise than the seed draws it; may come several times
   --trace [N]       prints the last N lines of what happened (default 200)
   --twice           runs each seed twice and compares the hashes
@@ -47,7 +52,7 @@ Exit code: 0 all passed · 1 a bug was not caught, or hashes differ · 2 wrong u
 
 export function parseArgs(words: readonly string[]): Args {
   const args: { -readonly [Name in keyof Args]: Args[Name] } = { ...DEFAULTS, settings: [] }
-  const settings: (readonly [string, unknown])[] = []
+  const settings: Setting[] = []
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string
     const next = words[i + 1]
@@ -61,6 +66,11 @@ export function parseArgs(words: readonly string[]): Args {
       i++
     }
   }
+  const { profile, workload, scenarios } = args
+  if (workload !== undefined && !profile.workloads.includes(workload))
+    throw new UsageError(`--workload: the profile ${profile.name} has ${profile.workloads.join(', ')}`)
+  if (scenarios && profile.name !== DEFAULT_PROFILE)
+    throw new UsageError(`--scenarios belong to the profile ${DEFAULT_PROFILE}`)
   return { ...args, settings }
 }
 
@@ -69,7 +79,8 @@ const DEFAULTS: Args = {
   seed: undefined,
   seeds: 100,
   from: 1,
-  profile: undefined,
+  profile: profile(DEFAULT_PROFILE),
+  workload: undefined,
   only: undefined,
   settings: [],
   trace: 0,
@@ -100,10 +111,11 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   '--from': (value) => ({ from: whole('--from', value) }),
   '--fresh': () => ({ from: -1 }),
   '--profile': (value) => ({ profile: profile(value) }),
+  '--workload': (value) => ({ workload: required('--workload', value) }),
   '--only': (value) => ({
     only: (value ?? '')
       .split(',')
-      .filter(Boolean)
+      .filter((item) => item !== '' && item !== 'none')
       .map((item) => whole('--only', item)),
   }),
   '--set': () => ({}),
@@ -129,16 +141,17 @@ function whole(word: string, value: string | undefined): number {
 }
 
 function profile(value: string | undefined): Profile {
-  const name = required('--profile', value)
-  if (!isProfile(name)) throw new UsageError(`--profile: one of ${PROFILES.join(', ')}`)
-  return name
+  const found = profileOf(required('--profile', value))
+  if (found === undefined)
+    throw new UsageError(`--profile: one of ${PROFILES.map(({ name }) => name).join(', ')}`)
+  return found
 }
 
-function setting(text: string): readonly [string, unknown] {
+function setting(text: string): Setting {
   const at = text.indexOf('=')
   if (at < 1) throw new UsageError('--set needs PATH=JSON')
   try {
-    return [text.slice(0, at), JSON.parse(text.slice(at + 1))]
+    return [text.slice(0, at), JSON.parse(text.slice(at + 1)) ?? undefined]
   } catch {
     throw new UsageError(`--set ${text}: the value is no JSON`)
   }

@@ -14,6 +14,10 @@ async function cli(...words: string[]): Promise<{ outcome: string; text: string 
   return { outcome, text: lines.join('\n') }
 }
 
+/** The words of a printed command. */
+const wordsOf = (command: string): string[] =>
+  (command.split(' -- ')[1] ?? '').split(' ').map((word) => word.replaceAll("'", ''))
+
 test('--help tells the options', async () => {
   const { outcome, text } = await cli('--help')
   expect(outcome).toBe('pass')
@@ -27,6 +31,9 @@ test.each([
   [['--seed', 'x']],
   [['--seed']],
   [['--profile', 'odd']],
+  [['--workload', 'odd']],
+  [['--profile', 'whole', '--workload', 'disk']],
+  [['--profile', 'whole', '--scenarios']],
   [['--set', 'a']],
   [['--help', '1']],
 ])('wrong usage: %s', async (words) => {
@@ -37,7 +44,7 @@ test('one seed: verdict, hash and how to see it again', async () => {
   const { outcome, text } = await cli('--seed', '1', '--twice', '--trace', '5')
   expect(outcome).toBe('pass')
   expect(text).toMatch(/seed 1: pass · hash [0-9a-f]{16}/)
-  expect(text).toContain('replay: npm run sim -- --seed 1')
+  expect(text).toContain('replay: npm run sim -- --seed 1 --profile raft')
   for (const word of [
     'seeds 1',
     'events',
@@ -54,9 +61,9 @@ test('one seed: verdict, hash and how to see it again', async () => {
 
 test.each([undefined, 'disk' as const])(
   'the command line draws the faults from the options: %s',
-  async (profile) => {
-    const words = profile === undefined ? [] : ['--profile', profile]
-    const { hash } = await run(drawOptions(1, profile), realModules)
+  async (workload) => {
+    const words = workload === undefined ? [] : ['--workload', workload]
+    const { hash } = await run(drawOptions(1, workload), realModules)
     expect((await cli('--seed', '1', ...words)).text).toContain(`hash ${hash}`)
   },
 )
@@ -72,9 +79,11 @@ test('a storm is a failure of liveness, with a replay command and a shrunk list'
     'clients=0',
   )
   expect(outcome).toBe('liveness')
-  expect(text).toMatch(/seed 3: liveness: /)
+  expect(text).toMatch(/seed 3 \(network\): liveness: /)
   expect(text).toMatch(/replay: npm run sim -- --seed 3 .*--only/)
   expect(text).toMatch(/shrunk from \d+ to \d+ faults/)
+  const small = text.split('\n').findLast((line) => line.includes('replay:')) ?? ''
+  expect((await cli(...wordsOf(small), '--no-shrink')).outcome).toBe('liveness')
 })
 
 test('exit codes', () => {
@@ -83,9 +92,12 @@ test('exit codes', () => {
 })
 
 test('a replay command says all that was set', () => {
-  const args = parseArgs(['--seed', '9', '--set', 'network.loss=0.1', '--profile', 'disk'])
-  expect(replayCommand(9, args, [1, 2], ['clients=1'])).toBe(
-    "npm run sim -- --seed 9 --profile disk --set 'network.loss=0.1' --set 'clients=1' --only 1,2",
+  const args = parseArgs(['--seed', '9', '--set', 'network.tail=1', '--workload', 'disk'])
+  expect(replayCommand(9, args, [1, 2], [['clients', 1]])).toBe(
+    "npm run sim -- --seed 9 --profile raft --workload disk --set 'network.tail=1' --set 'clients=1' --only 1,2",
   )
+  const none = replayCommand(9, args, [], [['network.unreliable', undefined]])
+  const { only, settings } = parseArgs(wordsOf(none))
+  expect([only, settings.at(-1)]).toEqual([[], ['network.unreliable', undefined]])
   expect(() => parseArgs(['--nothing'])).toThrow(UsageError)
 })

@@ -1,14 +1,22 @@
 // Driver: what the command line asks for. The exit code tells crash, safety and liveness apart.
 
 import { randomInt } from 'node:crypto'
-import { runBugs } from '../bugs/runner.js'
 import type { Verdict } from '../laws/verdict.js'
 import { scenarios } from '../scenarios/all.js'
 import { play } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
-import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './many-seeds.js'
+import {
+  faultsOf,
+  optionsOf,
+  type Print,
+  replayCommand,
+  reportFailure,
+  seedWords,
+  Totals,
+} from './many-seeds.js'
 import { realModules } from '../raft/raft-modules.js'
-import { run, type RunResult } from '../raft/run-seed.js'
+import type { LoadedProfile } from './profile.js'
+import type { RunResult } from './run-seed.js'
 
 export type Outcome = Verdict | 'usage' | 'missed'
 
@@ -37,11 +45,16 @@ export async function runCli(words: readonly string[], print: Print): Promise<Ou
     return 'pass'
   }
   if (args.bugs !== undefined) {
-    const { outerOnly } = args
-    return (await runBugs(args.bugs, { outerOnly }, print)) ? 'pass' : 'missed'
+    const { bugs, profile, outerOnly } = args
+    return (await profile.runBugs(bugs, { outerOnly }, print)) ? 'pass' : 'missed'
   }
   if (args.scenarios) return runScenarios(print)
-  return runSeeds(args, print)
+  const loaded = await args.profile.load()
+  try {
+    return await runSeeds(args, loaded, print)
+  } finally {
+    loaded.remove()
+  }
 }
 
 async function runScenarios(print: Print): Promise<Outcome> {
@@ -54,7 +67,7 @@ async function runScenarios(print: Print): Promise<Outcome> {
   return outcome
 }
 
-async function runSeeds(given: Args, print: Print): Promise<Outcome> {
+async function runSeeds(given: Args, loaded: LoadedProfile, print: Print): Promise<Outcome> {
   const args = given.from === -1 ? { ...given, from: randomInt(1, 2 ** 31) } : given
   const first = args.seed ?? args.from
   const last = args.seed ?? args.from + args.seeds - 1
@@ -63,32 +76,34 @@ async function runSeeds(given: Args, print: Print): Promise<Outcome> {
   const before = process.cpuUsage()
   let outcome: Outcome = 'pass'
   for (let seed = first; seed <= last; seed++) {
-    const result = await runSeed(seed, args)
+    const result = await runSeed(seed, args, loaded)
     totals.add(result)
     if (args.seed !== undefined) printRun(result, args, print)
-    if (args.twice && (await runSeed(seed, args)).hash !== result.hash) {
+    if (args.twice && (await runSeed(seed, args, loaded)).hash !== result.hash) {
       print(`seed ${seed}: two runs, two hashes`)
       outcome = 'missed'
     }
     if (result.verdict === 'pass') continue
     outcome = result.verdict
-    await reportFailure(result, args, realModules, print)
+    await reportFailure(result, args, loaded, print)
     if (!args.keepGoing) break
   }
   const { user, system } = process.cpuUsage(before)
   const seconds = Number(process.hrtime.bigint() - began) / 1e9
   print('')
   if (args.seed === undefined)
-    print(`seeds ${first} to ${last}; again: npm run sim -- --from ${first} --seeds ${args.seeds}`)
+    print(
+      `seeds ${first} to ${last}; again: npm run sim -- --from ${first} --seeds ${args.seeds} ${seedWords(args).join(' ')}`,
+    )
   for (const line of totals.lines(seconds, (user + system) / 1e6)) print(line)
   print(outcome === 'pass' ? 'no violation' : `FAILED: ${outcome}`)
   return outcome
 }
 
-function runSeed(seed: number, args: Args): Promise<RunResult> {
+function runSeed(seed: number, args: Args, loaded: LoadedProfile): Promise<RunResult> {
   const options = optionsOf(seed, args)
   const faults = faultsOf(seed, args)
-  return run(options, realModules, { trace: args.trace > 0, outerOnly: args.outerOnly, faults })
+  return loaded.run(options, { trace: args.trace > 0, outerOnly: args.outerOnly, faults })
 }
 
 function printRun(result: RunResult, args: Args, print: Print): void {

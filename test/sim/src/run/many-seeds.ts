@@ -1,109 +1,103 @@
-// Driver: many seeds in a row, and the sum of what they met.
+// Driver: many seeds in a row, the sum of what happened in them, and the report of a seed that failed.
 
-import { describeFault, drawPlan, type Fault } from '../raft/draw-faults.js'
-import { drawOptions, type Options } from '../raft/options.js'
 import type { Args } from './args.js'
-import { type RaftModules } from '../raft/raft-modules.js'
-import { run, type RunResult } from '../raft/run-seed.js'
+import type { LoadedProfile, SeedOptions, Setting } from './profile.js'
+import type { NumberedFault, RunResult } from './run-seed.js'
 import { setOption, shrink } from './shrink.js'
 
 export type Print = (line: string) => void
 
 export class Totals {
-  seeds = 0
-  time = 0
-  events = 0
-  elections = 0
-  crashes = 0
-  snapshots = 0
-  changes = 0
-  entries = 0
-  operations = 0
-  readonly faults = new Map<string, number>()
+  #seeds = 0
+  #time = 0
+  #events = 0
+  readonly #counts = new Map<string, number>()
+  readonly #faults = new Map<string, number>()
 
-  add(result: RunResult): void {
-    this.seeds++
-    for (const name of [
-      'time',
-      'events',
-      'elections',
-      'crashes',
-      'snapshots',
-      'changes',
-      'entries',
-      'operations',
-    ] as const) {
-      this[name] += result[name]
-    }
-    for (const { kind } of result.faults) this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1)
+  add({ time, events, counts, faults }: RunResult): void {
+    this.#seeds++
+    this.#time += time
+    this.#events += events
+    for (const [name, count] of Object.entries(counts)) add(this.#counts, name, count)
+    for (const { kind } of faults) add(this.#faults, kind, 1)
   }
 
   /** `seconds` that passed, and of them those that this process had a core. */
   lines(seconds: number, busy: number): readonly string[] {
-    const perSecond = busy > 0 ? Math.round(this.events / busy) : 0
+    const perSecond = busy > 0 ? Math.round(this.#events / busy) : 0
     return [
-      `seeds ${this.seeds} · simulated ${(this.time / 3.6e9).toFixed(2)} h · ${seconds.toFixed(1)} s, ${busy.toFixed(1)} s on a core`,
-      `events ${count(this.events)} · ${count(perSecond)} a second of one core`,
-      `elections ${count(this.elections)} · crashes ${count(this.crashes)} · snapshots installed ${count(this.snapshots)} · membership entries ${count(this.changes)}`,
-      `entries committed ${count(this.entries)} · client operations judged ${count(this.operations)}`,
-      `faults planned: ${[...this.faults]
+      `seeds ${this.#seeds} · simulated ${(this.#time / 3.6e9).toFixed(2)} h · ${seconds.toFixed(1)} s, ${busy.toFixed(1)} s on a core`,
+      `events ${text(this.#events)} · ${text(perSecond)} a second of one core`,
+      [...this.#counts].map(([name, count]) => `${name} ${text(count)}`).join(' · '),
+      `faults planned: ${[...this.#faults]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([kind, number]) => `${kind} ${number}`)
+        .map(([kind, count]) => `${kind} ${count}`)
         .join(' · ')}`,
     ]
   }
 }
 
-const count = (value: number): string => value.toLocaleString('en-US')
-
-export function optionsOf(seed: number, args: Args): Options {
-  let options = drawOptions(seed, args.profile)
-  for (const [path, value] of args.settings) options = setOption(options, path, value)
-  return options
+function add(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count)
 }
 
+const text = (value: number): string => value.toLocaleString('en-US')
+
+export const optionsOf = (seed: number, { profile, workload, settings }: Args): SeedOptions =>
+  settings.reduce((options, setting) => setOption(options, setting), profile.draw(seed, workload))
+
 /** The faults that the seed draws, also when an option is set otherwise than the seed draws it. */
-export function faultsOf(seed: number, { profile, only }: Args): readonly Fault[] {
-  const all = drawPlan(drawOptions(seed, profile))
+export function faultsOf(seed: number, { profile, workload, only }: Args): readonly NumberedFault[] {
+  const all = profile.drawFaults(profile.draw(seed, workload))
   return only === undefined ? all : all.filter(({ number }) => only.includes(number))
 }
 
-/** What to type to see it again. */
+/** The words of the command line that choose what a seed is. */
+export function seedWords({ profile, workload, outerOnly, settings }: Args): readonly string[] {
+  return [
+    `--profile ${profile.name}`,
+    ...(workload === undefined ? [] : [`--workload ${workload}`]),
+    ...(outerOnly ? ['--outer'] : []),
+    ...settings.map(settingWord),
+  ]
+}
+
+/** JSON has no `undefined`, so null stands for it. */
+const settingWord = ([path, value]: Setting): string => `--set '${path}=${JSON.stringify(value ?? null)}'`
+
+/** The command that runs a seed again. */
 export function replayCommand(
   seed: number,
   args: Args,
   only?: readonly number[],
-  settings?: readonly string[],
+  settings: readonly Setting[] = [],
 ): string {
-  const words = [`npm run sim -- --seed ${seed}`]
-  if (args.profile !== undefined) words.push(`--profile ${args.profile}`)
-  if (args.outerOnly) words.push('--outer')
-  for (const [path, value] of args.settings) words.push(`--set '${path}=${JSON.stringify(value)}'`)
-  for (const setting of settings ?? []) words.push(`--set '${setting}'`)
-  if (only !== undefined) words.push(`--only ${only.length === 0 ? '999999' : only.join(',')}`)
+  const words = ['npm run sim --', `--seed ${seed}`, ...seedWords(args), ...settings.map(settingWord)]
+  if (only !== undefined) words.push(`--only ${only.length === 0 ? 'none' : only.join(',')}`)
   return words.join(' ')
 }
 
 export async function reportFailure(
   result: RunResult,
   args: Args,
-  modules: RaftModules,
+  loaded: LoadedProfile,
   print: Print,
 ): Promise<void> {
+  const options = optionsOf(result.seed, args)
   print('')
-  print(`seed ${result.seed}: ${result.verdict}: ${result.law}`)
+  print(`seed ${result.seed} (${options.workload}): ${result.verdict}: ${result.law}`)
   print(`  ${result.message}`)
   print(`  at ${(result.time / 1000).toFixed(3)} ms, event ${result.events}, hash ${result.hash}`)
   print(`  replay: ${replayCommand(result.seed, args, args.only)} --trace`)
   if (!args.shrink) return
-  const options = optionsOf(result.seed, args)
   const mode = { outerOnly: args.outerOnly }
-  const small = await shrink({ options, faults: result.faults }, async (candidate) => {
-    const again = await run(candidate.options, modules, { ...mode, faults: candidate.faults })
+  const { simpler } = args.profile
+  const small = await shrink({ options, faults: result.faults }, simpler, async (candidate) => {
+    const again = await loaded.run(candidate.options, { ...mode, faults: candidate.faults })
     return again.verdict === result.verdict && again.law === result.law
   })
   print(`  shrunk from ${result.faults.length} to ${small.faults.length} faults in ${small.runs} runs:`)
-  for (const fault of small.faults) print(`    ${describeFault(fault)}`)
+  for (const fault of small.faults) print(`    ${JSON.stringify(fault)}`)
   const numbers = small.faults.map(({ number }) => number)
   print(`  replay: ${replayCommand(result.seed, args, numbers, small.settings)} --trace`)
   print(`  options: ${JSON.stringify(small.options)}`)

@@ -2,13 +2,13 @@
 
 import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { drawOptions, PROFILES } from '../raft/options.js'
+import { drawOptions, RAFT_WORKLOADS } from '../raft/options.js'
 import { realModules } from '../raft/raft-modules.js'
 import { run } from '../raft/run-seed.js'
 
-const passes = async (seed: number, profile?: (typeof PROFILES)[number]) => {
-  const { verdict, law, message, hash } = await run(drawOptions(seed, profile), realModules)
-  const replay = `npm run sim -- --seed ${seed}${profile === undefined ? '' : ` --profile ${profile}`}`
+const passes = async (seed: number, workload?: (typeof RAFT_WORKLOADS)[number]) => {
+  const { verdict, law, message, hash } = await run(drawOptions(seed, workload), realModules)
+  const replay = `npm run sim -- --seed ${seed}${workload === undefined ? '' : ` --workload ${workload}`}`
   expect(`${verdict} ${law} ${message}`.trim(), replay).toBe('pass')
   return hash
 }
@@ -22,9 +22,9 @@ test('fresh seeds', async () => {
   for (let seed = first; seed < first + 10; seed++) await passes(seed)
 })
 
-describe('each profile', () => {
-  test.each(PROFILES)('%s', async (profile) => {
-    for (let seed = 5_000; seed < 5_004; seed++) await passes(seed, profile)
+describe('each workload', () => {
+  test.each(RAFT_WORKLOADS)('%s', async (workload) => {
+    for (let seed = 5_000; seed < 5_004; seed++) await passes(seed, workload)
   })
 })
 

@@ -1,11 +1,11 @@
 // Rule: makes a failing run small: fewer faults, then a simpler world, as long as the same thing goes wrong.
 
-import type { Fault } from '../raft/draw-faults.js'
-import type { Options } from '../raft/options.js'
+import type { SeedOptions, Setting } from './profile.js'
+import type { NumberedFault } from './run-seed.js'
 
 export interface Failing {
-  readonly options: Options
-  readonly faults: readonly Fault[]
+  readonly options: SeedOptions
+  readonly faults: readonly NumberedFault[]
 }
 
 /** Whether this smaller run still fails in the same way. */
@@ -14,44 +14,30 @@ export type StillFails = (candidate: Failing) => Promise<boolean>
 export interface Shrunk extends Failing {
   readonly runs: number
   /** What was set otherwise than the seed draws it, for the replay command. */
-  readonly settings: readonly string[]
+  readonly settings: readonly Setting[]
 }
 
-export async function shrink(failing: Failing, stillFails: StillFails, maxRuns = 300): Promise<Shrunk> {
+export async function shrink(
+  failing: Failing,
+  simpler: readonly Setting[],
+  stillFails: StillFails,
+  maxRuns = 300,
+): Promise<Shrunk> {
   let runs = 0
   const test: StillFails = async (candidate) => runs++ < maxRuns && (await stillFails(candidate))
   let { options } = failing
   let faults = await fewer(failing.faults, (some) => test({ options, faults: some }))
-  const settings: string[] = []
-  for (const [path, value] of SIMPLER) {
-    const simpler = setOption(options, path, value)
-    if (JSON.stringify(simpler) === JSON.stringify(options)) continue
-    if (!(await test({ options: simpler, faults }))) continue
-    options = simpler
-    settings.push(`${path}=${JSON.stringify(value)}`)
+  const settings: Setting[] = []
+  for (const setting of simpler) {
+    const candidate = setOption(options, setting)
+    if (JSON.stringify(candidate) === JSON.stringify(options)) continue
+    if (!(await test({ options: candidate, faults }))) continue
+    options = candidate
+    settings.push(setting)
   }
   faults = await fewer(faults, (some) => test({ options, faults: some }))
   return { options, faults, runs, settings }
 }
-
-/** What makes a world simpler to read, boldest first. */
-const SIMPLER: readonly (readonly [string, unknown])[] = [
-  ['clients', 1],
-  ['network.unreliable', undefined],
-  ['network.tail', 0],
-  ['disk.syncTail', 0],
-  ['drift', 0],
-  ['member.applyDelay', 0],
-  ['member.batching', false],
-  ['member.everyEntries', 1_000_000],
-  ['member.maxInflight', 64],
-  ['member.maxAppendBytes', 1_048_576],
-  ['network.silentDeath', false],
-  ['client.loss', 0],
-  ['client.reads', 0],
-  ['client.swaps', 0],
-  ['client.keys', 1],
-]
 
 /** Delta debugging: leaves out ever smaller parts, keeps what is needed. */
 export async function fewer<T>(
@@ -78,7 +64,7 @@ export async function fewer<T>(
  * A copy with one value changed, named by its path. Unknown paths are an error: a typo must not look like a
  * pass.
  */
-export function setOption(options: Options, path: string, value: unknown): Options {
+export function setOption<Options extends SeedOptions>(options: Options, [path, value]: Setting): Options {
   const copy = structuredClone(options) as unknown as Record<string, unknown>
   const names = path.split('.')
   const last = names.pop() as string

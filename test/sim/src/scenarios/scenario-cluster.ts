@@ -9,7 +9,7 @@ import type { MemberView } from '../raft/member-view.js'
 import type { RaftModules } from '../raft/raft-modules.js'
 import { drawOptions, type MemberOptions, type Options } from '../raft/options.js'
 import type { Request } from '../raft/registers.js'
-import { found } from '../raft/run-seed.js'
+import { found } from '../run/run-seed.js'
 import { RaftWorld } from '../raft/raft-world.js'
 
 export class ScenarioFailed extends Error {

@@ -2,7 +2,7 @@
 // of docs/laws.md.
 
 import type { RaftModules } from '../raft/raft-modules.js'
-import { attempt } from '../raft/run-seed.js'
+import { attempt } from '../run/run-seed.js'
 import type { Ending } from '../laws/verdict.js'
 import { ScenarioCluster, type ClusterOptions } from './scenario-cluster.js'
 

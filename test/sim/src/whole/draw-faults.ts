@@ -2,7 +2,7 @@
 // leader of that moment.
 
 import { type Random, seededRandom } from '@latchkey/base'
-import type { WholeOptions, WholeProfile } from './options.js'
+import type { WholeOptions, WholeWorkload } from './options.js'
 
 export const FAULT_KINDS = [
   'kill',
@@ -49,7 +49,7 @@ export interface WholeFault {
   readonly millis: number
 }
 
-const BIAS: Readonly<Partial<Record<WholeProfile, readonly FaultKind[]>>> = {
+const BIAS: Readonly<Partial<Record<WholeWorkload, readonly FaultKind[]>>> = {
   power: ['power', 'powerAll', 'powerAll', 'kill', 'sickDisk'],
   snapshots: ['compact', 'kill', 'power', 'isolate', 'compact'],
   deadline: ['rate', 'clientPause', 'pause', 'transfer', 'clientSuspend', 'slowNet'],
@@ -58,15 +58,22 @@ const BIAS: Readonly<Partial<Record<WholeProfile, readonly FaultKind[]>>> = {
   waiters: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset'],
 }
 
-export function drawFaults(options: WholeOptions): readonly WholeFault[] {
+export interface DrawnFault extends WholeFault {
+  /** Its place in the seed's list. */
+  readonly number: number
+}
+
+export const numbered = (faults: readonly WholeFault[]): readonly DrawnFault[] =>
+  faults.map((fault, number) => ({ number, ...fault }))
+
+export function drawFaults(options: WholeOptions): readonly DrawnFault[] {
   const random = seededRandom(`whole-faults/${options.seed}`)
   const count = Math.floor((options.duration / 1000) * options.faults * (0.5 + random.float()))
-  const bias = BIAS[options.profile] ?? []
+  const bias = BIAS[options.workload] ?? []
   const kinds = FAULT_KINDS.filter(() => random.chance(0.6))
   const pool = [...kinds, ...bias, 'pause' as const]
-  return Array.from({ length: count }, () => drawFault(options, random, random.pick(pool))).sort(
-    (a, b) => a.at - b.at,
-  )
+  const faults = Array.from({ length: count }, () => drawFault(options, random, random.pick(pool)))
+  return numbered(faults.sort((a, b) => a.at - b.at))
 }
 
 function drawFault(options: WholeOptions, random: Random, kind: FaultKind): WholeFault {

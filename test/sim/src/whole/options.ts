@@ -3,7 +3,7 @@
 
 import { type Random, seededRandom } from '@latchkey/base'
 
-export const WHOLE_PROFILES = [
+export const WHOLE_WORKLOADS = [
   'kv',
   'renewing',
   'deadline',
@@ -16,16 +16,14 @@ export const WHOLE_PROFILES = [
   'sharing',
   'barriers',
 ] as const
-export type WholeProfile = (typeof WHOLE_PROFILES)[number]
-export const isWholeProfile = (name: string): name is WholeProfile =>
-  (WHOLE_PROFILES as readonly string[]).includes(name)
+export type WholeWorkload = (typeof WHOLE_WORKLOADS)[number]
 
 /** As in production: none is trimmed within a run. */
 export const ALL_EVENTS = 100_000
 
 export interface WholeOptions {
   readonly seed: number
-  readonly profile: WholeProfile
+  readonly workload: WholeWorkload
   readonly members: number
   readonly clients: number
   /** Clients that live in a member's own process. */
@@ -73,18 +71,18 @@ export interface WholeOptions {
 export const spreadOf = ({ clocks, drift }: WholeOptions): number =>
   clocks === 'true' ? 0 : clocks === 'beyond' ? drift * 10 : drift
 
-export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
+export function drawWhole(seed: number, only?: WholeWorkload): WholeOptions {
   const random = seededRandom(`whole/${seed}`)
-  const profile = only ?? random.pick(WHOLE_PROFILES)
-  const torture = profile === 'snapshots' || random.chance(0.3)
+  const workload = only ?? random.pick(WHOLE_WORKLOADS)
+  const torture = workload === 'snapshots' || random.chance(0.3)
   const electionTimeout = random.pick([200, 300, 500, 1_000])
   return {
     seed,
-    profile,
-    members: random.pick(profile === 'members' ? [3] : [1, 3, 3, 3, 3, 3, 5]),
+    workload,
+    members: random.pick(workload === 'members' ? [3] : [1, 3, 3, 3, 3, 3, 5]),
     clients: random.between(2, 5),
-    embedded: random.chance(profile === 'members' ? 0.6 : 0.3) ? 1 : 0,
-    duration: random.between(6_000, 14_000) * (profile === 'idle' ? 8 : 1),
+    embedded: random.chance(workload === 'members' ? 0.6 : 0.3) ? 1 : 0,
+    duration: random.between(6_000, 14_000) * (workload === 'idle' ? 8 : 1),
     drift: 0.005,
     clocks: random.pick(['true', 'near', 'near', 'extreme', 'extreme', 'extreme', 'extreme', 'beyond']),
     encoded: random.chance(0.25),
@@ -93,7 +91,7 @@ export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
     ...drawDisk(random, torture),
     ...drawEventLog(seed),
     ...drawNet(random),
-    ...drawLoad(random, profile),
+    ...drawLoad(random, workload),
   }
 }
 
@@ -130,17 +128,17 @@ function drawNet(random: Random) {
   }
 }
 
-function drawLoad(random: Random, profile: WholeProfile) {
+function drawLoad(random: Random, workload: WholeWorkload) {
   const least = random.pick([150, 400, 1_000])
   return {
     sessionLife: random.pick([1_500, 5_000, 30_000]),
     keys: random.between(1, 5),
-    locks: profile === 'waiters' || profile === 'sharing' ? 1 : random.between(1, 3),
+    locks: workload === 'waiters' || workload === 'sharing' ? 1 : random.between(1, 3),
     lease: [least, least * random.pick([1, 3])] as const,
     // Idle: longer than leases and sessions, so that nothing happens for a while and much runs out.
     // Meetings: also so seldom that a party waits alone when its session ends.
     think:
-      profile === 'idle' ? 20_000 : random.pick(profile === 'barriers' ? [20, 200, 1_500] : [20, 60, 200]),
-    faults: profile === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),
+      workload === 'idle' ? 20_000 : random.pick(workload === 'barriers' ? [20, 200, 1_500] : [20, 60, 200]),
+    faults: workload === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),
   }
 }

@@ -26,7 +26,7 @@ import { RenewedHolds } from './laws/renewed-holds.js'
 import { LockHistory } from './laws/lock-history.js'
 import { MemberServer, serverOptions, type ServerPorts } from './members/member-server.js'
 import { ClientNetwork } from '../../../../packages/latchkey/dist/test-cluster/client-network.js'
-import { spreadOf, type WholeOptions, type WholeProfile } from './options.js'
+import { spreadOf, type WholeOptions, type WholeWorkload } from './options.js'
 import { listen } from './product-probes.js'
 import { watchMachine } from './watch-machine.js'
 import { clientsReachLeader, reachesLeader } from './reaches-leader.js'
@@ -43,7 +43,7 @@ export interface WholeMode extends WorldMode {
 export type Workers = (client: Client) => void
 
 /** Their clients ask something at any time. */
-const ALWAYS_ASKING: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots'])
+const ALWAYS_ASKING: ReadonlySet<WholeWorkload> = new Set(['kv', 'power', 'snapshots'])
 
 /** Microseconds. */
 const DIAL_TIMES = { first: [500, 15_000], afterEnd: [500, 30_000], again: [20_000, 120_000] } as const
@@ -91,7 +91,10 @@ export class WholeWorld extends World<MemberServer> {
     this.barriers = new BarriersAndLatches(2 + (options.seed % 3), 1 + (options.seed % 4))
     // A lone member's clients have nowhere else to go: one that dialled into its darkness waits for that dial.
     const hasOthers = options.members >= 3
-    this.reach = new NewLeaderInTime(options.electionTimeout, hasOthers && ALWAYS_ASKING.has(options.profile))
+    this.reach = new NewLeaderInTime(
+      options.electionTimeout,
+      hasOthers && ALWAYS_ASKING.has(options.workload),
+    )
     this.holds = new OneHolder(this.time, options.clocks !== 'beyond')
     this.locks = new LockHistory(this.log, (event) => this.note(() => JSON.stringify(event)))
     const { netBase: base, netTail: tail, pulse, encoded } = options
@@ -232,6 +235,23 @@ export class WholeWorld extends World<MemberServer> {
     const client = new Client(name, life, store, random, this.records, reachability)
     this.clients.push(client)
     this.#workers(client)
+  }
+
+  get duration(): number {
+    return this.options.duration * 1000
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    const { elections, snapshots, changes } = this.laws.counts
+    return {
+      elections,
+      snapshots,
+      'membership entries': changes,
+      entries: this.log.last.index,
+      calls: this.records.done,
+      holds: this.holds.count,
+      'histories too long to judge': this.records.history.undecided,
+    }
   }
 
   restartClient(host: Host): void {

@@ -7,7 +7,7 @@ import { wholeBugs } from './bugs/all.js'
 import { huntWhole } from './bugs/runner.js'
 import { checkChange } from '../run/changed-packages.js'
 import { type LoadedProduct, loadProduct } from './product-modules.js'
-import { drawWhole, WHOLE_PROFILES } from './options.js'
+import { drawWhole, WHOLE_WORKLOADS } from './options.js'
 import { runWhole } from './run-seed.js'
 
 let loaded: LoadedProduct
@@ -16,33 +16,33 @@ beforeAll(async () => {
 })
 afterAll(() => loaded.remove())
 
-const outcome = async (seed: number, profile: (typeof WHOLE_PROFILES)[number]) => {
-  const { verdict, law, message } = await runWhole(drawWhole(seed, profile), loaded.product)
+const outcome = async (seed: number, workload: (typeof WHOLE_WORKLOADS)[number]) => {
+  const { verdict, law, message } = await runWhole(drawWhole(seed, workload), loaded.product)
   return verdict === 'pass'
     ? 'pass'
-    : `${verdict}: ${law}: ${message}; npm run sim -- --whole --seed ${seed} --profile ${profile}`
+    : `${verdict}: ${law}: ${message}; npm run sim -- --profile whole --seed ${seed} --workload ${workload}`
 }
 
-describe.each(WHOLE_PROFILES)('D8 A10 K6 C2: the wiring of production under %s', (profile) => {
+describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2: the wiring of production under %s', (workload) => {
   test.each([9])('seed %i', async (seed) => {
-    expect(await outcome(seed, profile)).toBe('pass')
+    expect(await outcome(seed, workload)).toBe('pass')
   })
 
   const fresh = randomInt(1, 2 ** 31)
   test(`a fresh seed, ${fresh}`, async () => {
-    expect(await outcome(fresh, profile)).toBe('pass')
+    expect(await outcome(fresh, workload)).toBe('pass')
   })
 })
 
 test('the same seed is the same run, to the byte', async () => {
-  for (const profile of ['kv', 'renewing', 'waiters'] as const) {
+  for (const workload of ['kv', 'renewing', 'waiters'] as const) {
     const [first, second] = [
-      await runWhole(drawWhole(5, profile), loaded.product),
-      await runWhole(drawWhole(5, profile), loaded.product),
+      await runWhole(drawWhole(5, workload), loaded.product),
+      await runWhole(drawWhole(5, workload), loaded.product),
     ]
     expect(second.hash).toBe(first.hash)
     expect(first.events).toBeGreaterThan(1_000)
-    expect((await runWhole(drawWhole(6, profile), loaded.product)).hash).not.toBe(first.hash)
+    expect((await runWhole(drawWhole(6, workload), loaded.product)).hash).not.toBe(first.hash)
   }
 })
 

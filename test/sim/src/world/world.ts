@@ -20,6 +20,8 @@ export interface WorldMember {
   readonly id: MemberId
   readonly host: Host
   readonly raft: Raft | undefined
+  /** The id of the cluster that the running process knows, or ''. */
+  readonly clusterId: string
 }
 
 type HostOptions = ConstructorParameters<typeof Host>[4]
@@ -31,7 +33,8 @@ const TRACE_LINES = 200_000
 const lateness = (random: Random): number =>
   random.chance(0.02) ? random.between(0, 20_000) : random.between(0, 300)
 
-export abstract class World<Member extends WorldMember> {
+export abstract class World<Member extends WorldMember = WorldMember> {
+  abstract readonly options: { readonly seed: number }
   readonly time = new VirtualTime()
   readonly random: Random
   readonly cuts = new Cuts(() => this.cutsChanged())
@@ -59,6 +62,15 @@ export abstract class World<Member extends WorldMember> {
 
   /** What this world itself hears of the events of the laws. */
   protected abstract get ownLaw(): Law
+
+  /** In microseconds, how long faults happen. */
+  abstract get duration(): number
+
+  /** What happened in the run, by name. */
+  abstract get counts(): Readonly<Record<string, number>>
+
+  /** Starts the members. */
+  abstract start(): void
 
   protected cutsChanged(): void {
     this.network.changed()

@@ -3,14 +3,14 @@
 
 import { type Change, fileAt, type Patch } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
-import type { WholeOptions, WholeProfile } from '../options.js'
+import type { WholeOptions, WholeWorkload } from '../options.js'
 
 export interface WholeBug {
   readonly name: string
   /** Of docs/laws.md. */
   readonly ids: readonly string[]
   readonly changes: readonly Change[]
-  readonly profile: WholeProfile
+  readonly profile: WholeWorkload
   readonly seeds: number
   /** What all seeds of the hunt have in common, where chance alone would take too long. */
   readonly options?: Partial<WholeOptions>

@@ -41,7 +41,7 @@ export function embeddedRoute(world: Surroundings, life: HostProcess, server: Me
     onSettled: (run) => server.onOpened(run),
   })
   // Where faults leave the members as they are, an embedded store has to be served as far as there is a way.
-  if (world.options.profile !== 'kv') return route
+  if (world.options.workload !== 'kv') return route
   return observedRoute(route, {
     asked: () => world.reach.asked(life, world.time.now),
     served: () => world.reach.heard(life),

@@ -1,6 +1,6 @@
-// Rule: who does what in a profile.
+// Rule: who does what in a workload.
 
-import type { WholeProfile } from '../options.js'
+import type { WholeWorkload } from '../options.js'
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 import { KEY_PREFIX, keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
@@ -13,7 +13,7 @@ import { type Habit, lockWorker } from './lock-workers.js'
 import { barrierWorker } from './barrier-worker.js'
 import { sharedLockWorker } from './shared-lock-worker.js'
 
-const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
+const HABITS: Readonly<Record<WholeWorkload, readonly Habit[]>> = {
   kv: [],
   power: ['renewing'],
   snapshots: ['renewing', 'reentrant'],
@@ -27,13 +27,13 @@ const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   barriers: [],
 }
 
-const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
+const WITH_KEYS: ReadonlySet<WholeWorkload> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
 
 export function employ(world: WholeWorld, client: Client): void {
   const { records } = client
   const start = (worker: Promise<void>) => void worker.catch((error) => records.time.fail(error))
-  const { profile } = world.options
-  if (WITH_KEYS.has(profile)) {
+  const { workload } = world.options
+  if (WITH_KEYS.has(workload)) {
     start(keysWorker(client))
     start(mergeWorker(client))
     start(sequenceWorker(client))
@@ -44,14 +44,14 @@ export function employ(world: WholeWorld, client: Client): void {
     if (client.name === 'p0' || !client.name.startsWith('p'))
       for (const prefix of [KEY_PREFIX, PAIR_PREFIX]) start(mirrorWorker(client, prefix))
   }
-  if (profile === 'expiry') start(expiryWorker(client))
-  if (profile === 'sharing') for (let i = 0; i < 3; i++) start(sharedLockWorker(world, client))
-  if (profile === 'barriers') for (let i = 0; i < 3; i++) start(barrierWorker(world, client))
-  const isOperator = client.name === 'p0' && ['snapshots', 'power', 'expiry'].includes(profile)
+  if (workload === 'expiry') start(expiryWorker(client))
+  if (workload === 'sharing') for (let i = 0; i < 3; i++) start(sharedLockWorker(world, client))
+  if (workload === 'barriers') for (let i = 0; i < 3; i++) start(barrierWorker(world, client))
+  const isOperator = client.name === 'p0' && ['snapshots', 'power', 'expiry'].includes(workload)
   if (isOperator) start(operatorWorker(world, client))
-  if (profile === 'members' && client.name === 'p0') {
+  if (workload === 'members' && client.name === 'p0') {
     world.operators.add(client)
     start(membersWorker(world, client).finally(() => world.operators.delete(client)))
   }
-  for (const habit of HABITS[profile]) start(lockWorker(world, client, habit))
+  for (const habit of HABITS[workload]) start(lockWorker(world, client, habit))
 }

@@ -1,0 +1,40 @@
+// Types: a profile of the simulator, as the command line sees it.
+
+import type { WorldMode } from '../world/world.js'
+import type { NumberedFault, RunResult } from './run-seed.js'
+
+export interface SeedOptions {
+  readonly seed: number
+  readonly workload: string
+}
+
+export interface SeedMode extends WorldMode {
+  /** Instead of the faults that the seed draws. */
+  readonly faults?: readonly NumberedFault[]
+}
+
+/** An option by its path, and a value. */
+export type Setting = readonly [path: string, value: unknown]
+
+export interface LoadedProfile {
+  run(options: SeedOptions, mode?: SeedMode): Promise<RunResult>
+  /** Deletes the temporary files. */
+  remove(): void
+}
+
+export interface Profile {
+  readonly name: string
+  readonly workloads: readonly string[]
+  /** Settings that make a world simpler to read. The one that changes most is first. */
+  readonly simpler: readonly Setting[]
+  /** Without a workload, the seed draws one. */
+  draw(seed: number, workload?: string): SeedOptions
+  drawFaults(options: SeedOptions): readonly NumberedFault[]
+  load(): Promise<LoadedProfile>
+  /** Tests the known bugs whose name or id contains the text. Returns false if one was missed. */
+  runBugs(
+    name: string,
+    mode: { readonly outerOnly: boolean },
+    print: (line: string) => void,
+  ): Promise<boolean>
+}
