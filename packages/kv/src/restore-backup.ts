@@ -1,12 +1,12 @@
 // Driver: builds a new state from a backup file (docs/locks.md, section 4). The file is read twice. The first
 // reading checks the whole file, and the second reading writes the rows.
 //
-//   kept      data, lifetimes of keys, sequences, events, holds (to their deadline), fencing counters,
+//   kept      data with their ttl, sequences, events, holds (until their deadline), fencing counters,
 //             the position in the log, the cluster time, latches with their counts,
 //             barriers with the number of their generations
-//   dropped   sessions with their ephemeral keys, kept replies, waiters, parties at latches and barriers
-//   raised    the base of tokens, to 2^32 above every token in the backup, so that no token that was given
-//             out after the backup is given out again
+//   dropped   sessions with their ephemeral keys, kept replies, waiters, calls that wait at latches and barriers
+//   raised    the token base, by 2^32 above every fencing token in the backup. The old cluster may have given
+//             tokens after the backup, and the new cluster must not give the same tokens again.
 
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'

@@ -16,25 +16,25 @@ export const KIND = { lock: 0, semaphore: 1, election: 2, webLock: 3 } as const
 export type Kind = (typeof KIND)[keyof typeof KIND]
 const KINDS: readonly number[] = Object.values(KIND)
 
-const MARK = 0xff
+const KIND_PREFIX = 0xff
 /** The most bytes before the name in a key: 0xff and the kind. */
 export const KIND_BYTES = 2
 
 export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
-  if (kind === KIND.lock && name[0] !== MARK) return name
+  if (kind === KIND.lock && name[0] !== KIND_PREFIX) return name
   const key = new Uint8Array(KIND_BYTES + name.length)
-  key[0] = MARK
+  key[0] = KIND_PREFIX
   key[1] = kind
   key.set(name, KIND_BYTES)
   return key
 }
 
 export const kindOfLockKey = (key: Uint8Array): Kind =>
-  key[0] === MARK ? ((key[1] ?? KIND.lock) as Kind) : KIND.lock
+  key[0] === KIND_PREFIX ? ((key[1] ?? KIND.lock) as Kind) : KIND.lock
 
 /** Returns the name in a key, without the bytes for its kind. */
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
-  key[0] === MARK ? key.subarray(KIND_BYTES) : key
+  key[0] === KIND_PREFIX ? key.subarray(KIND_BYTES) : key
 
 /** Returns the name for an error message, without the prefix of a `sub`. */
 export const shownLockKey = (
@@ -48,9 +48,9 @@ export function wrongLockKey(value: unknown): string | null {
   const name = nameOfLockKey(value)
   if (name.length === 0) return "a lock's key must not be empty"
   if (name.length > CAPS.keyBytes) return `a lock's key is longer than ${CAPS.keyBytes} bytes`
-  if (value[0] !== MARK) return null
+  if (value[0] !== KIND_PREFIX) return null
   const kind = value[1] as number
-  if (!KINDS.includes(kind) || (kind === KIND.lock && name[0] !== MARK))
+  if (!KINDS.includes(kind) || (kind === KIND.lock && name[0] !== KIND_PREFIX))
     return "a lock's key has an unknown kind"
   return null
 }

@@ -1,5 +1,5 @@
-// Rule: computes crc32c (Castagnoli), which is the checksum of LevelDB's files. Eight tables allow to sum
-// eight bytes at a time.
+// Rule: computes crc32c (Castagnoli), which is the checksum of LevelDB's files. With eight tables, the
+// function sums eight bytes at a time.
 
 import { checksumTable } from '@latchkey/base'
 
