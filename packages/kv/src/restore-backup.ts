@@ -4,7 +4,7 @@
 //   kept      data with their ttl, sequences, events, holds (until their deadline), fencing counters,
 //             the position in the log, the cluster time, latches with their counts,
 //             barriers with the number of their generations
-//   dropped   sessions with their ephemeral keys, kept replies, waiters, calls that wait at latches and barriers
+//   dropped   sessions with their ephemeral keys, kept replies, waiters, waits at latches and barriers
 //   raised    the token base, by 2^32 above every fencing token in the backup. The old cluster may have given
 //             tokens after the backup, and the new cluster must not give the same tokens again.
 
