@@ -79,7 +79,7 @@ export class Changes implements View {
     this.#changes = []
     this.#draw()
     this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
-      event: (data) => this.#heard(data),
+      event: (data) => this.#onEvent(data),
       opened: (again) => {
         if (again) this.#console.say('The watch goes on.')
       },
@@ -90,7 +90,7 @@ export class Changes implements View {
     })
   }
 
-  #heard(data: Record<string, unknown>): void {
+  #onEvent(data: Record<string, unknown>): void {
     const { type, key, keyBase64 } = data as { type?: string } & SentKey
     if (key === undefined && keyBase64 === undefined && type !== 'reset') return
     this.#count += 1

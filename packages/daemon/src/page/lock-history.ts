@@ -46,7 +46,7 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
  * same type, holder and fencing token look equal. Of several equal events, the latest ones are those that the
  * page has received.
  */
-export function unheard(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
+export function notReceived(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()
   for (const event of heard) left.set(nameOf(event), (left.get(nameOf(event)) ?? 0) + 1)
   const wasHeard = (event: LockEvent) => {
@@ -74,7 +74,7 @@ export class LockHistory {
     this.#streams = prefixes.map(
       (prefix) =>
         new Stream(api, `/v1/locks:watch?prefix=${prefix}`, {
-          event: (data) => this.#heard(data),
+          event: (data) => this.#onEvent(data),
           opened: () => this.#tell(''),
           refused: (why) => {
             this.refusal = why
@@ -102,7 +102,7 @@ export class LockHistory {
     for (const stream of this.#streams) stream.close()
   }
 
-  #heard(data: Record<string, unknown>): void {
+  #onEvent(data: Record<string, unknown>): void {
     const event = data as unknown as Omit<LockEvent, 'lock' | 'time' | 'when' | 'number'> & SentKey
     const lock = encodedKey(event)
     this.#count += 1
@@ -121,7 +121,7 @@ export class LockHistory {
     const events = history.map(({ agoMillis, ...row }, at) =>
       pastEvent({ ...row, lock, number: -1 - at }, agoMillis),
     )
-    return { events: unheard(events, this.of(lock)), since: now() - sinceMillis }
+    return { events: notReceived(events, this.of(lock)), since: now() - sinceMillis }
   }
 
   #tell(lock: string): void {

@@ -65,11 +65,11 @@ export class Api {
     }
     this.#reached(true)
     if (response.ok) return response
-    const told = (await response.json().catch(() => ({}))) as { code?: string; message?: string }
+    const problem = (await response.json().catch(() => ({}))) as { code?: string; message?: string }
     throw new Refusal(
       response.status,
-      told.code ?? '',
-      told.message ?? `The member answered ${response.status}.`,
+      problem.code ?? '',
+      problem.message ?? `The member answered ${response.status}.`,
     )
   }
 
@@ -212,7 +212,7 @@ export class Stream {
 }
 
 /** Adds the time at which the answer arrived. The page uses it to count durations in the answer up to now. */
-export const stamped = <T extends object>(answer: T): T & { readonly at: number } => ({
+export const withReadTime = <T extends object>(answer: T): T & { readonly at: number } => ({
   ...answer,
   at: now(),
 })

@@ -3,7 +3,7 @@
 import type { Console, View } from './shared-view-types.js'
 import { may } from './signed-in-person.js'
 import { button, el, fact, setText } from './html-elements.js'
-import { type LockEvent, pastEvent, unheard } from './lock-history.js'
+import { type LockEvent, pastEvent, notReceived } from './lock-history.js'
 import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks-view.js'
 import { ask, whyOf } from './confirm-dialog.js'
 import { Table } from './keyed-table.js'
@@ -93,11 +93,13 @@ export class OneLock implements View {
   }
 
   #showHistory(): void {
-    const heard = this.#console.history.of(this.#lock)
-    const told = [...heard, ...this.#before]
+    const received = this.#console.history.of(this.#lock)
+    const told = [...received, ...this.#before]
     // The member knows since when each hold and each waiter exists, even if it has forgotten the change
     // itself.
-    const all = [...told, ...unheard(this.#held.flatMap(beginsOf), told)].toSorted((a, b) => b.when - a.when)
+    const all = [...told, ...notReceived(this.#held.flatMap(beginsOf), told)].toSorted(
+      (a, b) => b.when - a.when,
+    )
     this.#events.show(all.slice(0, MOST_EVENTS))
     const { refusal } = this.#console.history
     if (refusal !== undefined) this.#events.sayEmpty(refusal.message)

@@ -202,14 +202,14 @@ class Show {
   }
 
   #tellSuccessor(store: CommandStore, gone: string, since: number): void {
-    const told = ({ id }: { id: string | undefined }) => {
+    const onLeader = ({ id }: { id: string | undefined }) => {
       if (id === undefined || id === gone) return
-      store.off('leader', told)
+      store.off('leader', onLeader)
       this.#succeeded = true
       const millis = Math.round(this.#io.clock.now() - since)
       this.#say(this.#paint('green', `${id} leads now, ${millis} ms after the kill`), { leader: id, millis })
     }
-    store.on('leader', told)
+    store.on('leader', onLeader)
   }
 
   /** Resolves after `ms`, or at once when the demo ends. */

@@ -40,11 +40,11 @@ function reason(cause: unknown): string {
 }
 
 /** Returns the text of the cause, or '' if the error's own message already contains this text. */
-const unsaid = (said: string, cause: unknown): string =>
+const causeText = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 
 /** Returns the error in one line for the user. If the error has a code, the line begins with the code. */
 export function explain(error: unknown): string {
-  if (isLatchkeyError(error)) return `${error.code}: ${error.message}${unsaid(error.message, error.cause)}`
+  if (isLatchkeyError(error)) return `${error.code}: ${error.message}${causeText(error.message, error.cause)}`
   return error instanceof Error ? error.message : String(error)
 }

@@ -49,12 +49,12 @@ the largest index if the terms are equal.`,
       () => `${dir} is being recovered, ${progress.seconds} s`,
       () => recover(file, { dir, overwrite: flag(line, 'force') }),
     )
-    io.out(flag(line, 'json') ? jsonLine({ file, ...found }) : told(file, found, io.colours))
+    io.out(flag(line, 'json') ? jsonLine({ file, ...found }) : resultText(file, found, io.colours))
     return EXIT.ok
   },
 })
 
-function told(file: string, found: RecoveredMember, colours: boolean): string {
+function resultText(file: string, found: RecoveredMember, colours: boolean): string {
   const { id, clusterId, term, index, fromLog, voters } = found
   const others = voters.filter((one) => one !== id)
   return `${file} has the state of member ${printable(id)} of cluster ${printable(clusterId)}: term ${term}, index ${index}; ${fromLog} of its entries were in the log only.

@@ -40,12 +40,12 @@ export interface CallerStore
   readonly semaphores: Pick<Semaphores<As>, 'resize'>
   /** Acquires locks under an id that the HTTP caller chooses, such as an id of its process. */
   readonly lockPort: LockPort
-  /** Used for reads of large results page by page. */
+  /** The routes read large results page by page through this object. */
   readonly engine: Engine
 }
 
 /** Counts the bytes of request bodies of which only a part has arrived. */
-export type Bodies = Pick<UnfinishedMessagesLimit, 'heard' | 'left'>
+export type RequestBodyBytes = Pick<UnfinishedMessagesLimit, 'received' | 'left'>
 
 export interface PageFile {
   readonly type: string
@@ -83,8 +83,8 @@ export interface HttpPorts {
    * Counts the caller among the member's clients until the call is answered. Returns false if the member has
    * no room for one more client.
    */
-  hasPlace(request: IncomingMessage): boolean
-  readonly bodies: Bodies
+  admitClient(request: IncomingMessage): boolean
+  readonly bodies: RequestBodyBytes
   /**
    * Called when an answer was written to the socket. The member counts the bytes that the caller has not
    * read.

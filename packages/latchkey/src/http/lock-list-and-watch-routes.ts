@@ -162,10 +162,10 @@ export async function observe(call: Call, name: Key): Promise<Reply> {
     signal: call.signal,
   })
   const events = sent(watch, ({ type, context, fencingToken, id, revision }) => {
-    const told = TOLD[type]
-    if (told === undefined) return undefined
-    const value = told === 'vacant' ? null : saidJson(context, form)
-    return { data: { type: told, ...(told !== 'vacant' && { id }), value, fencingToken, revision } }
+    const eventType = EVENT_TYPES[type]
+    if (eventType === undefined) return undefined
+    const value = eventType === 'vacant' ? null : saidJson(context, form)
+    return { data: { type: eventType, ...(eventType !== 'vacant' && { id }), value, fencingToken, revision } }
   })
   // The first event has the present state, so it comes at once. If the caller lacks a right, the next() call
   // throws the error here, and the answer gets the error's status.
@@ -173,7 +173,7 @@ export async function observe(call: Call, name: Key): Promise<Reply> {
   return eventStream(call, events, done === true ? undefined : value)
 }
 
-const TOLD: Readonly<Record<string, string>> = {
+const EVENT_TYPES: Readonly<Record<string, string>> = {
   acquired: 'elected',
   proclaimed: 'proclaimed',
   released: 'vacant',

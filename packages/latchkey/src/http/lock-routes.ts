@@ -64,7 +64,7 @@ export class LockRoutes {
   async #acquire(key: Key, ask: AcquireBody, call: Call): Promise<Reply> {
     const { lockPort } = call.by
     const began = lockPort.clock.now()
-    const { owner, stamped } = await this.#ask(key, ask, call)
+    const { owner, entryTime } = await this.#ask(key, ask, call)
     if (!isGranted(owner)) {
       if (ask.wait === null) return ownerReply(409, owner, `${taken(key)} Try again, or pass a wait.`, true)
       const waitedMillis = Math.round(lockPort.clock.now() - began)
@@ -72,7 +72,7 @@ export class LockRoutes {
       return ownerReply(409, owner, `${taken(key)} Try again, or wait longer.`, true, { waitedMillis })
     }
     this.#leases.set(key, ask.id, ask.lease)
-    return granted(call, owner, stamped)
+    return granted(call, owner, entryTime)
   }
 
   #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired> {
@@ -193,8 +193,8 @@ const TAKEN: Readonly<Record<number, string>> = {
 }
 const taken = (key: Key): string => TAKEN[kindOfLockKey(key)] ?? 'Another holds the lock.'
 
-function granted(call: Call, owner: OwnerResult, stamped: number): Reply {
+function granted(call: Call, owner: OwnerResult, entryTime: number): Reply {
   const [id, deadline, , fencingToken] = owner
-  const remainingMillis = promisedMillis(deadline, stamped, call.by.lockPort.bound.rate)
+  const remainingMillis = promisedMillis(deadline, entryTime, call.by.lockPort.bound.rate)
   return { status: 200, body: { id, fencingToken, remainingMillis } }
 }

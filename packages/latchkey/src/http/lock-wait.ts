@@ -29,7 +29,7 @@ export interface Acquired {
    * The cluster time of the first log entry that this wait caused. The HTTP answer tells the caller, computed
    * from this time, how long the caller may rely on its hold.
    */
-  readonly stamped: number
+  readonly entryTime: number
 }
 
 export class LockWait {
@@ -73,31 +73,31 @@ export class LockWait {
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
-    const offGrant = this.#port.onGranted(this.#key, this.#ask.id, () => this.#told())
+    const offGrant = this.#port.onGranted(this.#key, this.#ask.id, () => this.#wakeUp())
     const offAttach = this.#port.onAttached((isNewSession) => {
       this.#isMoved ||= isNewSession
-      this.#told()
+      this.#wakeUp()
     })
     const timer = wait === null ? undefined : this.#port.clock.after(wait, this.#end, { ref: false })
-    this.#options.signal?.addEventListener('abort', this.#told)
+    this.#options.signal?.addEventListener('abort', this.#wakeUp)
     try {
       return await this.#queue(until)
     } finally {
       offGrant()
       offAttach()
       timer?.cancel()
-      this.#options.signal?.removeEventListener('abort', this.#told)
+      this.#options.signal?.removeEventListener('abort', this.#wakeUp)
     }
   }
 
-  readonly #told = (): void => {
+  readonly #wakeUp = (): void => {
     this.#news = true
     this.#wake()
   }
 
   readonly #end = (): void => {
     this.#over = true
-    this.#told()
+    this.#wakeUp()
   }
 
   async #queue(until: number): Promise<Acquired> {
@@ -106,12 +106,12 @@ export class LockWait {
       if (this.#ask.wait !== null) this.#leave()
       throw error
     })
-    const stamped = first[7]
-    if (!queued) return { owner: first, stamped }
+    const entryTime = first[7]
+    if (!queued) return { owner: first, entryTime }
     try {
       for (;;) {
         const owner = await this.#turn(until)
-        if (owner !== undefined) return { owner, stamped }
+        if (owner !== undefined) return { owner, entryTime }
         this.#options.signal?.throwIfAborted()
         if (this.#over) break
       }
@@ -120,7 +120,7 @@ export class LockWait {
       throw error
     }
     this.#leave()
-    return { owner: first, stamped }
+    return { owner: first, entryTime }
   }
 
   async #enqueue(until: number): Promise<readonly [OwnerResult, boolean]> {

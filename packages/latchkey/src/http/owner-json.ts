@@ -27,11 +27,12 @@ export function contextJson(context: ContextArg): object {
 /**
  * Returns for how many ms, counted from the moment of its request, the caller may rely on its hold. Law: from
  * an answer that proves leadership, the caller can compute the latest possible cluster time (CT5,
- * docs/locks.md). The caller sends its request at its local time s. `stamped` is the cluster time of an entry
- * that was made later. At a local time t, the cluster time is at most stamped + (t - s) * rate. So the lease
- * has not ended while t - s is less than the result. If the request caused several entries, `stamped` must be
- * the time of the first. With a later time, the duration of a wait would be subtracted from the lease twice.
+ * docs/locks.md). The caller sends its request at its local time s. `entryTime` is the cluster time of an
+ * entry that was made later. At a local time t, the cluster time is at most entryTime + (t - s) * rate. So
+ * the lease has not ended while t - s is less than the result. If the request caused several entries,
+ * `entryTime` must be the time of the first. With a later time, the duration of a wait would be subtracted
+ * from the lease twice.
  */
-export function promisedMillis(deadline: number, stamped: number, rate: number): number {
-  return Math.max(0, Math.floor((deadline - stamped) / rate))
+export function promisedMillis(deadline: number, entryTime: number, rate: number): number {
+  return Math.max(0, Math.floor((deadline - entryTime) / rate))
 }

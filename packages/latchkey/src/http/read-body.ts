@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Sender, WhyEnded } from '../member/unfinished-messages-limit.js'
 import { TooSlow } from './errors.js'
-import type { Bodies } from './http-ports.js'
+import type { RequestBodyBytes } from './http-ports.js'
 
 /**
  * In bytes. After a body was refused, the member still reads this much of it. Many callers read the refusal
@@ -17,7 +17,11 @@ const MOST_DISCARDED = 16 * 1024 * 1024
  * ERR_BUSY if unfinished-messages-limit.ts ends this connection. After a rejection, the rest of the body is
  * discarded.
  */
-export function readBody(request: IncomingMessage, most: number, bodies: Bodies): Promise<Uint8Array> {
+export function readBody(
+  request: IncomingMessage,
+  most: number,
+  bodies: RequestBodyBytes,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -40,7 +44,7 @@ export function readBody(request: IncomingMessage, most: number, bodies: Bodies)
       if (size <= most) chunks.push(chunk)
       else chunks.length = 0
       if (size > MOST_DISCARDED) return refuse(tooLarge(most))
-      bodies.heard(sender, size)
+      bodies.received(sender, size)
     }
     request.on('data', read)
     request.once('end', () => {

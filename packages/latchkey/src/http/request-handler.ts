@@ -277,12 +277,13 @@ function refuse(
  */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight): Identity | Reply {
   const caller = callerOf(ports, request, right)
-  if (!(caller instanceof LatchkeyError)) return ports.hasPlace(request) ? caller : errorReply(noPlace())
+  if (!(caller instanceof LatchkeyError))
+    return ports.admitClient(request) ? caller : errorReply(tooManyClients())
   ports.refused(caller.code === 'ERR_FORBIDDEN' ? 'forbidden' : 'unauthorized', caller.message)
   return errorReply(caller)
 }
 
-const noPlace = () =>
+const tooManyClients = () =>
   new LatchkeyError(
     'ERR_BUSY',
     'This member has as many connections of clients, or of clients of your address, as it may. Close some, ask another member, or raise --max-connections.',

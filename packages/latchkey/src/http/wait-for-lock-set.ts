@@ -63,10 +63,10 @@ export class LockSetWait {
   async acquire(): Promise<LockSetResult> {
     const { wait, list, id } = this.#ask
     const { signal } = this.#options
-    const granted = list.map(([key]) => this.#port.onGranted(key, id, this.#told))
-    const offs = [...granted, this.#port.onAttached(this.#told)]
+    const granted = list.map(([key]) => this.#port.onGranted(key, id, this.#wakeUp))
+    const offs = [...granted, this.#port.onAttached(this.#wakeUp)]
     const timer = wait === null ? undefined : this.#port.clock.after(wait, this.#end, { ref: false })
-    signal?.addEventListener('abort', this.#told)
+    signal?.addEventListener('abort', this.#wakeUp)
     try {
       return await this.#run()
     } catch (error) {
@@ -77,11 +77,11 @@ export class LockSetWait {
     } finally {
       for (const off of offs) off()
       timer?.cancel()
-      signal?.removeEventListener('abort', this.#told)
+      signal?.removeEventListener('abort', this.#wakeUp)
     }
   }
 
-  readonly #told = (): void => {
+  readonly #wakeUp = (): void => {
     this.#isWoken = true
     this.#wake()
   }

@@ -14,7 +14,7 @@ const PATIENCE = 10_000
 interface Absence {
   readonly since: number
   readonly timer: Timer
-  told: boolean
+  isLogged: boolean
 }
 
 export class AbsentMembers {
@@ -50,18 +50,18 @@ export class AbsentMembers {
     const absence = this.#known.get(id)
     this.#known.set(id, undefined)
     absence?.timer.cancel()
-    if (absence?.told !== true) return
+    if (absence?.isLogged !== true) return
     const absentMillis = Math.round(this.#clock.now() - absence.since)
     this.#logger.warn('a member is reached again', { id, absentMillis })
   }
 
   #isAway(id: string): void {
     const tell = () => {
-      absence.told = true
+      absence.isLogged = true
       this.#logger.warn('a member is not reached: look whether it runs, and at the network', { id })
     }
     const timer = this.#clock.after(PATIENCE, tell, { ref: false })
-    const absence: Absence = { since: this.#clock.now(), timer, told: false }
+    const absence: Absence = { since: this.#clock.now(), timer, isLogged: false }
     this.#known.set(id, absence)
   }
 

@@ -85,13 +85,13 @@ const AT_LEADER: Partial<Record<AdminCall, Run>> = {
     if (to === ports.node.options.id) return
     const { membership } = ports.node.raft
     if (to !== undefined && !isMember(membership, to)) throw noSuchMember(to, membership)
-    if (to !== undefined && !isVoter(membership, to)) throw noHeir(to)
+    if (to !== undefined && !isVoter(membership, to)) throw noSuchVoter(to)
     const outcome = await ports.handOver(to)
     if (outcome !== 'moved') throw notMoved(outcome, to)
   },
 }
 
-const noHeir = (id: string): LatchkeyError =>
+const noSuchVoter = (id: string): LatchkeyError =>
   new LatchkeyError(
     'ERR_MISMATCH',
     `${id} is a learner, which cannot lead. Promote it first (members.promote), or name a voter.`,

@@ -182,9 +182,10 @@ export class ClientConnection implements Link {
     const refusal = refusalOfCommand(identity, decoded)
     if (refusal !== undefined) return this.#refuse(id, refusal)
     const holdBack = this.#may('read') ? undefined : heldBackOf(decoded)
-    const told = holdBack && ((outcome: CommandOutcome, at: number) => this.#told(outcome, at, holdBack))
+    const onOutcome =
+      holdBack && ((outcome: CommandOutcome, at: number) => this.#onOutcome(outcome, at, holdBack))
     if (decoded[0] === OP.openSession) return this.#openSession(command, decoded[1])
-    this.#handOn(command, decoded[0] === OP.endSession, told, decoded)
+    this.#handOn(command, decoded[0] === OP.endSession, onOutcome, decoded)
     if (isPlain) this.#ports.kv.expectPut(body)
   }
 
@@ -197,29 +198,29 @@ export class ClientConnection implements Link {
     const body = encodeCommand([OP.openSession, life, by])
     if (this.#opening >= MOST_OPENING) return this.#refuse(command.id, new LatchkeyError('ERR_BUSY'))
     this.#opening++
-    const told = (outcome: CommandOutcome, id: number) => {
+    const onOutcome = (outcome: CommandOutcome, id: number) => {
       this.#opening--
-      this.#told(outcome, id)
+      this.#onOutcome(outcome, id)
     }
     const refusal =
       this.#ports.node.role === 'leader' ? this.#ports.kv.openSessions.refusalFor(by) : undefined
-    if (refusal === undefined) this.#handOn({ ...command, body }, true, told)
-    else told({ type: 'returned', answer: refusal }, command.id)
+    if (refusal === undefined) this.#handOn({ ...command, body }, true, onOutcome)
+    else onOutcome({ type: 'returned', answer: refusal }, command.id)
   }
 
-  #handOn(command: Command, alone: boolean, told = this.#told, decoded?: Decoded): void {
+  #handOn(command: Command, alone: boolean, onOutcome = this.#onOutcome, decoded?: Decoded): void {
     const { node, forwarder, commands } = this.#ports
     const leader = node.raft.leader
-    if (node.role === 'leader') return commands.submit(this, command, told, command.id, alone, decoded)
-    if (leader === undefined) return node.submit(this.#record.of(command), told, alone, command.id)
-    forwarder.command(leader, command, (outcome) => told(outcome, command.id))
+    if (node.role === 'leader') return commands.submit(this, command, onOutcome, command.id, alone, decoded)
+    if (leader === undefined) return node.submit(this.#record.of(command), onOutcome, alone, command.id)
+    forwarder.command(leader, command, (outcome) => onOutcome(outcome, command.id))
   }
 
   /**
    * Called with the outcome of each command of this connection. `id` is the id that the client gave its
    * request.
    */
-  readonly #told = (outcome: CommandOutcome, id: number, holdBack: HiddenFields = asItIs): void => {
+  readonly #onOutcome = (outcome: CommandOutcome, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
         return this.#answer(id, provenTime(outcome), holdBack(sentForm(outcome.answer)))

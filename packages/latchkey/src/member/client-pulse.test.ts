@@ -10,7 +10,7 @@ import { ManualClock } from '@latchkey/raft/memory'
 import { expect, onTestFinished, test } from 'vitest'
 import { ClientWebSockets } from './client-websockets.js'
 import { ClientLog } from './client-log.js'
-import { Outboxes } from './unread-bytes-limit.js'
+import { UnreadBytesLimit } from './unread-bytes-limit.js'
 import { ANONYMOUS } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
 import { UnfinishedMessagesLimit } from './unfinished-messages-limit.js'
@@ -40,7 +40,7 @@ async function scene() {
     log: new ClientLog({ clock, logger: silentLogger }),
     applied: () => 0,
     refusals,
-    outboxes: new Outboxes(refusals),
+    unreadBytes: new UnreadBytesLimit(refusals),
     unfinished,
     cluster: 'latchkey',
     clusterId: () => '',
@@ -52,7 +52,7 @@ async function scene() {
   server.on('upgrade', (request, socket, head) =>
     websockets.upgrade(request, socket, head, {
       address: 'a',
-      hasPlace: () => true,
+      admitClient: () => true,
       identify: () => ANONYMOUS,
     }),
   )

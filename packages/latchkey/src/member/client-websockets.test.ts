@@ -191,14 +191,14 @@ test('C23: twelve connections that never read cost a bounded sum together, the s
     socket.pause()
     for (const frame of encodeRequests(reads)) socket.send(frame)
     expect((await remote.get('big'))?.length).toBe(1024 * 1024)
-    most = Math.max(most, opened.outboxes.bytes)
+    most = Math.max(most, opened.unreadBytes.bytes)
   }
   const closedByNow = () =>
     opened.refusals.counts().find(({ reason }) => reason === 'slowest-of-all')?.count ?? 0
   await expect
     .poll(
       () => {
-        most = Math.max(most, opened.outboxes.bytes)
+        most = Math.max(most, opened.unreadBytes.bytes)
         return closedByNow()
       },
       { timeout: 20_000 },

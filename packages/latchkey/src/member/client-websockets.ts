@@ -21,7 +21,7 @@ import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { FrameScan } from './websocket-frame-scan.js'
 import { Outbox } from './replies-to-connection.js'
-import type { Outboxes } from './unread-bytes-limit.js'
+import type { UnreadBytesLimit } from './unread-bytes-limit.js'
 import { ANONYMOUS, type Identity } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
 import type { ClientLog } from './client-log.js'
@@ -39,11 +39,11 @@ const PING_MS = 10_000
  * Counts the connection among the member's clients. Returns false if the member has no room for one more
  * client.
  */
-type HasPlace = (kind: 'client') => boolean
+type AdmitClient = (kind: 'client') => boolean
 
 interface Arrival {
   readonly address: string
-  readonly hasPlace: HasPlace
+  readonly admitClient: AdmitClient
   /**
    * Returns the identity for the token, or for the certificate of the connection. Returns an error if the
    * token and the certificate are not accepted.
@@ -56,7 +56,7 @@ interface ClientWebSocketsPorts {
   readonly errors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly log: ClientLog
-  readonly outboxes: Outboxes
+  readonly unreadBytes: UnreadBytesLimit
   readonly unfinished: UnfinishedMessagesLimit
   readonly cluster: string
   clusterId(): string
@@ -90,7 +90,7 @@ const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
  * In ms. A refused client may take this long to answer the close frame, then the socket is destroyed. The
  * types of the library ws do not have this option, so it is added with a spread.
  */
-const GOODBYE = { closeTimeout: REFUSED_MS }
+const CLOSE_OPTIONS = { closeTimeout: REFUSED_MS }
 
 export class ClientWebSockets {
   readonly #ports: ClientWebSocketsPorts
@@ -101,7 +101,7 @@ export class ClientWebSockets {
     // A fragment needs more memory than its bytes, so maxPayload alone would not limit the memory.
     maxFragments: MOST_FRAGMENTS,
     skipUTF8Validation: true,
-    ...GOODBYE,
+    ...CLOSE_OPTIONS,
   })
   /** The open sockets with their identities. The identity is undefined until the handshake is complete. */
   readonly #sockets = new Map<WebSocket, Identity | undefined>()
@@ -110,7 +110,7 @@ export class ClientWebSockets {
    * The sockets that have sent something since the last ping. A client cannot answer a ping while it sends a
    * long message, so any byte counts as an answer.
    */
-  readonly #heard = new WeakSet<WebSocket>()
+  readonly #active = new WeakSet<WebSocket>()
 
   constructor(ports: ClientWebSocketsPorts) {
     this.#ports = ports
@@ -167,8 +167,8 @@ export class ClientWebSockets {
     raw.on(
       'data',
       this.#guard(socket, (bytes: Uint8Array) => {
-        this.#heard.add(socket)
-        unfinished.heard(sender, scan.read(bytes))
+        this.#active.add(socket)
+        unfinished.received(sender, scan.read(bytes))
       }),
     )
     raw.once('close', () => unfinished.left(sender))
@@ -193,7 +193,7 @@ export class ClientWebSockets {
     this.#ports.refusals.note('clients', kind, 'a client was refused', { reason })
   }
 
-  #judge(hello: Hello, { hasPlace, identify }: Arrival): Identity | LatchkeyError {
+  #judge(hello: Hello, { admitClient, identify }: Arrival): Identity | LatchkeyError {
     const { cluster, clusterId, token, least, most } = hello
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
       return new LatchkeyError(
@@ -218,7 +218,7 @@ export class ClientWebSockets {
     if (identity instanceof LatchkeyError) return identity
     const refusal = this.#ports.refusal()
     if (refusal !== undefined) return refusal
-    return hasPlace('client') ? identity : noPlace()
+    return admitClient('client') ? identity : tooManyClients()
   }
 
   #serve(socket: WebSocket, identity: Identity, address: string): void {
@@ -236,7 +236,7 @@ export class ClientWebSockets {
     socket.on(
       'message',
       this.#guard(socket, (data: RawData) =>
-        this.#hear(socket, clientConnection, data as Buffer, (session) => {
+        this.#handleFrame(socket, clientConnection, data as Buffer, (session) => {
           if (session > 0 && session <= applied) logged.movedHere(session)
         }),
       ),
@@ -269,7 +269,7 @@ export class ClientWebSockets {
    * `close`, which also ends the client's reads.
    */
   #outbox(socket: WebSocket, close: () => void): Outbox {
-    const { outboxes, defer } = this.#ports
+    const { unreadBytes, defer } = this.#ports
     let isOpen = true
     const reader = {
       waiting: () => socket.bufferedAmount,
@@ -281,21 +281,21 @@ export class ClientWebSockets {
     }
     const left = () => {
       isOpen = false
-      outboxes.left(reader)
+      unreadBytes.left(reader)
     }
     socket.on('close', this.#guard(socket, left))
     const write = (frame: Uint8Array) => {
       if (isOpen) socket.send(frame)
     }
     const deferGuarded = (run: () => void) => defer(this.#guard(socket, run))
-    return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer: deferGuarded })
+    return new Outbox({ write, wrote: () => isOpen && unreadBytes.wrote(reader), defer: deferGuarded })
   }
 
   /**
    * Handles the requests of one frame. If the socket closes meanwhile, the member drops the remaining
    * requests of the frame.
    */
-  #hear(
+  #handleFrame(
     socket: WebSocket,
     clientConnection: ClientConnection,
     frame: Buffer,
@@ -315,11 +315,11 @@ export class ClientWebSockets {
 
   #watchPulse(socket: WebSocket): void {
     const beat = this.#guard(socket, () => {
-      if (!this.#heard.delete(socket)) return socket.terminate()
+      if (!this.#active.delete(socket)) return socket.terminate()
       socket.ping()
       timer = this.#ports.clock.after(PING_MS, beat, { ref: false })
     })
-    this.#heard.add(socket)
+    this.#active.add(socket)
     let timer = this.#ports.clock.after(PING_MS, beat, { ref: false })
     socket.on('close', () => timer.cancel())
   }
@@ -351,7 +351,7 @@ export class ClientWebSockets {
 const named = (who: Identity, address: string): Identity =>
   who === ANONYMOUS ? { ...who, name: `anonymous at ${address}` } : who
 
-const noPlace = () =>
+const tooManyClients = () =>
   new LatchkeyError(
     'ERR_BUSY',
     'This member has as many connections of clients, or of clients of your address, as it may. Close some, use another member, or raise --max-connections.',

@@ -19,7 +19,10 @@ const CUT_OFF = 0.75
  * counts as cut off.
  */
 const BACK = 0.5
-/** In election timeouts. A member helps others only if its leader was silent for at most this time. */
+/**
+ * In election timeouts. A member forwards requests of others only if its leader was silent for at most this
+ * time.
+ */
 const HEARD = 0.5
 
 export interface LeaderView {

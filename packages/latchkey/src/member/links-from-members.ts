@@ -75,7 +75,7 @@ export class LinksFromMembers {
     let isWhole = true
     return new Outbox({
       write: (frame) => {
-        isWhole &&= send(from, { kind: 'linkTold', id, frame })
+        isWhole &&= send(from, { kind: 'linkReplies', id, frame })
       },
       wrote: () => {
         if (!isWhole) this.#end(from, id, 'it does not read what it asked for')
@@ -97,7 +97,7 @@ export class LinksFromMembers {
   asked(from: MemberId, id: number, frame: Uint8Array): void {
     const connection = this.#byMember.get(from)?.get(id)
     if (connection === undefined) return this.#tellClosed(from, id, 'the link is closed')
-    if (frame.length === 0) return void this.#ports.send(from, { kind: 'linkTold', id, frame })
+    if (frame.length === 0) return void this.#ports.send(from, { kind: 'linkReplies', id, frame })
     const requests = decodeRequests(copyBytes(frame))
     if (typeof requests === 'string') return this.#end(from, id, requests)
     for (const request of requests) {

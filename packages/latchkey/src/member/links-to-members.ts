@@ -46,8 +46,8 @@ export class LinksToMembers {
       })
   }
 
-  told(from: MemberId, id: number, frame: Uint8Array): void {
-    this.#of(from, id)?.told(frame)
+  onFrame(from: MemberId, id: number, frame: Uint8Array): void {
+    this.#of(from, id)?.onFrame(frame)
   }
 
   closed(from: MemberId, id: number, reason: string): void {
@@ -106,11 +106,11 @@ class LinkToMember implements Link {
   }
 
   send(request: LinkRequest): void {
-    for (const frame of encodeRequests([request])) this.#say({ kind: 'linkAsked', id: this.#id, frame })
+    for (const frame of encodeRequests([request])) this.#say({ kind: 'linkRequests', id: this.#id, frame })
   }
 
   probe(): void {
-    this.#say({ kind: 'linkAsked', id: this.#id, frame: NOTHING })
+    this.#say({ kind: 'linkRequests', id: this.#id, frame: NOTHING })
   }
 
   received(): number {
@@ -128,7 +128,7 @@ class LinkToMember implements Link {
     microtask(() => this.end(unreachable(this.to)))
   }
 
-  told(frame: Uint8Array): void {
+  onFrame(frame: Uint8Array): void {
     this.#received++
     if (this.#state === 'dialling') {
       this.#state = 'open'

@@ -67,11 +67,11 @@ function wire() {
   })
   const hearAtC = (message: LinkMessage) => {
     if (message.kind === 'linkOpen') from.open('a', message.id)
-    if (message.kind === 'linkAsked') from.asked('a', message.id, message.frame)
+    if (message.kind === 'linkRequests') from.asked('a', message.id, message.frame)
     if (message.kind === 'linkClose') from.closed('a', message.id)
   }
   const hearAtA = (message: LinkMessage) => {
-    if (message.kind === 'linkTold') to.told('c', message.id, message.frame)
+    if (message.kind === 'linkReplies') to.onFrame('c', message.id, message.frame)
     if (message.kind === 'linkClosed') to.closed('c', message.id, message.reason)
   }
   const run = () => runAll(queue)
@@ -172,10 +172,10 @@ test('C5: what another member says of a link is not heard, nor what is said of o
   await dial()
   const id = 1 + seededRandom('links').next() * 2 ** 19 + 1
   to.closed('d', id, 'a stranger says so')
-  to.told('d', id, new Uint8Array([1]))
-  to.told('c', id + 1, new Uint8Array([1]))
+  to.onFrame('d', id, new Uint8Array([1]))
+  to.onFrame('c', id + 1, new Uint8Array([1]))
   expect(seen.closed).toEqual([])
-  to.told('c', id, new Uint8Array([1]))
+  to.onFrame('c', id, new Uint8Array([1]))
   expect(seen.closed.length).toBe(1)
 })
 
@@ -192,7 +192,7 @@ test('M28: a store that does not read loses its link, and one that opens too man
   for (let i = 1; i <= 9; i++) hearAtC({ kind: 'linkOpen', id: i })
   hearAtC({ kind: 'linkOpen', id: 9 })
   expect(opened()).toBe(4)
-  hearAtC({ kind: 'linkAsked', id: 9, frame: new Uint8Array([0xc1]) })
+  hearAtC({ kind: 'linkRequests', id: 9, frame: new Uint8Array([0xc1]) })
   expect(opened()).toBe(3)
   await run()
   expect(seen.replies.length).toBe(1)

@@ -60,7 +60,7 @@ export class MemberLinks {
   /** Called after each tick of the election timers. */
   look(): void {
     if (!this.#reach.look()) return
-    if (this.isCutOff) this.#from.closeAll(NOT_HEARD)
+    if (this.isCutOff) this.#from.closeAll(NO_CONTACT)
     this.#ports.cutOff(this.isCutOff)
   }
 
@@ -90,7 +90,7 @@ export class MemberLinks {
   }
 
   #whyNot(from: MemberId): string | undefined {
-    if (!this.#reach.isFresh) return NOT_HEARD
+    if (!this.#reach.isFresh) return NO_CONTACT
     if (!this.#ports.serves()) return 'it serves nobody just now'
     const isMember = membersOf(this.#ports.replica.node.applied.membership).includes(from)
     return isMember ? undefined : `${from} is none of its members`
@@ -100,17 +100,17 @@ export class MemberLinks {
     return this.#from.count
   }
 
-  hear(from: MemberId, message: LinkMessage): void {
+  receive(from: MemberId, message: LinkMessage): void {
     switch (message.kind) {
       case 'linkOpen':
         this.#tellNotMember(from)
         return this.#from.open(from, message.id)
-      case 'linkAsked':
+      case 'linkRequests':
         return this.#from.asked(from, message.id, message.frame)
       case 'linkClose':
         return this.#from.closed(from, message.id)
-      case 'linkTold':
-        return this.#to.told(from, message.id, message.frame)
+      case 'linkReplies':
+        return this.#to.onFrame(from, message.id, message.frame)
       case 'linkClosed':
         return this.#to.closed(from, message.id, message.reason)
       case 'notMember':
@@ -141,4 +141,4 @@ export class MemberLinks {
   }
 }
 
-const NOT_HEARD = 'it does not hear from the leader itself'
+const NO_CONTACT = 'it does not hear from the leader itself'

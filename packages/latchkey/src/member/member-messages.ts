@@ -70,9 +70,9 @@ export type MemberMessage =
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
-  | { readonly kind: 'linkAsked'; readonly id: number; readonly frame: Uint8Array }
+  | { readonly kind: 'linkRequests'; readonly id: number; readonly frame: Uint8Array }
   | { readonly kind: 'linkClose'; readonly id: number }
-  | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
+  | { readonly kind: 'linkReplies'; readonly id: number; readonly frame: Uint8Array }
   /** The member that serves the link has refused or ended the link. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
   /** Tells the receiver that the cluster no longer lists it as a member, after the entry `index`. */
@@ -89,9 +89,9 @@ const KINDS = [
   'compare',
   'compared',
   'linkOpen',
-  'linkAsked',
+  'linkRequests',
   'linkClose',
-  'linkTold',
+  'linkReplies',
   'linkClosed',
   'notMember',
 ] as const
@@ -138,8 +138,8 @@ export function encodeMemberMessage(message: MemberMessage): Uint8Array {
     case 'linkOpen':
     case 'linkClose':
       return pack([kind, message.id])
-    case 'linkAsked':
-    case 'linkTold':
+    case 'linkRequests':
+    case 'linkReplies':
       return pack([kind, message.id, message.frame])
     case 'linkClosed':
       return pack([kind, message.id, message.reason])
@@ -225,8 +225,8 @@ const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
   linkOpen: ([id]) => (count(id) ? { kind: 'linkOpen', id } : null),
   linkClose: ([id]) => (count(id) ? { kind: 'linkClose', id } : null),
   // The reader of this frame copies its bytes, so no copy is made here.
-  linkAsked: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkAsked', id, frame } : null),
-  linkTold: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkTold', id, frame } : null),
+  linkRequests: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkRequests', id, frame } : null),
+  linkReplies: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkReplies', id, frame } : null),
   linkClosed: ([id, reason]) => (count(id) && text(reason) ? { kind: 'linkClosed', id, reason } : null),
   notMember: ([index]) => (count(index) ? { kind: 'notMember', index } : null),
 }

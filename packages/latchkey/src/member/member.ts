@@ -118,7 +118,7 @@ export class Member extends Emitter<MemberEvents> {
     const replica = await Replica.open(options, {
       ...ports,
       machine: kv,
-      app: (from, bytes) => member?.hear(from, bytes),
+      app: (from, bytes) => member?.receive(from, bytes),
       gone: (id) => {
         forwarder.lost(id)
         member?.links.gone(id)
@@ -241,7 +241,7 @@ export class Member extends Emitter<MemberEvents> {
       missedBy: () => this.replica.missedBy,
       tell: (by) => {
         this.#ports.logger.warn(removed(this.id), { id: this.id, told: by })
-        this.#ownMembership.heard()
+        this.#ownMembership.reportedByOthers()
       },
     })
   }
@@ -327,7 +327,7 @@ export class Member extends Emitter<MemberEvents> {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
   }
 
-  hear(from: MemberId, bytes: Uint8Array): void {
+  receive(from: MemberId, bytes: Uint8Array): void {
     const message = decodeMemberMessage(bytes)
     if (message === null) return this.#ports.logger.warn('a message between members made no sense', { from })
     switch (message.kind) {
@@ -338,14 +338,14 @@ export class Member extends Emitter<MemberEvents> {
       case 'stateHashes':
       case 'compare':
       case 'compared':
-        return this.#states.hear(from, message)
+        return this.#states.receive(from, message)
       case 'linkOpen':
-      case 'linkAsked':
+      case 'linkRequests':
       case 'linkClose':
-      case 'linkTold':
+      case 'linkReplies':
       case 'linkClosed':
       case 'notMember':
-        return this.links.hear(from, message)
+        return this.links.receive(from, message)
       default:
         return this.#forwarder.answered(from, message)
     }

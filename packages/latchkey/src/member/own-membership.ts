@@ -31,8 +31,8 @@ interface OwnMembershipPorts {
 export class OwnMembership {
   readonly #ports: OwnMembershipPorts
   #belonged = false
-  #told = false
-  #hearsay = false
+  #isReported = false
+  #isOnlyReported = false
   #timer: Timer | undefined
 
   constructor(ports: OwnMembershipPorts) {
@@ -41,7 +41,7 @@ export class OwnMembership {
 
   /** True if the removal was reported. */
   get isOver(): boolean {
-    return this.#told
+    return this.#isReported
   }
 
   /** Called with the membership of each committed change that this member has applied. */
@@ -55,33 +55,33 @@ export class OwnMembership {
    * Called when other members say that this member was removed. This member's own log does not contain the
    * removal.
    */
-  heard(): void {
-    if (this.#told) return
-    this.#hearsay = true
+  reportedByOthers(): void {
+    if (this.#isReported) return
+    this.#isOnlyReported = true
     this.#tell(true)
   }
 
   /** Called when this member knows a leader. */
   led(): void {
-    if (this.#hearsay) this.#tell(false)
+    if (this.#isOnlyReported) this.#tell(false)
   }
 
   #belongs(): void {
     this.#belonged = true
     this.close()
-    if (this.#told) this.#tell(false)
+    if (this.#isReported) this.#tell(false)
   }
 
   #leaves(): void {
-    if (this.#told) return
+    if (this.#isReported) return
     const { clock, grace } = this.#ports
     this.#timer ??= clock.after(grace, () => this.#tell(true), { ref: false })
   }
 
   #tell(removed: boolean): void {
     this.#timer = undefined
-    this.#told = removed
-    if (!removed) this.#hearsay = false
+    this.#isReported = removed
+    if (!removed) this.#isOnlyReported = false
     this.#ports.tell(removed)
   }
 

@@ -51,7 +51,7 @@ export class RequestsOfMembers {
   command(from: MemberId, command: ForwardedCommand): void {
     const { commands, kv, answer } = this.#ports
     const trace = this.#follow(from, command)
-    const told = (outcome: Outcome) => {
+    const onOutcome = (outcome: Outcome) => {
       trace?.end(codeOfOutcome(outcome))
       answer(from, outcomeMessage(command.id, outcome))
     }
@@ -63,7 +63,7 @@ export class RequestsOfMembers {
       trace?.end(errorCodeIn(refusal))
       return answer(from, { kind: 'returned', id: command.id, answer: refusal })
     }
-    commands.submit(`${from} ${command.session}`, command, told, command.id, alone)
+    commands.submit(`${from} ${command.session}`, command, onOutcome, command.id, alone)
     if (isPlainPut(command.body)) kv.expectPut(command.body)
   }
 

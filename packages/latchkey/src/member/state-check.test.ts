@@ -28,12 +28,12 @@ function world() {
 
 test('A10: a difference is found and named, whoever comes to rest first', () => {
   const first = world()
-  first.check.hear('b', { index: 5, spaces: { data: 'x', locks: 'other' } })
+  first.check.receive('b', { index: 5, spaces: { data: 'x', locks: 'other' } })
   expect(first.found).toEqual([])
   first.clock.advance(4_000)
   expect(first.found).toEqual(['b at 5: locks'])
-  first.check.hear('c', { index: 5, spaces: { data: 'x', locks: 'y', counters: 'z' } })
-  first.check.hear('d', { index: 5, spaces: { data: 'x', locks: 'y' } })
+  first.check.receive('c', { index: 5, spaces: { data: 'x', locks: 'y', counters: 'z' } })
+  first.check.receive('d', { index: 5, spaces: { data: 'x', locks: 'y' } })
   expect(first.found).toEqual(['b at 5: locks', 'c at 5: counters'])
 })
 
@@ -43,7 +43,7 @@ test('hashes behind different entries are not compared, and nothing is told whil
     clock.advance(2_000)
     own.index++
   }
-  check.hear('b', { index: 5, spaces: { data: 'older', locks: 'y' } })
+  check.receive('b', { index: 5, spaces: { data: 'older', locks: 'y' } })
   expect([told.length, found.length]).toEqual([0, 0])
   clock.advance(6_000)
   clock.advance(60_000)
@@ -56,8 +56,8 @@ test('A10: at a mark they are compared while entries come, also with one that is
   const { told, found, check } = world()
   for (const index of [10, 20, 30]) void check.onStateHash({ index, spaces: { data: `${index}` } })
   expect(told.map((stateHashes) => stateHashes.index)).toEqual([10, 20, 30])
-  check.hear('b', { index: 10, spaces: { data: '10' } })
-  check.hear('c', { index: 20, spaces: { data: 'other' } })
+  check.receive('b', { index: 10, spaces: { data: '10' } })
+  check.receive('c', { index: 20, spaces: { data: 'other' } })
   expect(found).toEqual(['c at 20: data'])
   check.close()
 })
@@ -66,7 +66,7 @@ test('who differed and is not known where: the next marks are waited at; no more
   const { held, row, found, check } = world()
   const mark = async (index: number, theirs: string) => {
     const waits = check.onStateHash({ index, spaces: { data: 'x' } }) !== undefined
-    check.hear('b', { index, spaces: { data: theirs } })
+    check.receive('b', { index, spaces: { data: theirs } })
     await Promise.resolve()
     await Promise.resolve()
     return waits

@@ -50,7 +50,7 @@ export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
   /** The last hashes of each other member. Another member may have applied an entry before this member. */
-  readonly #heard = new Map<string, StateHashes[]>()
+  readonly #received = new Map<string, StateHashes[]>()
   /**
    * The members whose state differs from this member's. `known` is true when the first different row was
    * found.
@@ -91,26 +91,26 @@ export class StateCheck {
   #stateHashes(stateHashes: StateHashes): void {
     remember(this.#own, stateHashes)
     this.#ports.tell(stateHashes)
-    for (const [from, hashes] of this.#heard) {
-      for (const heard of [...hashes]) this.#compare(from, heard)
+    for (const [from, hashes] of this.#received) {
+      for (const theirs of [...hashes]) this.#compare(from, theirs)
     }
   }
 
-  hear(from: string, stateHashes: StateHashes): void {
-    const hashes = this.#heard.get(from) ?? []
-    this.#heard.set(from, hashes)
+  receive(from: string, stateHashes: StateHashes): void {
+    const hashes = this.#received.get(from) ?? []
+    this.#received.set(from, hashes)
     remember(hashes, stateHashes)
     this.#compare(from, stateHashes)
   }
 
-  #compare(from: string, heard: StateHashes): void {
-    const own = this.#own.find(({ index }) => index === heard.index)?.spaces
+  #compare(from: string, theirs: StateHashes): void {
+    const own = this.#own.find(({ index }) => index === theirs.index)?.spaces
     if (own === undefined) return
-    const hashes = this.#heard.get(from) ?? []
-    hashes.splice(hashes.indexOf(heard), 1)
-    const names = [...new Set([...Object.keys(own), ...Object.keys(heard.spaces)])].sort()
-    const different = names.filter((name) => own[name] !== heard.spaces[name])
-    if (different.length > 0) this.#differs(from, heard.index, different)
+    const hashes = this.#received.get(from) ?? []
+    hashes.splice(hashes.indexOf(theirs), 1)
+    const names = [...new Set([...Object.keys(own), ...Object.keys(theirs.spaces)])].sort()
+    const different = names.filter((name) => own[name] !== theirs.spaces[name])
+    if (different.length > 0) this.#differs(from, theirs.index, different)
     else this.#different.delete(from)
   }
 

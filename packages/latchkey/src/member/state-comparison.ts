@@ -46,10 +46,10 @@ export class StateComparison {
     })
   }
 
-  hear(from: MemberId, message: StateMessage): void {
+  receive(from: MemberId, message: StateMessage): void {
     switch (message.kind) {
       case 'stateHashes':
-        return this.#check.hear(from, message)
+        return this.#check.receive(from, message)
       case 'compare':
         return void this.#search.asked(from, message)
       case 'compared':

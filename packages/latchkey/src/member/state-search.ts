@@ -69,23 +69,23 @@ export class StateSearch {
     if (this.#closed) return Promise.resolve(undefined)
     this.#held ??= { index, state: this.#freeze(index), timer: undefined }
     if (this.#held.index !== index) return Promise.resolve(undefined)
-    this.#letGoLater(this.#held)
+    this.#closeViewLater(this.#held)
     return this.#held.state
   }
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
     // The state has changed, or the member has stopped. The next comparison of hashes tries again.
-    if (state === undefined && this.#held?.index === index) this.#letGo()
+    if (state === undefined && this.#held?.index === index) this.#closeView()
     return state
   }
 
-  #letGoLater(held: Held): void {
+  #closeViewLater(held: Held): void {
     held.timer?.cancel()
-    held.timer = this.#ports.clock.after(IDLE_MS, () => this.#letGo(), { ref: false })
+    held.timer = this.#ports.clock.after(IDLE_MS, () => this.#closeView(), { ref: false })
   }
 
-  #letGo(): void {
+  #closeView(): void {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
@@ -155,8 +155,8 @@ export class StateSearch {
     } catch {
       // The view was closed during the request, so the answer says that this member has no view.
     }
-    const told = digest && { sum: digest.sum, last: digest.last }
-    if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: told })
+    const answer = digest && { sum: digest.sum, last: digest.last }
+    if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: answer })
   }
 
   answered(from: string, { id, rows }: Answer): void {
@@ -167,7 +167,7 @@ export class StateSearch {
   close(): void {
     this.#closed = true
     for (const { tell } of [...this.#waiting.values()]) tell(undefined)
-    this.#letGo()
+    this.#closeView()
   }
 }
 

@@ -41,13 +41,13 @@ function scene() {
 
 test('C45: beyond the bound the one gives way of which nothing was heard for longest, and never a small one', () => {
   const { unfinished, told, sender, refusals } = scene()
-  unfinished.heard(sender('small'), 1000)
+  unfinished.received(sender('small'), 1000)
   const large = Array.from({ length: 4 }, (_, i) => sender(`large ${i}`))
-  for (const one of large) unfinished.heard(one, 15 * MiB)
+  for (const one of large) unfinished.received(one, 15 * MiB)
   expect([unfinished.bytes, told]).toEqual([60 * MiB + 1000, []])
   // The first one is heard of again.
-  unfinished.heard(large[0] as (typeof large)[0], 15 * MiB + 1)
-  unfinished.heard(sender('fifth'), 5 * MiB)
+  unfinished.received(large[0] as (typeof large)[0], 15 * MiB + 1)
+  unfinished.received(sender('fifth'), 5 * MiB)
   expect(told).toEqual(['large 1 busy'])
   expect(refusals.counts()).toEqual([{ door: 'clients', reason: 'unfinished-busy', count: 1 }])
 })
@@ -55,7 +55,7 @@ test('C45: beyond the bound the one gives way of which nothing was heard for lon
 test('C45: with those that were told goodbye there is never more than one largest message beyond the bound', () => {
   const { unfinished, told, sender } = scene()
   for (let i = 0; i < 100; i++) {
-    unfinished.heard(sender(`${i}`), 15 * MiB)
+    unfinished.received(sender(`${i}`), 15 * MiB)
     expect(unfinished.bytes).toBeLessThanOrEqual(MOST + LARGEST)
   }
   expect(told.slice(0, 3)).toEqual(['0 busy', '1 busy', '0 destroyed'])
@@ -64,8 +64,9 @@ test('C45: with those that were told goodbye there is never more than one larges
 test('C45: what is told goodbye and goes on counts, and is destroyed where it is too much', () => {
   const { unfinished, told, sender } = scene()
   const senders = Array.from({ length: 5 }, (_, i) => sender(`${i}`))
-  for (const one of senders) unfinished.heard(one, 15 * MiB)
-  for (let more = 1; more <= 6; more++) unfinished.heard(senders[0] as (typeof senders)[0], (15 + more) * MiB)
+  for (const one of senders) unfinished.received(one, 15 * MiB)
+  for (let more = 1; more <= 6; more++)
+    unfinished.received(senders[0] as (typeof senders)[0], (15 + more) * MiB)
   expect(told).toEqual(['0 busy', '0 destroyed'])
   expect(unfinished.bytes).toBe(60 * MiB)
 })
@@ -73,9 +74,9 @@ test('C45: what is told goodbye and goes on counts, and is destroyed where it is
 test('C45: what stands still is ended after two windows, what brings 64 KiB a second is not', () => {
   const { unfinished, told, sender, pass } = scene()
   const [stuck, slow] = [sender('stuck'), sender('slow')]
-  unfinished.heard(stuck, 15 * MiB)
+  unfinished.received(stuck, 15 * MiB)
   let bytes = 0
-  const go = () => unfinished.heard(slow, (bytes += 64 * 1024))
+  const go = () => unfinished.received(slow, (bytes += 64 * 1024))
   go()
   pass(9, go)
   expect(told).toEqual([])
@@ -91,19 +92,19 @@ test('C45: a new message has its own time, and nothing is watched where nothing 
   const { unfinished, told, sender, pass, timers } = scene()
   const one = sender('one')
   for (let i = 0; i < 10; i++) {
-    unfinished.heard(one, 500)
+    unfinished.received(one, 500)
     pass(4)
     // The next one has begun with the end of this one.
-    unfinished.heard(one, 100)
+    unfinished.received(one, 100)
     pass(4)
-    unfinished.heard(one, 0)
+    unfinished.received(one, 0)
   }
   expect([told, unfinished.bytes, timers]).toEqual([[], 0, []])
 })
 
 test('C45: a member that stood still itself ends nobody for that', () => {
   const { unfinished, told, sender, pass, jump } = scene()
-  unfinished.heard(sender('one'), 500)
+  unfinished.received(sender('one'), 500)
   pass(6)
   jump(60_000)
   pass(1)

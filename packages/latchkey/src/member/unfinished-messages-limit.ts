@@ -72,7 +72,7 @@ export class UnfinishedMessagesLimit {
    * Called when bytes of a connection have arrived. `bytes` is the present length of its unfinished message.
    * 0 means that the message is complete and no next message has begun.
    */
-  heard(sender: Sender, bytes: number): void {
+  received(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
     if (known?.isEnding) return this.#moreOfEnding(known, bytes)
     if (known === undefined && bytes === 0) return
@@ -83,7 +83,7 @@ export class UnfinishedMessagesLimit {
     this.#messages.delete(sender)
     this.#messages.set(sender, message)
     this.#watch()
-    this.#relieve()
+    this.#closeOne()
   }
 
   #begun(): Message {
@@ -108,10 +108,10 @@ export class UnfinishedMessagesLimit {
     // closed, a moment later.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
-    this.#relieve()
+    this.#closeOne()
   }
 
-  #relieve(): void {
+  #closeOne(): void {
     while (this.#sum > MOST) {
       const sender = this.#quietest()
       if (sender === undefined) return

@@ -19,7 +19,7 @@ export interface Reader {
   close(): void
 }
 
-export class Outboxes {
+export class UnreadBytesLimit {
   readonly #refusals: RefusalLog
   /** The connections with unread bytes. The value is the number of unread bytes at the last check. */
   readonly #slow = new Map<Reader, number>()
@@ -43,7 +43,7 @@ export class Outboxes {
     const waiting = reader.waiting()
     this.#note(reader, waiting)
     if (waiting > MOST_OF_ONE) this.#close(reader, 'slow-reader')
-    else if (this.#sum > MOST_OF_ALL) this.#relieve()
+    else if (this.#sum > MOST_OF_ALL) this.#closeSlowest()
     return waiting === 0 || this.#slow.has(reader)
   }
 
@@ -65,7 +65,7 @@ export class Outboxes {
     for (const reader of this.#slow.keys()) this.#note(reader, reader.waiting())
   }
 
-  #relieve(): void {
+  #closeSlowest(): void {
     this.#look()
     while (this.#sum > MOST_OF_ALL) {
       let [slowest, most]: [Reader | undefined, number] = [undefined, 0]

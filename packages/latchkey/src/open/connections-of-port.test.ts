@@ -7,7 +7,7 @@ import { connect as dial, type AddressInfo, type Socket } from 'node:net'
 import { uptime } from 'node:os'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { expect, onTestFinished, test } from 'vitest'
-import { placesOf } from './connections-of-port.js'
+import { limitsOf } from './connections-of-port.js'
 import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)
@@ -59,13 +59,13 @@ async function scene(maxConnections: number) {
 
 test('C22: the places of each kind add up to the whole, and members keep some', () => {
   for (const whole of [3, 10, 100, 1_000, 10_000, 100_000]) {
-    const { strangers, clients, strangersOfOneAddress, clientsOfOneAddress } = placesOf(whole)
+    const { strangers, clients, strangersOfOneAddress, clientsOfOneAddress } = limitsOf(whole)
     expect(strangers + clients).toBeLessThanOrEqual(whole)
     if (whole >= 4) expect(whole - strangers - clients).toBeGreaterThan(0)
     expect(strangersOfOneAddress).toBeLessThanOrEqual(strangers)
     expect(clientsOfOneAddress).toBeLessThanOrEqual(clients)
   }
-  expect(placesOf(10_000)).toEqual({
+  expect(limitsOf(10_000)).toEqual({
     strangers: 2_000,
     strangersOfOneAddress: 1_000,
     clients: 7_936,

@@ -3,8 +3,8 @@
 //
 // Laws:
 //   1. Each connection begins as a stranger's: nobody knows yet whether a client or a member opened it.
-//   2. At most `Places.strangers` connections belong to strangers. When one stranger more connects, the
-//      oldest stranger is closed, and the newest is never refused. Without this law: five thousand silent
+//   2. At most `ConnectionLimits.strangers` connections belong to strangers. When one stranger more connects,
+//      the oldest stranger is closed, and the newest is never refused. Without this law: five thousand silent
 //      sockets fill the port, and a member that has just lost its connection to the leader cannot connect
 //      again.
 //   3. Clients never use the connections that are reserved for members.
@@ -39,13 +39,13 @@ export const IDLE_MS = 15_000
  */
 const ANSWER_MS = 60_000
 /**
- * In ms. An idle HTTP connection stays open for IDLE_MS and this time. Otherwise the member could close the
- * connection while a client's request is on its way.
+ * In ms. An idle HTTP connection stays open for this much longer than IDLE_MS. Otherwise the member could
+ * close the connection while a client's request is on its way.
  */
 const IDLE_SLACK_MS = 1_000
 
 /** How many connections of strangers and of clients the port may have, in all and from one address. */
-export interface Places {
+export interface ConnectionLimits {
   readonly strangers: number
   readonly strangersOfOneAddress: number
   readonly clients: number
@@ -64,11 +64,11 @@ const KEPT_FOR_MEMBERS = 64
  * and the other connections are for clients. One address may have half of the strangers and half of the
  * clients.
  */
-export function placesOf(whole: number): Places {
+export function limitsOf(whole: number): ConnectionLimits {
   const strangers = Math.max(1, Math.min(MOST_STRANGERS, Math.floor(whole / 5)))
   const members = Math.min(KEPT_FOR_MEMBERS, Math.floor(whole / 4))
   const clients = Math.max(1, whole - strangers - members)
-  const half = (places: number) => Math.min(places, Math.max(LEAST_OF_ONE_ADDRESS, Math.ceil(places / 2)))
+  const half = (limits: number) => Math.min(limits, Math.max(LEAST_OF_ONE_ADDRESS, Math.ceil(limits / 2)))
   return {
     strangers,
     strangersOfOneAddress: half(strangers),
@@ -114,7 +114,7 @@ interface OfAddress {
 export class Connections {
   readonly #clock: Clock
   readonly #refusals: RefusalLog
-  readonly #places: Places
+  readonly #limits: ConnectionLimits
   readonly #bySocket = new WeakMap<Duplex, Connection>()
   /** The connections whose TLS handshake is in progress, by the addresses of client and member. */
   readonly #shaking = new Map<string, Connection>()
@@ -124,10 +124,10 @@ export class Connections {
   #clients = 0
   #members = 0
 
-  constructor({ clock, refusals, places }: { clock: Clock; refusals: RefusalLog; places: Places }) {
+  constructor({ clock, refusals, limits }: { clock: Clock; refusals: RefusalLog; limits: ConnectionLimits }) {
     this.#clock = clock
     this.#refusals = refusals
-    this.#places = places
+    this.#limits = limits
   }
 
   counts(): Readonly<Record<ConnectionKind, number>> {
@@ -162,7 +162,7 @@ export class Connections {
       if (this.#shaking.get(ends) === connection) this.#shaking.delete(ends)
       this.#left(connection)
     })
-    this.#becomeStranger(connection, STRANGER_MS)
+    this.#countAsStranger(connection, STRANGER_MS)
   }
 
   #secured(socket: Socket): void {
@@ -193,7 +193,7 @@ export class Connections {
     if (connection === undefined || --connection.asking > 0) return
     if (connection.raw.destroyed || connection.upgraded) return
     this.#left(connection)
-    this.#becomeStranger(connection, IDLE_MS + IDLE_SLACK_MS)
+    this.#countAsStranger(connection, IDLE_MS + IDLE_SLACK_MS)
   }
 
   upgraded(socket: Duplex): void {
@@ -210,7 +210,7 @@ export class Connections {
     // The connection has closed, or another server owns it.
     if (connection === undefined || connection.kind === kind) return true
     if (connection.raw.destroyed) return true
-    if (kind === 'client' && !this.#hasPlace(connection)) return false
+    if (kind === 'client' && !this.#hasRoom(connection)) return false
     this.#left(connection)
     connection.kind = kind
     if (kind === 'member') this.#members++
@@ -221,26 +221,26 @@ export class Connections {
     return true
   }
 
-  #hasPlace({ address }: Connection): boolean {
-    const [places, refusals] = [this.#places, this.#refusals]
-    const whole = this.#clients >= places.clients
-    if (!whole && this.#ofAddress(address).clients < places.clientsOfOneAddress) return true
+  #hasRoom({ address }: Connection): boolean {
+    const [limits, refusals] = [this.#limits, this.#refusals]
+    const whole = this.#clients >= limits.clients
+    if (!whole && this.#ofAddress(address).clients < limits.clientsOfOneAddress) return true
     refusals.note('port', whole ? 'clients-full' : 'address-full', 'a client found no place', {
       address,
-      places: whole ? places.clients : places.clientsOfOneAddress,
+      places: whole ? limits.clients : limits.clientsOfOneAddress,
     })
     return false
   }
 
-  #becomeStranger(connection: Connection, patience: number): void {
+  #countAsStranger(connection: Connection, patience: number): void {
     connection.kind = 'stranger'
     const { strangers } = this.#ofAddress(connection.address)
     this.#strangers.add(connection)
     strangers.add(connection)
     this.#arm(connection, patience)
-    const places = this.#places
-    if (strangers.size > places.strangersOfOneAddress) this.#giveWay(strangers, 'address-gave-way')
-    else if (this.#strangers.size > places.strangers) this.#giveWay(this.#strangers, 'stranger-gave-way')
+    const limits = this.#limits
+    if (strangers.size > limits.strangersOfOneAddress) this.#closeOldest(strangers, 'address-gave-way')
+    else if (this.#strangers.size > limits.strangers) this.#closeOldest(this.#strangers, 'stranger-gave-way')
   }
 
   #arm(connection: Connection, patience: number): void {
@@ -249,7 +249,7 @@ export class Connections {
   }
 
   /** Closes the oldest stranger among these connections (law 2). */
-  #giveWay(among: ReadonlySet<Connection>, reason: string): void {
+  #closeOldest(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
     this.#refusals.note('port', reason, 'a connection that had not said who it is gave way to another one', {

@@ -13,7 +13,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, nextTurn, REFUSED_MS, type RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
-import { Connections, IDLE_MS, placesOf, type Proven } from './connections-of-port.js'
+import { Connections, IDLE_MS, limitsOf, type Proven } from './connections-of-port.js'
 import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen } from './options.js'
@@ -57,7 +57,7 @@ const LOOK_MS = 1_000
 export function makePort(options: PortOptions): Port {
   const { tls, clock, refusals, maxConnections = CAPS.connections } = options
   const server = makeServer(tls)
-  const connections = new Connections({ clock, refusals, places: placesOf(maxConnections) })
+  const connections = new Connections({ clock, refusals, limits: limitsOf(maxConnections) })
   connections.watch(server, tls !== undefined)
   server.headersTimeout = HEAD_MS
   server.requestTimeout = REQUEST_MS

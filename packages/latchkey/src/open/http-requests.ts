@@ -45,24 +45,24 @@ interface HttpRequestsPorts {
 }
 
 type Arrival = readonly [request: IncomingMessage, response: ServerResponse]
-type Hear = (bytes: Buffer) => void
+type Parse = (bytes: Buffer) => void
 
 interface Connection {
   readonly socket: Socket
   /** The 'data' listener that Node's server had added. */
-  readonly hear: Hear
+  readonly parse: Parse
   readonly unanswered: Set<ServerResponse>
   /** The requests that have arrived and wait for their turn. */
   readonly waiting: Arrival[]
   /** The bytes that were received and are not parsed yet. */
-  unheard: Buffer[]
+  unparsed: Buffer[]
   /**
    * True if Node has paused the connection because the client does not read its answers. Node resumes the
    * connection itself.
    */
   isStopped: boolean
   isCutOff: boolean
-  readonly read: Hear
+  readonly read: Parse
   readonly resumed: () => void
 }
 
@@ -83,23 +83,23 @@ export class HttpRequests {
 
   /** Called for each connection that Node's server has just accepted. */
   watch(socket: Socket): void {
-    const [hear] = socket.listeners('data') as Hear[]
+    const [parse] = socket.listeners('data') as Parse[]
     // This version of Node has no such listener, so the connection cannot be limited and is closed. A thrown
     // error would end the process, because this code runs in an event of the server.
-    if (hear === undefined) return this.#refuse(socket)
+    if (parse === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,
-      hear,
+      parse,
       unanswered: new Set(),
       waiting: [],
-      unheard: [],
+      unparsed: [],
       isStopped: false,
       isCutOff: false,
       read: (bytes) => this.#read(connection, bytes),
       resumed: () => this.#resumed(connection),
     }
     this.#connections.set(socket, connection)
-    socket.off('data', hear)
+    socket.off('data', parse)
     socket.on('data', connection.read)
     socket.on('resume', connection.resumed)
     socket.once('close', () => this.#left(connection))
@@ -121,29 +121,29 @@ export class HttpRequests {
   }
 
   #read(connection: Connection, bytes: Buffer): void {
-    connection.unheard.push(bytes)
+    connection.unparsed.push(bytes)
     if (this.#waiting.has(connection)) connection.socket.pause()
-    else this.#hear(connection)
+    else this.#parse(connection)
   }
 
   /** Called when Node or this file has resumed a paused connection. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false
-    this.#hear(connection)
+    this.#parse(connection)
   }
 
   /** Called when the connection has become a WebSocket. Returns all bytes that arrived after the request. */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return head
-    const { unheard } = connection
+    const { unparsed } = connection
     this.#connections.delete(socket)
     socket.off('data', connection.read)
     socket.off('resume', connection.resumed)
-    if (unheard.length === 0) return head
-    connection.unheard = []
-    return Buffer.concat([head, ...unheard])
+    if (unparsed.length === 0) return head
+    connection.unparsed = []
+    return Buffer.concat([head, ...unparsed])
   }
 
   come(request: IncomingMessage, response: ServerResponse): void {
@@ -180,14 +180,14 @@ export class HttpRequests {
       // If further requests of this connection wait, the connection goes to the end of the queue.
       if (connection.waiting.length > 0) this.#waiting.add(connection)
       if (next !== undefined) this.#ports.begin(...next)
-      this.#hear(connection)
+      this.#parse(connection)
     }
   }
 
   /** Parses bytes of the connection as long as HTTP has time in this turn. */
-  #hear(connection: Connection): void {
-    const { socket, hear } = connection
-    while (connection.unheard.length > 0) {
+  #parse(connection: Connection): void {
+    const { socket, parse } = connection
+    while (connection.unparsed.length > 0) {
       if (connection.isStopped || connection.isCutOff || socket.destroyed) return
       if (!this.#hasTime()) {
         this.#waiting.add(connection)
@@ -195,7 +195,7 @@ export class HttpRequests {
       }
       if (socket.isPaused()) socket.resume()
       try {
-        hear(firstSlice(connection.unheard))
+        parse(firstSlice(connection.unparsed))
       } catch (error) {
         return this.#fail(connection, error)
       }
@@ -237,7 +237,7 @@ export class HttpRequests {
   #left(connection: Connection): void {
     this.#waiting.delete(connection)
     connection.waiting.length = 0
-    connection.unheard = []
+    connection.unparsed = []
     for (const response of connection.unanswered) {
       response.destroy()
       response.emit('close')

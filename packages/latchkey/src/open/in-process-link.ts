@@ -11,11 +11,11 @@ import { embeddedIn, type Identity } from '../member/rights.js'
 export interface LocalMember {
   /** Returns the member, or undefined while it is opened again. */
   current(): Member | undefined
-  /** Returns why no member will run in this process any more, or undefined if one runs or will run. */
+  /** Returns why no member will run in this process any more. Undefined if a member runs or will run. */
   failure(): LatchkeyError | undefined
   /** Calls `run` when the present member has closed. */
   onGone(run: () => void): () => void
-  /** Calls `run` when a member runs, or when it is certain that none will. */
+  /** Calls `run` when a member runs, or when it is certain that no member will run. */
   onSettled(run: () => void): () => void
 }
 
@@ -34,9 +34,9 @@ function localDial(local: LocalMember, who?: Identity): Dial {
     const member = await settled(local, signal)
     let replies: LinkReply[] = []
     const flush = () => {
-      const told = replies
+      const batch = replies
       replies = []
-      for (const reply of told) events.reply(reply)
+      for (const reply of batch) events.reply(reply)
     }
     const identity = who ?? embeddedIn(member.id)
     const clientConnection = member.clientConnection(

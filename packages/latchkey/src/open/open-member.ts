@@ -12,7 +12,7 @@ import { ClientWebSockets } from '../member/client-websockets.js'
 import { ClientLog } from '../member/client-log.js'
 import type { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'
-import { Outboxes } from '../member/unread-bytes-limit.js'
+import { UnreadBytesLimit } from '../member/unread-bytes-limit.js'
 import { RequestTracer } from '../member/request-tracer.js'
 import { whyNoLeader } from '../member/member-status.js'
 import { Identities, type Identity } from '../member/rights.js'
@@ -43,7 +43,7 @@ export class OpenedMember {
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   /** Counts the bytes that clients have not read yet, and closes the slowest clients. */
-  readonly outboxes: Outboxes
+  readonly unreadBytes: UnreadBytesLimit
   /** Limits the memory for messages and bodies of which only a part has arrived. */
   readonly unfinished: UnfinishedMessagesLimit
   /** Undefined if requests are not traced. */
@@ -95,7 +95,7 @@ export class OpenedMember {
     this.clock = clock
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
-    this.outboxes = new Outboxes(refusals)
+    this.unreadBytes = new UnreadBytesLimit(refusals)
     this.unfinished = new UnfinishedMessagesLimit({ clock, refusals })
     this.#tracing = settings.tracing === false ? undefined : new Tracing(settings.cluster, settings.logger)
     this.tracer = tracerOf(this.#tracing, settings, clock)
@@ -117,7 +117,7 @@ export class OpenedMember {
       errors: this.connectionErrors,
       refusals,
       log: new ClientLog({ clock, logger: settings.logger }),
-      outboxes: this.outboxes,
+      unreadBytes: this.unreadBytes,
       unfinished: this.unfinished,
       cluster: settings.cluster,
       clusterId: () => this.current?.replica.clusterId ?? '',
@@ -201,7 +201,7 @@ export class OpenedMember {
     const { expiresAt } = this.#certificates
     return {
       client_connections: this.#clients.connections,
-      unread_bytes: this.outboxes.bytes,
+      unread_bytes: this.unreadBytes.bytes,
       unfinished_bytes: this.unfinished.bytes,
       ...(expiresAt === undefined ? {} : { certificate_expiry_timestamp_seconds: expiresAt / 1000 }),
       ...(this.current === undefined ? {} : memberFigures(this.current)),
@@ -248,7 +248,7 @@ export class OpenedMember {
     if (path === CLIENTS_PATH)
       return this.#clients.upgrade(request, socket, head, {
         address,
-        hasPlace: proven,
+        admitClient: proven,
         identify: (token) => this.identify(token, request.socket),
       })
     if (this.#memberConnections.upgrade(request, socket, head, () => void proven('member'))) return

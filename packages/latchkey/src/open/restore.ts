@@ -64,14 +64,14 @@ const exists = (path: string): Promise<boolean> =>
  * Names that may be in an empty directory: lost+found, which a file system creates where it is mounted, and
  * the lock file of the directory.
  */
-const NOBODYS = /^(lost\+found|lock\.\d.*)$/
+const ALLOWED_NAMES = /^(lost\+found|lock\.\d.*)$/
 
 /**
  * Rejects if the directory has other files. An old log would contradict the restored state, and files of
  * other programs would be mixed with files of the member.
  */
 async function refuseUsed(dir: string): Promise<void> {
-  const names = (await readdir(dir)).filter((name) => !NOBODYS.test(name))
+  const names = (await readdir(dir)).filter((name) => !ALLOWED_NAMES.test(name))
   const member = names.find((name) => name === 'log' || name === 'member.json' || name === 'state')
   const [used = member] = member === undefined ? names : [member]
   if (used === undefined) return

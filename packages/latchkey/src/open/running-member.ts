@@ -18,7 +18,7 @@ import type { Storage } from './member-storage.js'
 
 type Changes = {
   gone: undefined
-  /** Emitted when a member serves its stores, or when it is certain that none will. */
+  /** Emitted when a member serves its stores, or when it is certain that no member will. */
   settled: undefined
   failed: LatchkeyError
 }

@@ -180,7 +180,10 @@ test('M28: one hop: a command that another member hands on is refused by a membe
     },
   })
   const body = encodeCommand([OP.openSession, 10_000, 'embedded in a'])
-  c.current?.hear('a', encodeMemberMessage({ kind: 'command', id: 1, session: 0, number: 0, done: 0, body }))
+  c.current?.receive(
+    'a',
+    encodeMemberMessage({ kind: 'command', id: 1, session: 0, number: 0, done: 0, body }),
+  )
   await expect.poll(() => sent.length).toBeGreaterThan(0)
   await sleep(100)
   const kinds = ['command', 'applied', 'refused', 'unknown', 'returned']

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isHeeded } from './limit-old-heap.js'
+import { obeysFlag } from './limit-old-heap.js'
 
 /**
  * Objects that grow old and are replaced: what the heap comes to at the most, and what is alive in the end,
@@ -64,7 +64,7 @@ const MOST_TRIES = 6
 
 test('by itself it grows far beyond what is alive, kept small by about half; what was given is left alone', async () => {
   const [free, given] = [await growthOf([]), await growthOf(['--heap-growing-percent=300'], 'small')]
-  const enough = isHeeded() ? 0.75 * Math.min(free, given) : 2 * Math.max(free, given)
+  const enough = obeysFlag() ? 0.75 * Math.min(free, given) : 2 * Math.max(free, given)
   let small = await growthOf([], 'small')
   for (let tries = 1; small >= enough && tries < MOST_TRIES; tries++) small = await growthOf([], 'small')
   expect(small).toBeLessThan(enough)

@@ -10,7 +10,7 @@ import { setFlagsFromString } from 'node:v8'
 const GROWTH_PERCENT = 50
 
 /** Returns whether this version of V8 obeys the flag. */
-export const isHeeded = (): boolean => Number.parseInt(process.versions.v8, 10) < 12
+export const obeysFlag = (): boolean => Number.parseInt(process.versions.v8, 10) < 12
 
 /** Sets the limit, if the user has set no flag about the growth or the size of the heap. */
 export function keepOldHeapSmall(): void {

@@ -14,7 +14,7 @@ import type {
 } from '@latchkey/protocol'
 import type { CallerStore } from '../http/index.js'
 import type { Proven } from '../open/connections-of-port.js'
-import type { Outboxes } from '../member/unread-bytes-limit.js'
+import type { UnreadBytesLimit } from '../member/unread-bytes-limit.js'
 import type { UnfinishedMessagesLimit } from '../member/unfinished-messages-limit.js'
 import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/rights.js'
@@ -27,7 +27,7 @@ export interface Member {
   actAs(who: Identity): CallerStore
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
-  readonly outboxes: Outboxes
+  readonly unreadBytes: UnreadBytesLimit
   readonly unfinished: UnfinishedMessagesLimit
   readonly tracer?: RequestTracer | undefined
   /** The address of this member, as its own log has it. Other members connect to this address. */

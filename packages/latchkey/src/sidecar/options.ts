@@ -25,7 +25,7 @@ export interface SidecarOptions {
    * True if the user gave no address. A member with a directory then listens at its address in the cluster's
    * membership.
    */
-  readonly anywhere: boolean
+  readonly isWithoutAddress: boolean
   readonly origins: readonly string[]
   /** Further host names under which callers may use this port, besides the host names of the members. */
   readonly hosts: readonly string[]
@@ -87,7 +87,7 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
   return {
     open,
     listen: known.listen ?? parseListen(DEFAULT_LISTEN),
-    anywhere: members === undefined && value('listen') === undefined,
+    isWithoutAddress: members === undefined && value('listen') === undefined,
     origins: (value<string[] | undefined>('allowOrigin') ?? []).map(originOf),
     hosts: (value<string[] | undefined>('allowHost') ?? []).map(hostOf),
     maxConnections: positive(value('maxConnections'), 'max-connections'),

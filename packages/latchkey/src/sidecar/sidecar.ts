@@ -12,7 +12,7 @@ import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
 import { Metrics, pageFile } from '@latchkey/daemon'
 import { HttpRequestHandler, refuseOrigin } from '../http/index.js'
-import type { Outboxes } from '../member/unread-bytes-limit.js'
+import type { UnreadBytesLimit } from '../member/unread-bytes-limit.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt, type OpenOptions } from '../open/options.js'
 import { refuseUpgrade, type Upgrade } from '../open/http-and-websocket-server.js'
@@ -50,7 +50,7 @@ export class Sidecar {
   static async open(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
     const { dir } = options.open
     const known = dir !== undefined && (await isClaimed(dir))
-    if (known && options.anywhere) return Sidecar.#openWhereKnown(options, ports)
+    if (known && options.isWithoutAddress) return Sidecar.#openWhereKnown(options, ports)
     const portServer = await openPortServer(options, ports, options.listen)
     try {
       const member = await openWith(withLogger(known ? options : withAddress(options), ports.logger), ports)
@@ -166,10 +166,10 @@ export class Sidecar {
       identify: (token, socket) => member.identify(token, socket),
       ...guards,
       pageFile,
-      hasPlace: (request) => portServer.connections.proven(request.socket, 'client'),
+      admitClient: (request) => portServer.connections.proven(request.socket, 'client'),
       bodies: member.unfinished,
       tracer: member.tracer,
-      wrote: (response) => watchAnswer(member.outboxes, response),
+      wrote: (response) => watchAnswer(member.unreadBytes, response),
       refused: (reason, why) => refusals.note('http', reason, 'a call was refused', { reason: why }),
       failed: (error) => connectionErrors.note('http', error),
       metrics: () => metrics.collect(),
@@ -218,9 +218,9 @@ const openPortServer = (
  * Counts the bytes of this answer that the client has not read yet, until the client has read the answer or
  * has disconnected.
  */
-function watchAnswer(outboxes: Outboxes, response: ServerResponse): void {
+function watchAnswer(unreadBytes: UnreadBytesLimit, response: ServerResponse): void {
   const reader = { waiting: () => response.writableLength, close: () => void response.destroy() }
-  if (outboxes.wrote(reader)) response.once('close', () => outboxes.left(reader))
+  if (unreadBytes.wrote(reader)) response.once('close', () => unreadBytes.left(reader))
 }
 
 function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {

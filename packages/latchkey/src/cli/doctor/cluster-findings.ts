@@ -134,11 +134,11 @@ function answerFindings({ id }: MemberFacts, status: Status, about: string): Fin
 }
 
 function clusterIdFindings(members: readonly MemberFacts[], wanted: string | undefined): Finding[] {
-  const told = members.flatMap((member) => {
+  const answered = members.flatMap((member) => {
     const { status } = member
     return status === undefined || status.clusterId === '' ? [] : [{ member, id: status.clusterId }]
   })
-  const ids = [...new Set(told.map(({ id }) => id))]
+  const ids = [...new Set(answered.map(({ id }) => id))]
   const [first] = ids
   if (first === undefined) return []
   if (ids.length > 1)
@@ -147,7 +147,7 @@ function clusterIdFindings(members: readonly MemberFacts[], wanted: string | und
         check: 'cluster',
         level: 'error',
         about: 'the cluster',
-        message: `${ids.length} different clusters answer: ${told.map(({ member, id }) => `${nameOf(member)} is of ${id}`).join(', ')}`,
+        message: `${ids.length} different clusters answer: ${answered.map(({ member, id }) => `${nameOf(member)} is of ${id}`).join(', ')}`,
         advice:
           'the members whose cluster id is not the right one have a wrong directory or a wrong address: docs/operations.md, "One cluster, or none"',
       },

@@ -47,7 +47,7 @@ export async function httpMember(
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: (error) => void faults.push(error),
-    hasPlace: () => true,
+    admitClient: () => true,
     bodies: member.unfinished,
     tracer: member.tracer,
     wrote: () => {},
