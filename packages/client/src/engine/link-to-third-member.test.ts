@@ -19,10 +19,12 @@ async function embedded(seed: number | string = 1) {
     return { send: (request) => link.send(request), close: () => link.close() }
   }
   const dialled: string[] = []
+  const dialledAt: number[] = []
   const others = {
     ids: () => ['c', 'd', 'b'],
     dialTo: (id: string) => {
       dialled.push(id)
+      dialledAt.push(world.now)
       return cluster.dialTo(id)
     },
   }
@@ -36,7 +38,7 @@ async function embedded(seed: number | string = 1) {
     home?.cutOff?.(isCutOff)
   }
   const links = () => [...cluster.links].map((link) => link.url).sort()
-  return { ...s, client, cutOff, dialled, links, home: () => home as LinkEvents }
+  return { ...s, client, cutOff, dialled, dialledAt, links, home: () => home as LinkEvents }
 }
 
 test('M28: what is pending goes to a third member, once; afterwards everything goes to the own member again', async () => {
@@ -82,6 +84,20 @@ test('M28: who knows no leader is followed by the next, and so is one that does 
   const put = follow(client.put('k', 'v'))
   await world.run(100)
   expect([codeOf(put), dialled.slice(0, 3)]).toEqual(['ok', ['c', 'd', 'b']])
+})
+
+test('M28: while no member helps, the next one is asked after a pause that doubles up to a second', async () => {
+  const { world, cluster, cutOff, dialledAt } = await embedded()
+  for (const id of ['b', 'c', 'd']) cluster.cutOff.add(id)
+  cutOff(true)
+  await world.run(20_000)
+  const pauses = dialledAt.slice(1).map((at, i) => at - (dialledAt[i] as number))
+  pauses.forEach((pause, round) => {
+    const middle = Math.min(1_000, 20 * 2 ** round)
+    expect(pause, `round ${round}`).toBeGreaterThanOrEqual(middle / 2)
+    expect(pause, `round ${round}`).toBeLessThanOrEqual((middle * 3) / 2 + 5 * cluster.faults.latency)
+  })
+  expect(pauses.length).toBeGreaterThan(15)
 })
 
 test('M28: a third member that loses its leader, dies or stops is left, and what was asked there is asked again, once', async () => {

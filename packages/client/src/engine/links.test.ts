@@ -170,6 +170,18 @@ test('the session is kept alive while somebody waits, and not otherwise', async 
   expect(commands(cluster.requests)).toEqual([])
 })
 
+test('a session that a write has opened is kept alive from the moment at which somebody uses it', async () => {
+  const { world, cluster, warmStore } = scene('used later')
+  const client = await warmStore({ sessionLife: 3_000 })
+  await world.run(1_000)
+  cluster.requests.length = 0
+  client.engine.use()
+  await world.run(10_000)
+  expect(new Set(commands(cluster.requests))).toEqual(new Set([OP.keepAlive]))
+  expect(cluster.requests.length).toBeGreaterThanOrEqual(8)
+  expect(cluster.machine.sessions.size).toBe(1)
+})
+
 test('a keep-alive that is refused at once is not sent again at once', async () => {
   const { world, cluster, store } = scene()
   const client = store({ sessionLife: 3_000 })

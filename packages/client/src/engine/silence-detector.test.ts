@@ -210,6 +210,9 @@ describe('C13: a leader that lives is not left', () => {
     // Each has asked one, and keeps it; in no hundredth of a second more than a fifth of them.
     expect(cluster.dials - before).toBe(200)
     expect(most).toBeLessThan(40)
+    // The stores spread over the other members.
+    for (const url of ['b', 'c'])
+      expect(urlsOf(cluster.links).filter((one) => one === url).length, url).toBeGreaterThan(60)
     cluster.elect('c')
     await world.run(300)
     expect(writes.every((one) => codeOf(one) === 'ok')).toBe(true)

@@ -41,6 +41,17 @@ test('C11: links that break, move and cut: every revision once, in order', async
   }
 }, 60_000)
 
+test('C11: a member that knows no leader serves a watch with what it has', async () => {
+  const { world, cluster, store } = scene('a watch without a leader')
+  const written = follow(store().put('k', '1'))
+  await world.run(100)
+  expect(codeOf(written)).toBe('ok')
+  cluster.elect(undefined)
+  const { told } = reader(store().watch({ prefix: '', from: 1 }))
+  await world.run(100)
+  expect(told).toEqual([1])
+})
+
 test('a watch begins at the call: what was written before is not told, what this store writes afterwards is', async () => {
   const { world, cluster, store } = scene()
   const client = store({ as: 'string' })
