@@ -1,14 +1,9 @@
 // Test: which links a client opens, what it learns from each link, and which links it keeps open.
 
-import { type LinkRequest, LatchkeyError, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
+import { LatchkeyError, OP, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
-
-const commands = (requests: readonly LinkRequest[]) =>
-  requests.flatMap((request) =>
-    request.kind === 'command' ? [(decodeCommand(request.body) as readonly [number])[0]] : [],
-  )
+import { codeOf, follow, operationsOf, scene } from '../testing/stores.js'
 
 test('a remote store moves to the leader, and on when it dies', async () => {
   const { world, cluster, store } = scene('move', ['a', 'b', 'c'])
@@ -51,7 +46,7 @@ test('what was asked on a link that is left is still answered there', async () =
   expect(codeOf(slow)).toBe('ok')
   expect([...cluster.links].map((link) => link.url)).toEqual(['b'])
   const sent = cluster.requests.filter((request) => request.kind === 'command')
-  expect(commands(sent).filter((op) => op === OP.merge).length).toBe(1)
+  expect(operationsOf(sent).filter((op) => op === OP.merge).length).toBe(1)
 })
 
 test('C6: what was asked on a link that was left and dies is asked again, though nothing else happens', async () => {
@@ -151,52 +146,6 @@ test('C6: where nobody knows a leader, the store stays, asks on, and leaves no l
   await world.run(2_000)
   expect(codeOf(write)).toBe('ok')
   expect([...cluster.links].map((link) => link.url)).toEqual(['c'])
-})
-
-test('the session is kept alive while somebody waits, and not otherwise', async () => {
-  const { world, cluster, store } = scene()
-  const client = store({ sessionLife: 3_000 })
-  const end = client.engine.use()
-  await world.run(30_000)
-  const alive = commands(cluster.requests)
-  expect(alive.filter((op) => op === OP.openSession).length).toBe(1)
-  const kept = alive.filter((op) => op === OP.keepAlive).length
-  expect(kept).toBeGreaterThanOrEqual(25)
-  expect(kept).toBeLessThanOrEqual(31)
-  expect(cluster.machine.sessions.size).toBe(1)
-  end()
-  cluster.requests.length = 0
-  await world.run(30_000)
-  expect(commands(cluster.requests)).toEqual([])
-})
-
-test('a session that a write has opened is kept alive from the moment at which somebody uses it', async () => {
-  const { world, cluster, warmStore } = scene('used later')
-  const client = await warmStore({ sessionLife: 3_000 })
-  await world.run(1_000)
-  cluster.requests.length = 0
-  client.engine.use()
-  await world.run(10_000)
-  expect(new Set(commands(cluster.requests))).toEqual(new Set([OP.keepAlive]))
-  expect(cluster.requests.length).toBeGreaterThanOrEqual(8)
-  expect(cluster.machine.sessions.size).toBe(1)
-})
-
-test('a keep-alive that is refused at once is not sent again at once', async () => {
-  const { world, cluster, store } = scene()
-  const client = store({ sessionLife: 3_000 })
-  client.engine.use()
-  await world.run(500)
-  // As a member in the own process does: no time passes between the question and its answer.
-  cluster.faults = { ...NO_FAULTS, latency: 0, never: 1 }
-  cluster.requests.length = 0
-  await world.run(2_400)
-  const asked = commands(cluster.requests).filter((op) => op === OP.keepAlive).length
-  expect(asked).toBeGreaterThanOrEqual(3)
-  expect(asked).toBeLessThanOrEqual(30)
-  cluster.faults = NO_FAULTS
-  await world.run(20_000)
-  expect(cluster.machine.sessions.size).toBe(1)
 })
 
 test('grants: attached to each link and session, told after each but the first; a push finds its ticket', async () => {

@@ -1,7 +1,7 @@
 // Driver: stores over a fake cluster, for tests.
 
 import { type Random, seededRandom } from '@latchkey/base'
-import type { As } from '@latchkey/protocol'
+import { type As, decodeCommand, type LinkRequest } from '@latchkey/protocol'
 import { ClientStore, type StoreOptions } from '../store/create-store.js'
 import { FakeCluster } from './fake-cluster.js'
 import { World } from './world.js'
@@ -61,3 +61,9 @@ export function follow<T>(promise: Promise<T>): { fate: Fate<T>; told: number } 
 
 export const codeOf = (seen: { fate: Fate<unknown> }): string | undefined =>
   seen.fate.is === 'failed' ? seen.fate.error.code : seen.fate.is
+
+/** Returns the operations of the commands among the requests. */
+export const operationsOf = (requests: readonly LinkRequest[]) =>
+  requests.flatMap((request) =>
+    request.kind === 'command' ? [(decodeCommand(request.body) as readonly [number])[0]] : [],
+  )

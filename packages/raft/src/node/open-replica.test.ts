@@ -1,20 +1,33 @@
 // Test: openRaft on a real disk: what a caller of `submit` and `read` learns.
 
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text, utf8 } from '@latchkey/base'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openRaft, type RaftOptions } from './open-replica.js'
 import { Counter } from './testing/counter.js'
 
 const MiB = 1024 * 1024
 
-async function opened(options: Partial<RaftOptions> = {}) {
+function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'latchkey-raft-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+async function opened(options: Partial<RaftOptions> = {}) {
   const machine = new Counter()
-  const raft = await openRaft({ id: 'a', dir, machine, electionTimeout: 100, heartbeat: 10, ...options })
+  const raft = await openRaft({
+    id: 'a',
+    dir: folder(),
+    machine,
+    electionTimeout: 100,
+    heartbeat: 10,
+    ...options,
+  })
   onTestFinished(() => raft.close())
   return { raft, machine }
 }
@@ -51,4 +64,19 @@ test('without a leader a command and a read are ERR_NO_LEADER, and after close a
   expect(await codeOf(raft.read())).toBe('ERR_NO_LEADER')
   await raft.close()
   expect(await codeOf(raft.submit(utf8('x')))).toBe('ERR_CLOSED')
+})
+
+test('if the port is taken, openRaft closes what it has opened, and the directory can be opened again', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const dir = folder()
+  const machine = new Counter()
+  const close = vi.spyOn(machine, 'close')
+  const options = { id: 'a', dir, machine, members: { a: `ws://127.0.0.1:${port}` } }
+  await expect(openRaft(options)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  expect(close).toHaveBeenCalledOnce()
+  server.close()
+  await once(server, 'close')
+  await (await openRaft(options)).close()
 })

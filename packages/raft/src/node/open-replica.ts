@@ -60,6 +60,7 @@ const HAND_OVER_MS = 2_000
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
   const clock = systemClock(uptime)
   const lock = await lockDirectory(options.dir, clock)
+  const opened = [() => lock.release()]
   try {
     const turns = new Turns(nextTurn)
     const memberPort = new MemberPort(options, clock, turns)
@@ -67,6 +68,7 @@ export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
       replicaOptions(options),
       replicaPorts(options, clock, turns, memberPort),
     )
+    opened.push(() => replica.close())
     await memberPort.listen()
     return {
       replica,
@@ -79,7 +81,7 @@ export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
       },
     }
   } catch (error) {
-    await lock.release()
+    for (const close of opened.reverse()) await close().catch(() => {})
     throw error
   }
 }
