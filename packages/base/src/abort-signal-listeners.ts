@@ -40,8 +40,8 @@ function dropHub(signal: AbortSignal, hub: Hub): void {
 }
 
 /**
- * Runs the waiting functions in the order in which they were added. If one of them cancels a later one, the
- * later one does not run.
+ * Runs the waiting functions in the order in which they were added. A function that an earlier function
+ * cancels does not run.
  */
 function fire(this: AbortSignal): void {
   const hub = hubs.get(this)

@@ -72,8 +72,8 @@ const WALL_DRIFT = 0.01
  * uptime shows a suspension, or if the wall clock was set back.
  *
  * Without the error: a machine was suspended, and its wall clock was set back. Its holder trusted its lease
- * for 4 ms after the next holder had the lock (seed 310000051). This function misses only a suspension of
- * less than 30 ms during which the wall clock was set back by about the same time.
+ * for 4 ms after the next holder had the lock (seed 310000051). This function misses one case: a suspension
+ * of less than 30 ms during which the wall clock was set back by about 30 ms.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr

@@ -28,8 +28,8 @@ export class ConnectionErrors {
   }
 
   /**
-   * Returns a function that calls `handle`. If `handle` throws or rejects, the error is counted as an error
-   * of `where`, and `close` is called.
+   * Returns a function that calls `handle`. If `handle` throws or rejects, the error is counted and `close`
+   * is called. `where` is the kind of handler.
    */
   guard<Args extends readonly unknown[]>(
     where: ConnectionHandler,
@@ -41,7 +41,7 @@ export class ConnectionErrors {
       try {
         close(...args)
       } catch {
-        // The connection is already closed.
+        // An error of `close` means that the connection is already closed, so the error is ignored.
       }
     }
     return (...args) => {

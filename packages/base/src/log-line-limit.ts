@@ -34,9 +34,9 @@ export class LimitedLines {
   }
 
   /**
-   * Counts one event. If a line may be written now, returns the number of events since the last line.
-   * Otherwise returns undefined. `kind` must be a constant and never a client's text, because one counter is
-   * kept for each kind.
+   * Counts one event. Returns the number of events since the last line if a line may be written now, else
+   * undefined. `kind` must be a constant and never a client's text, because one counter is kept for each
+   * kind.
    */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)

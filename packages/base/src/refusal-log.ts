@@ -29,8 +29,8 @@ export class RefusalLog {
   }
 
   /**
-   * Counts one refusal, and logs it if a line may be written now. Returns true if it was logged. `door` and
-   * `reason` are labels of a metric, so they must be constants and never a client's text.
+   * Counts one refusal, and logs it if a line may be written now. Returns true if the refusal was logged.
+   * `door` and `reason` are labels of a metric, so they must be constants and never a client's text.
    */
   note(door: string, reason: string, message: string, fields: RefusalFields = {}): boolean {
     const times = this.#lines.note(`${door} ${reason}`, this.#clock.now())

@@ -6,7 +6,8 @@
 //     the leader has appended that entry.
 //   - each reading adds min(time since the last reading, clamp). So a pause of the leader can make leases end
 //     later, never earlier.
-//   - a local reading that is lower than the last one adds nothing, so cluster time never decreases (CT1).
+//   - a reading of the local clock that is lower than the last reading adds nothing. So cluster time never
+//     decreases (CT1).
 //   - the time of an entry is the sum, rounded down to whole ms. The clock keeps the fraction. So the times
 //     of two entries differ by less than the real time between them plus 1 ms. A holder trusts its hold while
 //     its highest estimate of cluster time is below the deadline. The cluster ends the lease when cluster

@@ -138,7 +138,7 @@ export class Disk {
     this.#promised.push({ batch: this.#restart !== undefined ? this.#nextId : this.lastBatch, message })
   }
 
-  /** Called when batch `id` is durable. Returns false if that batch or a later one was reported before. */
+  /** Called when batch `id` is durable. Returns false if this batch or a later batch was reported before. */
   persisted(id: number): boolean {
     assert(id < this.#nextId, 'a batch was persisted that was never given out')
     if (id <= this.#persisted) return false

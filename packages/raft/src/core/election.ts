@@ -19,9 +19,9 @@ import type { ElectionReason, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
 /**
- * The number of time slots of a fast election, in which the voters start one after another by their ids. A
- * slot lasts 1/40 of the election timeout. So with eight slots, even the last voter starts before an ordinary
- * election timeout.
+ * The number of time slots of a fast election, which does not wait for an election timeout. The voters start
+ * in successive slots, in the order of their ids. A slot lasts 1/40 of the election timeout. So with eight
+ * slots, even the last voter starts before an ordinary election timeout.
  */
 const FAST_SLOTS = 8
 
@@ -33,8 +33,8 @@ export function mayCampaign(state: State): boolean {
 }
 
 /**
- * True if this member leads, or has received a message from its leader within an election timeout. Then it
- * refuses candidates.
+ * True if this member leads, or has received a message from its leader within an election timeout. Such a
+ * member refuses candidates.
  */
 export function isSticky(state: State): boolean {
   if (state.role === 'leader') return true
@@ -209,10 +209,10 @@ export function onVotingAllowed(state: State): void {
 }
 
 /**
- * Returns how many ms this voter waits before a fast election. If two voters started in the same millisecond,
- * each would vote for itself, and both would have to wait for an election timeout. So each voter starts in a
- * slot of its own, by the order of the ids. The voter starts in the first half of its slot, so that the
- * election can end in the second half.
+ * Returns how many ms this voter waits before it starts an election without an election timeout. If two
+ * voters started in the same millisecond, each would vote for itself, and both would have to wait for an
+ * election timeout. So each voter starts in a slot of its own, by the order of the ids. The voter starts in
+ * the first half of its slot, so that the election can end in the second half.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

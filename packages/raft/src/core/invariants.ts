@@ -1,5 +1,5 @@
 // Rule: the laws of the core as code, about one state, and about the states before and after a call. Tests
-// and the simulator check them after each call. A check costs a loop over the members.
+// and the simulator check these laws after each call. A check costs a loop over the members.
 
 import { elementAt, assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'

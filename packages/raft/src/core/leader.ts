@@ -2,7 +2,8 @@
 //
 // Laws
 //   - once a joint configuration is committed, the leader appends one entry to leave it (M5).
-//   - a leader that is removed leads until its removal is committed. Then it transfers the leadership (M11).
+//   - a leader that is removed leads until its removal is committed. After the commit this leader transfers
+//     the leadership (M11).
 //   - a leader that has received no answers from a quorum for an election timeout steps down (check-quorum,
 //     E11).
 

@@ -3,8 +3,8 @@
 // Laws
 //   - the target is asked to campaign once its log equals the leader's log. Until then the leader proposes no
 //     new entries.
-//   - the leader gives up after an election timeout. So a dead or slow target stops writes for no longer than
-//     that (E17).
+//   - the leader gives up after an election timeout. So a dead or slow target stops writes for an election
+//     timeout at most (E17).
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'

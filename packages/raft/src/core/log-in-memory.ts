@@ -5,8 +5,8 @@
 //   (9, t2, 70)   [ (10, t2, 70) (11, t4, 75) (12, t4, 80) ]
 //
 // Laws
-//   - each entry's index is one higher than the index before. Terms and times never decrease along the log
-//     (L13, L17, CT1).
+//   - each entry's index is one higher than the index of the entry before. Terms and times never decrease
+//     along the log (L13, L17, CT1).
 //   - `start` is the position of the last entry that was removed by compaction or replaced by a snapshot.
 
 import { AssertionError, assert } from '@latchkey/base'

@@ -4,9 +4,9 @@
 //   - one change at a time: a change is refused while an earlier change is not committed, or while a joint
 //     configuration is in force (M3).
 //   - the leader proposes no change before it has committed an entry of its own term (M1). Without this law,
-//     single-server changes can lose a committed entry. This bug of Raft was found in 2015.
-//   - a change of more than one voter goes through a joint configuration (M4). There, a majority of the old
-//     voters and a majority of the new voters must agree.
+//     single-server changes can lose a committed entry. Diego Ongaro reported this bug of Raft in 2015.
+//   - a change of more than one voter goes through a joint configuration (M4). In a joint configuration, a
+//     majority of the old voters and a majority of the new voters must agree.
 //   - a new voter was a learner before, and its log has caught up (M8, M10).
 
 import { isJoint, isMember, membersOf, sorted, whyInvalid } from './membership.js'

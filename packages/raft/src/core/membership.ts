@@ -82,8 +82,8 @@ function whyPeersInvalid(ids: readonly MemberId[], peers: unknown): string | und
 }
 
 /**
- * Peers are encoded as a sorted list of [id, url, incarnation]. An object's key order would make equal
- * memberships differ.
+ * Encodes peers as a sorted list of [id, url, incarnation]. If peers were encoded as an object, the order of
+ * its keys could make the bytes of equal memberships differ.
  */
 export function encodeMembership(membership: Membership): Uint8Array {
   const { voters, outgoing, learners, learnersNext, peers, cluster } = membership
@@ -126,7 +126,7 @@ interface Placed {
   readonly membership: Membership
 }
 
-/** The memberships of the log, oldest first. The first one is in force at the log's start. */
+/** The memberships of the log, oldest first. The first membership is in force at the log's start. */
 export class Configurations {
   #placed: Placed[]
 

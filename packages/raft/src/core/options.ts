@@ -20,7 +20,7 @@ export interface RaftOptions {
    * begin at a random number, and must not repeat after a restart (R3).
    */
   readonly random: Random
-  /** False turns pre-votes off. Only tests do so. */
+  /** False turns pre-votes off. Only tests use false. */
   readonly preVote?: boolean
   /** How many appends to one follower may be unanswered. */
   readonly maxInflight?: number

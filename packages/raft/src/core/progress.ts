@@ -8,7 +8,8 @@
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //
-// A member that has lost its state asks for a snapshot. That snapshot is sent in any state, beside appends.
+// A member that has lost its state asks for a snapshot. The leader sends that snapshot in each of these
+// states, in addition to appends.
 //
 // Laws
 //   - `match` never decreases (L9), and `next` is greater than `match`.
@@ -104,12 +105,12 @@ export class Progress {
   snapshot: SnapshotTransfer | undefined
   /**
    * Set when the member was removed. The leader still sends it the entry of its removal, which has this
-   * `index`. The leader stops at the time `until`.
+   * `index`. The leader stops at the time `until`, in ms of the election timers' clock.
    */
   leaving: { readonly index: number; readonly until: number } | undefined
   /**
-   * Set if the member has rejected an index that it had acknowledged. A rejection in this read round or a
-   * later one proves that the member's disk was rolled back.
+   * Set if the member has rejected an index that it had acknowledged. If the member rejects the index again
+   * in this read round (read-index.ts) or in a later round, its disk was rolled back to an old copy.
    */
   suspectRound: number | undefined
 

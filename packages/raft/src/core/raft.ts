@@ -295,7 +295,10 @@ export class Raft {
     return this.state.leading?.transfer !== undefined
   }
 
-  /** True if this leader has asked another member to campaign in this term. That member may still do so. */
+  /**
+   * True if this leader has asked another member to campaign in this term. The asked member may still
+   * campaign.
+   */
   get targetAsked(): boolean {
     return this.state.leading?.targetAsked ?? false
   }

@@ -149,9 +149,9 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
 }
 
 /**
- * Called when a member rejects an index that it has acknowledged. Usually the answer is an old one that
- * arrives late (L9). So the leader sends a new message. If the member also rejects the new message, its disk
- * was rolled back to an old copy (D12).
+ * Called when a member rejects an index that it has acknowledged. Usually an old answer has arrived late
+ * (L9). So the leader sends a new message. If the member also rejects the new message, its disk was rolled
+ * back to an old copy (D12).
  */
 function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
   if (m.hintIndex >= peer.match) return

@@ -87,14 +87,14 @@ export interface Leading {
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
   /**
-   * True if the leader has asked another member to campaign in this term. That member may still campaign,
-   * even after the transfer was given up.
+   * True if the leader has asked another member to campaign in this term. The asked member may still campaign
+   * after the leader has given up the transfer.
    */
   targetAsked: boolean
   /**
    * The leader notes its commit index once in each election timeout, next at the time `at`. `recent` is the
-   * last noted index, and `older` the one before. A learner must have reached `older` to become a voter
-   * (M10).
+   * last noted index, and `older` is the noted index before `recent`. A learner must have reached `older` to
+   * become a voter (M10).
    */
   readonly commitSamples: { recent: number; older: number; at: number }
 }
@@ -171,7 +171,7 @@ export class State {
   readonly forwarded = new Map<number, ForwardedRead>()
   nextContext: number
 
-  /** The effects of this call. collect-effects.ts adds more effects before and after them. */
+  /** The effects of this call. collect-effects.ts adds more effects before and after these effects. */
   out: Effect[] = []
   /** What the last role and membership effects said. If the state differs now, this call adds an effect. */
   reported: {
@@ -181,7 +181,7 @@ export class State {
     configIndex: number
     configCommitted: boolean
   }
-  /** How many messages were refused, and why the last one was refused. */
+  /** How many messages were refused, and why the last message was refused. */
   readonly refused = { count: 0, last: '' }
 
   constructor(options: Settings, boot: RaftBoot, now: number) {
@@ -228,9 +228,10 @@ export class State {
   }
 
   /**
-   * True if the member may campaign: it is a voter, or its removal is in its log but not committed. Perhaps
-   * only its log is complete enough to win, and without a leader its removal is never committed. In the
-   * second case the member counts votes by the new membership, without its own vote.
+   * True if the member may campaign: it is a voter, or its removal is in its log and not committed. A member
+   * that is being removed may campaign, because perhaps only its log is complete enough to win. Without a
+   * leader the removal would never be committed. Such a member counts votes by the new membership, without
+   * its own vote.
    */
   get stands(): boolean {
     const { configs, id, commit } = this

@@ -2,7 +2,7 @@
 // laws.
 
 export type MemberId = string
-/** The id of a Raft group. Each message carries it, so that one process could run several groups. */
+/** The id of a Raft group. Each message carries the id, so that one process could run several groups. */
 export type GroupId = number
 
 /**
@@ -36,8 +36,9 @@ export interface HardState {
 export interface Peer {
   readonly url: string
   /**
-   * The random id of the member's data directory. A member that was wiped has a new one, so the cluster
-   * notices that its earlier votes are lost. The text is '' until a leader has recorded the incarnation.
+   * The random id of the member's data directory. A member that was wiped has a new incarnation, so the
+   * cluster notices that its earlier votes are lost. The text is '' until a leader has recorded the
+   * incarnation.
    */
   readonly incarnation: string
 }
@@ -121,7 +122,7 @@ export type Message = Envelope &
         /** The prevIndex of the rejected append. */
         readonly rejected: number
         /**
-         * The index that the leader should probe next. This index is the last one up to prevIndex at which
+         * The index that the leader should probe next. The hint is the last index up to prevIndex at which
          * the follower's term is at most prevTerm.
          */
         readonly hintIndex: number

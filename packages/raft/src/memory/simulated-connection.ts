@@ -1,7 +1,7 @@
 // Driver: one simulated connection between the processes of two machines.
 // A connection has two lanes, and frames of one lane arrive in order. When a connection breaks, some of the
 // frames under way are lost. While the network is cut, frames are held back. Held frames arrive when the cut
-// ends. They are lost if an end closes the connection because it receives nothing.
+// ends. Held frames are lost if an end closes the connection because that end receives nothing.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './network-cuts.js'

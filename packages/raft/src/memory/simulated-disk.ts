@@ -1,12 +1,11 @@
 // Driver: a simulated disk with the file-system port.
-// The disk keeps each file twice: as a reader sees it, and as it would be after a power loss. It counts its
-// operations, and fails or stops at the operation that a test names. A crash loses any part of the unsynced
-// data that a real disk may lose.
+// The disk keeps each file twice: as a reader sees it, and as it would be after a power loss. The disk counts
+// its operations, and fails or stops at the operation that a test names. A crash loses any part of the
+// unsynced data that a real disk may lose.
 //
-//   const disk = new MemoryDisk()
-//   disk.stopAt(17, 'after')     operation 17 is done, but neither its callback nor any later one is called
-//   disk.crash(random)           a power loss: synced bytes stay, and any part of the others
-//   disk.kill(random)            the process ends and the machine goes on: what was written stays
+// const disk = new MemoryDisk() disk.stopAt(17, 'after')   operation 17 is done, but neither its callback nor
+// any later one is called disk.crash(random)      a power loss: synced bytes stay, and any part of the others
+// disk.kill(random)      the process ends and the machine goes on: what was written stays
 //
 // After a crash or a kill, the callbacks of earlier operations are never called.
 
@@ -164,7 +163,7 @@ export class MemoryDisk implements FileSystem {
     this.#names.restore(image)
   }
 
-  // The methods of the port follow.
+  // The next methods are those of the interface FileSystem.
 
   open(path: string, how: 'create' | 'existing', done: Opened): void {
     const opened = () => done(undefined, new MemoryFile(this, this.#inode(path), path))

@@ -193,7 +193,7 @@ export class MemoryNetwork {
    * refusal proves that the member's process has ended.
    */
   readonly #refuses: (id: MemberId) => boolean
-  readonly #ears = new Set<(message: Message) => void>()
+  readonly #listeners = new Set<(message: Message) => void>()
   #boots = 0
 
   constructor(
@@ -226,8 +226,8 @@ export class MemoryNetwork {
     const transport = this.#transports.get(id)
     if (transport === undefined) return
     this.#transports.delete(id)
-    // This loop also closes connections that the other end has ended and whose end the process did not
-    // notice.
+    // This loop also closes a connection that the other end has closed, if this process did not notice the
+    // close.
     for (const connection of this.#connections.values()) {
       const side = connection.sideOf(transport.process)
       if (side !== undefined) connection.end(side, silent)
@@ -239,15 +239,16 @@ export class MemoryNetwork {
   }
 
   /**
-   * Calls `ear` for each message after the receiver has handled it. Returns a function that ends these calls.
+   * Calls `listener` for each message after the receiver has handled the message. Returns a function that
+   * ends these calls.
    */
-  overhear(ear: (message: Message) => void): () => void {
-    this.#ears.add(ear)
-    return () => this.#ears.delete(ear)
+  overhear(listener: (message: Message) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   heard(message: Message): void {
-    for (const ear of this.#ears) ear(message)
+    for (const listener of this.#listeners) listener(message)
   }
 
   /** Called when the cuts of the network have changed. */

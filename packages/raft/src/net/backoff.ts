@@ -2,9 +2,6 @@
 // Law: after a working connection has closed, the first attempt is made at once, because it shows whether the
 // peer's process has ended. The pauses between later attempts double up to a limit. A random part is taken
 // off each pause, so that the members do not all dial at the same moment.
-// Law: the first attempt after a working connection has closed is made at once, because that attempt shows
-// whether the peer's process is dead. The pauses between later attempts double up to a limit. A random part
-// is taken off each pause, so that members do not all dial at the same moment.
 
 import type { Random } from '@latchkey/base'
 
@@ -23,7 +20,7 @@ export class Backoff {
     this.#random = random
   }
 
-  /** Called when a connection has worked for some time. The next attempt is then made at once again. */
+  /** Called when a connection has worked for some time. So the next attempt is made without a pause. */
   reset(): void {
     this.#attempts = 0
   }

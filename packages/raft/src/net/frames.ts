@@ -10,8 +10,8 @@
 // Laws
 //   - a frame is used whole or not at all. A frame takes only as much memory as has arrived, even if its
 //     header announces more.
-//   - the data of entries and pieces of snapshots are copied out of a frame. So they do not keep the whole
-//     frame in memory.
+//   - the data of entries and pieces of snapshots are copied out of a frame. So stored data does not keep a
+//     whole frame in memory.
 
 import { elementAt, copyBytes, EMPTY } from '@latchkey/base'
 import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
@@ -37,8 +37,8 @@ export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
 /** In bytes, the largest frame after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
 /**
- * In bytes, the smallest piece, except the last one of a frame. Without this limit a sender could fill the
- * memory with tiny pieces, because each piece costs more memory than its bytes.
+ * In bytes, the smallest size of a piece. Only the last piece of a frame may be smaller. Without this limit a
+ * sender could fill the memory with tiny pieces, because each piece costs more memory than its bytes.
  */
 const LEAST_PIECE = 16 * 1024
 /** In bytes, the largest head of a frame. A larger head would take too much memory while it is decoded. */

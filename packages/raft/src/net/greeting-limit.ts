@@ -3,8 +3,8 @@
 import type { Duplex } from 'node:stream'
 
 /**
- * In bytes, how much a connection may send before its greeting is complete. A greeting can contain a token,
- * which is its longest part.
+ * In bytes, how much a connection may send before its greeting is complete. The greeting of a client can
+ * contain a token, which is the longest part of a greeting.
  */
 export const GREETING_LIMIT = 16 * 1024
 

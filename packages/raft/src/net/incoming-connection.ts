@@ -175,7 +175,7 @@ export class IncomingConnection {
 
   // ---- Received messages
 
-  /** Delivers the messages of a frame. All messages are checked before the first one is delivered. */
+  /** Delivers the messages of a frame. All messages are checked before the first message is delivered. */
   #receive(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
     this.#events.received(info.id, frame.length)

@@ -2,8 +2,6 @@
 // refuse the item.
 // Law: no later code checks the form of a message again. So each term and index that is accepted here is a
 // valid number.
-// Law: no later code checks the form of a message again, and every term and index that is accepted here is a
-// valid number.
 
 import { elementAt } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'

@@ -8,7 +8,7 @@
 //     connection, or a process with another boot number (drawn at each start) answers (TR3).
 //   - the first attempt after a close is made at once. The pauses between later attempts grow.
 //   - when the connection closes, all messages that wait to be sent are dropped. So no message of an old
-//     connection is sent on a new one (TR1).
+//     connection is sent on a new connection (TR1).
 
 import type { Timer } from '@latchkey/base'
 import { noMask } from '@latchkey/protocol'
@@ -108,8 +108,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when a handler has thrown. If there is a socket, its 'close' event starts the next attempt.
-   * Otherwise this method starts the next attempt.
+   * Called when a handler has thrown. The 'close' event of the socket starts the next attempt. Without a
+   * socket, this method starts the next attempt.
    */
   #broken(): void {
     const state = this.#state
@@ -254,10 +254,7 @@ export class OutgoingConnection {
     }
   }
 
-  /**
-   * Dials again after a pause. The first attempt after a close is usually made at once, but here it would
-   * fail in the same way.
-   */
+  /** Dials again after a pause. An attempt without a pause would fail in the same way. */
   #retryLater(): void {
     if (this.#state.at === 'closed') return
     const pause = this.#backoff.next() || this.#settings.timing.backoff.most

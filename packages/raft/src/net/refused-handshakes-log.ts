@@ -1,4 +1,4 @@
-// Driver: logs refused handshakes. It logs each pair of peer and reason once until that peer is admitted.
+// Driver: logs refused handshakes. Each pair of peer and reason is logged once, until the peer is admitted.
 // Each kind of refusal gets at most one line in ten seconds.
 
 import type { RefusalLog } from '@latchkey/base'

@@ -60,8 +60,8 @@ export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
 
 /**
  * True if the other side has shown a valid certificate of the members' authority, or if no authority is
- * configured. The certificate must be a server certificate. Otherwise a client with a client certificate of
- * the same authority could connect as a member.
+ * configured. The certificate must be a server certificate, so that a client with a client certificate of the
+ * same authority cannot connect as a member.
  */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true

@@ -20,7 +20,7 @@ import type { GroupId, MemberId, Message } from '../core/types.js'
 /** A member's description of itself, which it sends in a handshake. */
 export interface PeerInfo {
   readonly id: MemberId
-  /** A random text that is drawn when the member's directory is made. */
+  /** The random id of the member's data directory. */
   readonly incarnation: string
   /** A random number that is drawn at each start of the member's process. */
   readonly boot: number
@@ -151,15 +151,16 @@ export interface Transport {
   /**
    * Sets which members are dialled. `peers` does not contain this member. The connection of a removed member
    * stays open for a short while, so that the member learns of its removal. `admit` decides which members may
-   * dial this one. If a peer also has the address `given`, this side asks the process at `given` for its
+   * dial this member. If a peer also has the address `given`, this side asks the process at `given` for its
    * description, until the process has sent its cluster's id (TR5).
    */
   setPeers(peers: PeerUrls): void
   /** True if a message that is sent now can arrive. */
   connected(id: MemberId): boolean
   /**
-   * Returns the description of the member at the other end. If the member has dialled this one, it is the
-   * description on that incoming connection. So during a 'message' event it describes the message's sender.
+   * Returns the description of the member at the other end. If the other member has dialled this member, the
+   * description comes from that incoming connection. So during a 'message' event it describes the message's
+   * sender.
    */
   peer(id: MemberId): PeerInfo | undefined
   /**

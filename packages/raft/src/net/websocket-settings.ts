@@ -12,8 +12,8 @@ import { FRAME_LIMIT } from './frames.js'
 export const SOCKET_CAPS = {
   perMessageDeflate: false,
   maxPayload: FRAME_LIMIT,
-  // Members never split a frame into WebSocket fragments. The number of chunks has a limit, because small
-  // chunks cost much memory. A frame arrives in packets of at least 500 bytes.
+  // Members never split a frame into WebSocket fragments. A frame arrives in chunks of at least 500 bytes, so
+  // the largest frame needs fewer than 600 chunks. More and smaller chunks would cost too much memory.
   maxFragments: 8,
   maxBufferedChunks: 2048,
   skipUTF8Validation: true,

@@ -114,8 +114,8 @@ export class Applier {
       const entry = this.#ports.entry(index)
       slice.push(entry)
       bytes += entry.data.length
-      // A membership entry is the last one of a call, so that one membership is valid for all entries before
-      // it.
+      // A membership entry is the last entry of a call, so that all earlier entries of the call have one
+      // membership.
       if (entry.kind === 'members' || slice.length === SLICE_ENTRIES || bytes >= SLICE_BYTES) break
     }
     return slice

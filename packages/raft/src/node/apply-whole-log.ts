@@ -3,12 +3,12 @@
 //
 // Law OP2: every complete entry of the log is applied, even if this member does not know that the entry is
 // committed. Without this law: the leader and this follower have stored a write, so the write is committed,
-// and its caller has the answer. Then the leader's disk fails before its next message. Then this follower
-// would drop a committed write. The law also applies entries that were never committed. Their callers got no
-// answer, or ERR_OUTCOME_UNKNOWN.
+// and its caller has the answer. The leader's disk fails before its next message. So this follower does not
+// know that the write is committed, and would drop it. The law also applies entries that were never
+// committed. Their callers got no answer, or ERR_OUTCOME_UNKNOWN.
 //
-// This function changes the log and the state, so both must be copies. Otherwise, if the lost members come
-// back, this member has applied entries that the other members never committed.
+// This function changes the log and the state, so both must be copies. Without a copy: the lost members come
+// back, and this member has applied entries that the other members never committed.
 
 import { type Clock, elementAt, type Logger, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'

@@ -1,8 +1,6 @@
 // Driver: carries out the core's effects in the order in which the core returned them, even if an effect
 // causes the next call of the core.
 // Law: after `stop` no effect is carried out, not even the remaining effects of the same call (A5).
-// Law: after a stop no effect is carried out any more, not even the other effects of the call that led to
-// the stop (A5).
 
 import type { Effect } from '../core/index.js'
 

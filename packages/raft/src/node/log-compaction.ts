@@ -60,7 +60,7 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // #bytes also counted entries that a truncation has removed. Now it is exact.
+    // Until now #bytes also counted entries that a truncation has removed. Now #bytes is exact.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

@@ -86,7 +86,7 @@ test('M24: an earlier address is asked while its member is not connected, and ne
   expect(addresses.moved(now)).toEqual({})
 })
 
-test('M22: strangers are dialled at the addresses that were given, and a member that waits to be added dials all of them', () => {
+test('M22: unknown members are dialled at the addresses that were given, and a member that waits to be added dials all of them', () => {
   const { addresses } = world({ ...OLD, x: 'ws://x' })
   expect(addresses.peers(membership(OLD), { x: 'ws://x' })['x']).toEqual({ url: 'ws://x' })
   expect(addresses.peers(membership({}), {})).toEqual({

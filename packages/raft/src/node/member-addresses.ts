@@ -13,11 +13,11 @@
 //     address. So a wrong or old list disconnects no member. If both addresses reach the same process, the
 //     log's address stays in use.
 //   - when the connection at the given address is closed, both addresses are tried again.
-//   - a given address that the member had earlier is asked only while the member is not connected, because a
-//     given list is often older than the log.
+//   - this member asks at a given address that the other member had earlier only while that member is not
+//     connected. A list of addresses in the options is often older than the log.
 //   - a leader that has found a member at a given address writes this address to the log, and also its own
 //     given address. So clients, and members without the list, learn the new addresses. An address that the
-//     member had earlier is never written. Otherwise an old list would undo a move that an operator has made
+//     member had earlier is never written, because an old list must not undo a move that an operator has made
 //     with `members update`.
 
 import { sameUrl } from '@latchkey/base'
@@ -58,15 +58,15 @@ export class Addresses {
   }
 
   /**
-   * Returns the members to dial, and the additional addresses to ask. `strangers` are members from the
+   * Returns the members to dial, and the additional addresses to ask. `unknown` has the members of the
    * options that the log does not know.
    */
-  peers(membership: Membership, strangers: Urls): PeerUrls {
+  peers(membership: Membership, unknown: Urls): PeerUrls {
     const known = membersOf(membership).length > 0
     this.#logged = urlsOf(membership)
     // A new member that waits to be added has no membership in its log, so it dials the members of its
     // options.
-    const urls = known ? { ...strangers, ...urlsOf(membership) } : this.#ports.given
+    const urls = known ? { ...unknown, ...urlsOf(membership) } : this.#ports.given
     const others = Object.entries(urls).filter(([id, url]) => id !== this.#ports.id && url !== '')
     const peers = others.map(([id, url]) => [id, this.#peer(id, url)] as const)
     this.#dialled = Object.fromEntries(peers.map(([id, peer]) => [id, peer.url]))

@@ -4,7 +4,7 @@ import { Histogram } from '@latchkey/base'
 import type { ElectionReason, MemberId, Role } from '../core/index.js'
 
 export class NodeCounters {
-  /** How often this member has learned of a new leader or a new leader's term. */
+  /** How often this member has learned of a new leader, or of a new term of the same leader. */
   leaderChanges = 0
   /** The elections that this member has started, by reason. Each new attempt counts. */
   readonly electionsStarted: Record<ElectionReason, number> = {

@@ -21,7 +21,7 @@ export interface NodeOptions {
   readonly electionTimeout: number
   readonly heartbeat: number
   /**
-   * The log is compacted when it has more entries or bytes than this. Then half of the limits stay, for
+   * The log is compacted when it exceeds one of these limits. Then entries up to half of the limits stay, for
    * members that lag a little.
    */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
@@ -78,8 +78,8 @@ export type NodeEvents = {
   peers: Membership
   applied: { index: number; time: number }
   /**
-   * Emitted after each tick. There are at least ten ticks in an election timeout, and a tick is handled after
-   * the messages that arrived before it (N2).
+   * Emitted after each tick. Ticks come at least ten times in an election timeout. A tick is handled after
+   * all messages that arrived before the tick (N2).
    */
   ticked: undefined
   failed: LatchkeyError

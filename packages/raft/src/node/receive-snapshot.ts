@@ -41,7 +41,7 @@ export class SnapshotIn {
   readonly #ports: SnapshotInPorts
   #receiving: Receiving | undefined
   #waiting = 0
-  /** The end of the chain of writes: each piece is written after the piece before it. */
+  /** Resolves when the last piece is written. Each piece is written after the piece before it. */
   #tail: Promise<void> = Promise.resolve()
 
   constructor(ports: SnapshotInPorts) {

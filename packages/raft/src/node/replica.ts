@@ -1,9 +1,9 @@
 // Driver: one member with its log, state machine, network and loop. The class opens and closes these parts in
 // the right order.
 //
-// A start opens the state machine first, because the lock of LevelDB also guards the directory. Then it opens
-// the log, decides how to start (boot-plan.ts), and starts the loop and the network. So no message is sent
-// before the log is open, and none is received before the loop exists.
+// A start opens the state machine first, because the lock of LevelDB also guards the directory. The next
+// steps are to open the log, to choose a plan (boot-plan.ts), and to start the loop and the network. So no
+// message is sent before the log is open, and none is received before the loop exists.
 
 import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -239,7 +239,7 @@ export class Replica {
 
   #talkTo(membership: Membership): void {
     this.#oneCluster.look(membership)
-    this.transport.setPeers(this.#addresses.peers(membership, this.#oneCluster.strangers))
+    this.transport.setPeers(this.#addresses.peers(membership, this.#oneCluster.unknownMembers))
   }
 
   /**

@@ -47,7 +47,7 @@ export class SnapshotOut {
   }
 
   /**
-   * Reads the piece at `offset` of the view at `index`. If `index` is undefined or the view has been closed,
+   * Reads the piece at `offset` of the view (a copy of the state) at `index`. If no view at `index` is open,
    * a new view is opened, and its first piece is read.
    */
   read(to: MemberId, offset: number, index: number | undefined): void {

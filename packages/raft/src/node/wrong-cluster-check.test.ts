@@ -50,7 +50,7 @@ test('M22: a member that knows all given members asks none, and none stops it', 
     const { one, state, stops, clock, answer } = scene(given)
     expect(one.isAsking).toBe(true)
     one.look(log(OURS))
-    expect([one.isAsking, state.asked, clock.armed, one.strangers]).toEqual([false, 1, 0, {}])
+    expect([one.isAsking, state.asked, clock.armed, one.unknownMembers]).toEqual([false, 1, 0, {}])
     answer('b', 'ws://b', 'y')
     answer('a', 'ws://elsewhere', 'y')
     one.judge()
@@ -58,10 +58,10 @@ test('M22: a member that knows all given members asks none, and none stops it', 
   }
 })
 
-test('M22: the member waits until each stranger has answered that it is of this cluster', () => {
+test('M22: the member waits until each unknown member has answered that it is of this cluster', () => {
   const { one, state, stops, clock, answer } = scene(GIVEN)
   one.look(log(OURS))
-  expect([one.isAsking, one.strangers, clock.armed]).toEqual([true, { b: 'ws://b2' }, 1])
+  expect([one.isAsking, one.unknownMembers, clock.armed]).toEqual([true, { b: 'ws://b2' }, 1])
   // Three answers that do not count: from another address, from a member that was not asked, and without a
   // cluster.
   answer('b', 'ws://b', 'x')
@@ -74,7 +74,7 @@ test('M22: the member waits until each stranger has answered that it is of this 
   expect([state.asked, stops]).toEqual([1, []])
 })
 
-test('M22: a stranger of another cluster stops this member, whose error names both clusters; an incoming connection does not', () => {
+test('M22: an unknown member of another cluster stops this member, whose error names both clusters; an incoming connection does not', () => {
   const { one, stops, state, answer } = scene({ ...GIVEN, d: 'ws://d' })
   one.look(log(OURS))
   answer('b', 'ws://b', 'y')
@@ -88,7 +88,7 @@ test('M22: a stranger of another cluster stops this member, whose error names bo
   expect(state.asked).toBe(0)
 })
 
-test('M22: a silent stranger is waited for up to the limit; a later answer counts all the same', () => {
+test('M22: a silent unknown member is waited for up to the limit; a later answer counts all the same', () => {
   const { one, state, stops, clock, answer } = scene(GIVEN)
   one.look(log(OURS))
   clock.advance(PATIENCE - 100)
@@ -113,21 +113,21 @@ test('after close no timer is left', () => {
   expect(state.asked).toBe(0)
 })
 
-test('M22: an address that a member of this cluster had earlier makes no stranger', () => {
+test('M22: an address that a member of this cluster had earlier makes no unknown member', () => {
   const { one, state } = scene({ ...OURS, d: 'ws://d', b: 'ws://b2' })
   one.look(log({ ...OURS, d: 'ws://d' }))
-  expect(one.strangers).toEqual({ b: 'ws://b2' })
+  expect(one.unknownMembers).toEqual({ b: 'ws://b2' })
   // The member has moved, and then moved back.
   one.look(log({ ...OURS, b: 'ws://b2' }))
-  expect([one.strangers, one.isAsking, state.asked]).toEqual([{}, false, 1])
+  expect([one.unknownMembers, one.isAsking, state.asked]).toEqual([{}, false, 1])
   one.look(log(OURS))
-  expect(one.strangers).toEqual({})
+  expect(one.unknownMembers).toEqual({})
 })
 
 test('M22: an empty directory asks nobody; a cluster that is being founded is compared once it has its id', () => {
   const empty = scene(GIVEN, { own: '' })
   empty.one.look(NO_MEMBERS)
-  expect([empty.one.strangers, empty.one.isAsking, empty.state.asked, empty.clock.armed]).toEqual([
+  expect([empty.one.unknownMembers, empty.one.isAsking, empty.state.asked, empty.clock.armed]).toEqual([
     {},
     false,
     1,

@@ -1,12 +1,12 @@
-// Driver: finds out whether this directory was started among the members of another cluster. Members of the
-// options that the log does not know at their address are called strangers here. This member asks each
-// stranger for its cluster, and serves no client before it has asked. If a stranger belongs to another
-// cluster, this member stops.
+// Driver: finds out whether this data directory was started among the members of another cluster.
+// The options of this member name other members. An unknown member is a member of the options at an address
+// that the log does not have. This member asks each unknown member for its cluster, and serves no client
+// before that. If an unknown member belongs to another cluster, this member stops.
 //
 // Without this check: member a of cluster X is stopped. By a wrong mount, the directory of another cluster Y
-// is started at a's address, with X's list of members. Cluster Y has only one member, which is also called a.
-// This member leads itself and serves clients of X. Then two clients can hold one lock, one in X and one in
-// Y.
+// is started at a's address, with X's list of members. Cluster Y has a single member, which is also called a.
+// So the member on the wrong directory elects itself, and serves clients of X. Then two clients can hold one
+// lock, one in X and one in Y.
 //
 // The same can happen with two clusters X and Y of three members a, b and c. The directory of c of Y is
 // started at the address of c of X, with X's list. Its log knows all names, but at other addresses.
@@ -16,17 +16,16 @@
 // missing answer does not.
 //
 // Laws (M22)
-//   - a stranger is a member of the options at an address where neither the log nor this directory has known
-//     it. An address that the member had earlier does not make a stranger, because a list is often older than
-//     the log.
-//   - strangers are dialled at the addresses of the options. No client is served before each stranger has
-//     answered or has been silent for the time limit.
-//   - only a stranger's own answer stops this member: the answer must come from the dialled address, after
-//     the stranger has proved its identity. An incoming connection stops no member. Otherwise the directory
-//     in the wrong place would stop the members of the right cluster.
+//   - a member of the options is unknown if neither the log nor this directory has ever had its address. An
+//     earlier address of a member is known, because the list in the options is often older than the log.
+//   - unknown members are dialled at the addresses of the options. No client is served before each unknown
+//     member has answered or has been silent for the time limit.
+//   - only an unknown member's own answer stops this member. The answer must come from the dialled address,
+//     after the proof of identity. An incoming connection stops no member, because the directory in the wrong
+//     place must not stop the members of the right cluster.
 //   - a member whose options name a cluster id stops if its log has another cluster id. Such a member never
 //     founds a cluster.
-//   - a member without strangers asks no member.
+//   - a member whose options name only known members asks nobody.
 
 import { type Clock, sameUrl, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -66,17 +65,17 @@ export interface OneClusterPorts {
   /** Returns the id of this member's cluster, or '' while the id is unknown. */
   readonly clusterId: () => string
   readonly clock: Clock
-  /** In ms, how long this member waits for the answers of strangers. */
+  /** In ms, how long this member waits for the answers of unknown members. */
   readonly patience: number
-  /** Called once, when this member need not wait for strangers any more. */
+  /** Called once, when this member need not wait for unknown members any more. */
   asked(): void
   stop(error: LatchkeyError): void
 }
 
 export class OneCluster {
   readonly #ports: OneClusterPorts
-  #strangers: Readonly<Record<MemberId, string>> = {}
-  /** The descriptions that strangers have sent. */
+  #unknownMembers: Readonly<Record<MemberId, string>> = {}
+  /** The descriptions that unknown members have sent. */
   readonly #answers = new Map<MemberId, PeerInfo>()
   #timer: Timer | undefined
   #begun = false
@@ -86,12 +85,12 @@ export class OneCluster {
     this.#ports = ports
   }
 
-  /** The strangers, and the addresses at which they are asked. */
-  get strangers(): Readonly<Record<MemberId, string>> {
-    return this.#strangers
+  /** The unknown members, and the addresses at which they are asked. */
+  get unknownMembers(): Readonly<Record<MemberId, string>> {
+    return this.#unknownMembers
   }
 
-  /** True while this member waits for answers of strangers. */
+  /** True while this member waits for answers of unknown members. */
   get isAsking(): boolean {
     return !this.#isOver
   }
@@ -100,11 +99,12 @@ export class OneCluster {
   look(membership: Membership): void {
     const { id, given, note, clock, patience } = this.#ports
     const known = membersOf(membership)
-    const isStranger = ([one, url]: [MemberId, string]) =>
+    const isUnknown = ([one, url]: [MemberId, string]) =>
       one !== id && url !== '' && !isAt(membership, one, url) && !note.knows(one, url)
-    this.#strangers = known.length === 0 ? {} : Object.fromEntries(Object.entries(given).filter(isStranger))
+    this.#unknownMembers =
+      known.length === 0 ? {} : Object.fromEntries(Object.entries(given).filter(isUnknown))
     note.learn(Object.fromEntries(known.map((one) => [one, membership.peers[one]?.url ?? ''])))
-    if (!this.#begun && Object.keys(this.#strangers).length > 0)
+    if (!this.#begun && Object.keys(this.#unknownMembers).length > 0)
       this.#timer = clock.after(patience, () => this.#end(), { ref: false })
     this.#begun = true
     this.judge()
@@ -115,21 +115,21 @@ export class OneCluster {
    * refused this member.
    */
   answered(id: MemberId, url: string, info: PeerInfo): void {
-    if (!Object.hasOwn(this.#strangers, id) || this.#strangers[id] !== url) return
+    if (!Object.hasOwn(this.#unknownMembers, id) || this.#unknownMembers[id] !== url) return
     this.#answers.set(id, info)
     this.judge()
   }
 
   /**
-   * Compares the strangers' cluster ids with this member's cluster id. Called after each answer, and when
-   * this member's cluster gets its id.
+   * Compares the cluster ids of the unknown members with this member's cluster id. Called after each answer,
+   * and when this member's cluster gets its id.
    */
   judge(): void {
     const own = this.#ports.clusterId()
     const { expected } = this.#ports
     if (expected !== undefined && own !== '' && own !== expected)
       return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note.born)}`))
-    const asked = Object.keys(this.#strangers)
+    const asked = Object.keys(this.#unknownMembers)
     // A cluster without an id is new. Its members are asked again later.
     const answers = asked.map((id) => this.#answers.get(id)?.clusterId ?? '')
     const others = asked.filter((_, at) => own !== '' && answers[at] !== '' && answers[at] !== own)
@@ -155,7 +155,7 @@ export class OneCluster {
     const clusters: Record<string, string[]> = { [own]: given[id] === undefined ? [] : [given[id]] }
     const descriptions = others.map((one) => {
       const { clusterId, born } = this.#answers.get(one) as PeerInfo
-      const url = this.#strangers[one] as string
+      const url = this.#unknownMembers[one] as string
       clusters[clusterId] = [...(clusters[clusterId] ?? []), url]
       return `${one} at ${url} is of cluster ${clusterId}${made(born)}`
     })

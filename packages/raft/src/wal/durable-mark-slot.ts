@@ -30,9 +30,9 @@ export type MarkRead =
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
   /**
-   * `slot` is the number of the slot to write next. If both slots are readable, `slot` is the newer one: its
+   * `slot` is the number of the slot to write next. If both slots are readable, `slot` is the newer slot: its
    * last write may be unsynced, and the older slot is durable. If one slot is damaged, `slot` is the damaged
-   * one.
+   * slot.
    */
   | { readonly type: 'mark'; readonly mark: DurableMark; readonly slot: 0 | 1 }
 

@@ -154,7 +154,7 @@ export class DurableMarkFile {
 
   #sync(): void {
     this.#busy = true
-    // A caller that is added during this sync waits for the next sync.
+    // A caller that comes during this sync of the file waits for the next sync.
     const asked = this.#waiting.length
     this.#ports.file.sync((error) => {
       this.#busy = false

@@ -50,7 +50,7 @@ export interface WalOptions {
    * In bytes. A segment file grows by chunks of this many zeros, so that few writes change the file's length.
    */
   readonly growBytes?: number
-  /** Called once when a write or a sync has failed. The log accepts no more appends after that. */
+  /** Called once when a write or a sync has failed. From then on all appends fail. */
   readonly onFailed?: (error: LatchkeyError) => void
 }
 

@@ -2,10 +2,10 @@
 // segment stores this summary, so that earlier segments can be removed.
 //
 // Laws:
-//   LS1  `last` is undefined after a truncation until an entry is written. This class keeps no entries, so it
-//        cannot know the term of the entry that became the last one.
-//   LS2  Memberships are sorted by index. The first one is in force at the start of the log, and the last one
-//        at its end.
+//   LS1  `last` is undefined after a truncation until an entry is written. This class keeps no entries, so
+//        after a truncation the class does not know the term of the last entry.
+//   LS2  Memberships are sorted by index. The first membership is in force at the start of the log, and the
+//        last membership at its end.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'

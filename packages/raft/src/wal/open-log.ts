@@ -40,7 +40,7 @@ export interface Opened {
   readonly at: Position
   /**
    * The numbers of segments that lie before the log's first segment. A crash interrupted their removal. These
-   * segments are removed once the mark is durable.
+   * segments are removed once the durable mark (durable-mark.ts) was synced.
    */
   readonly leftovers: readonly number[]
   /** The entries and facts that were read from the segments. */

@@ -23,7 +23,7 @@ export interface Place {
   /** In bytes, where the record begins. Offsets count through all segments, as if they were one file. */
   readonly offset: number
   /**
-   * The checksum of the record before this one, from which this record's checksum continues. For the first
+   * The checksum of the previous record, from which the checksum of this record continues. For the first
    * record of a segment, the checksum of the segment's preamble.
    */
   readonly previous: number

@@ -67,8 +67,8 @@ export const ROWS: readonly Row[] = [
   { when: { mark: ['absent'], log: ['none'] }, then: 'create' },
   // A new log first gets its mark and then its first segment. So a log without a mark has lost its mark.
   { when: { mark: ['absent'], log: ['some'] }, then: 'mark-lost' },
-  // A crash damages at most one of the two slots, because only one is written between two syncs (D3). So the
-  // disk has damaged both.
+  // Only one of the two slots is written between two syncs, so a crash damages at most one slot (D3). Two
+  // damaged slots prove a fault of the disk.
   { when: { mark: ['unreadable'] }, then: 'mark-damaged' },
   { when: { mark: ['newer'] }, then: 'newer' },
   { when: { mark: ['foreign'] }, then: 'wrong-log' },
@@ -81,7 +81,7 @@ export const ROWS: readonly Row[] = [
   { when: { ...read, stop: ['missing'] }, then: 'gap' },
   { when: { ...read, stop: ['whole'], promised: ['none', 'kept'] }, then: 'open' },
   { when: { ...read, stop: ['whole'], promised: ['broken'] }, then: 'too-short' },
-  // A segment is durable before the next one is created. So a crash cannot explain damage in an earlier
+  // A segment is durable before the next segment is created. So a crash cannot explain damage in an earlier
   // segment.
   { when: { ...read, stop: ['damaged'], place: ['earlier'] }, then: 'damaged' },
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['kept'] }, then: 'cut' },

@@ -5,8 +5,8 @@
 // removes all entries from 7 on. If the segments before k were removed, the log would begin after an entry 9
 // that is not valid. Recovery could not apply the truncation at 7.
 //
-// If segment k may not be the first one, the next segment usually may. So removals come later, but they never
-// stop.
+// If the log cannot begin with segment k, it can usually begin with the next segment. So removals come later,
+// but they never stop.
 
 import { elementAt } from '@latchkey/base'
 export interface Segment {

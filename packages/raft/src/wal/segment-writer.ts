@@ -1,4 +1,4 @@
-// Driver: writes records to the log's last segment, and creates the next segment when this one is full.
+// Driver: writes records to the log's last segment, and creates a new segment when the last segment is full.
 //
 // Laws:
 //   SW1  One write is under way at a time. The write is durable when its `done` is called without an error.
