@@ -56,7 +56,7 @@ export const SECTIONS = [
       'SubOptions',
       'LockCalls',
       'LockPrimitives',
-      'MeetingCalls',
+      'LatchAndBarrierCalls',
       'MirrorCalls',
       'EventCalls',
     ],
@@ -84,7 +84,7 @@ export const SECTIONS = [
   [
     'Locks in the style of Node',
     [objects('locks'), 'Locks', 'AcquireOptions', 'LockOfSet', 'SetOptions'],
-    [objects('lock-watch-event'), 'LockWatchEvent', 'LockWatchOptions'],
+    [objects('lock-watch-types'), 'LockWatchEvent', 'LockWatchOptions'],
     [objects('hold'), 'Hold'],
     [objects('held-lock-set'), 'HoldSet'],
     [locks, 'LockInfo'],

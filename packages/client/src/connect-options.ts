@@ -1,5 +1,5 @@
-// Door: checks the arguments of connect(). A wrong argument is a TypeError that names the option. It is
-// thrown before anything is dialled.
+// Door: checks the arguments of connect(). A wrong argument is a TypeError that names the option. The error
+// is thrown before any member is dialled.
 
 import { type Logger, loggerOption } from '@latchkey/base'
 import { DEFAULT_DRIFT } from '@latchkey/lock'
@@ -22,7 +22,7 @@ import { tracingOption } from './tracing/tracing.js'
 
 /** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
-  /** The certificate authorities to trust. They replace the authorities that Node trusts by default. */
+  /** The certificate authorities to trust, instead of the authorities that Node trusts by default. */
   ca?: string | Uint8Array | undefined
   /** The certificate that this client shows if the cluster asks clients for one. */
   cert?: string | Uint8Array | undefined
@@ -43,7 +43,7 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   /** The timeout of the first handshake. Default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
-  /** The encoding of keys and values for calls that name none. Default 'bytes'. */
+  /** The encoding of keys and values for calls without the option `as`. Default 'bytes'. */
   as?: S | undefined
   /** What a read does with a stored value that it cannot decode. By default it fails with ERR_UNDECODABLE. */
   onUndecodable?: OnUndecodable | undefined
@@ -88,7 +88,7 @@ export interface ClientReload {
   tls?: ClientTls | undefined
 }
 
-/** What a client shows to the members so that they accept it. */
+/** The token and the certificate with which a client proves its rights to the members. */
 export interface Credentials {
   token: string | undefined
   tls: ClientTls | undefined

@@ -108,7 +108,7 @@ test('C26: who listens to a link throws, at a word and again at its end: the lin
       told.push(reason.message)
       throw new Error('no end like that')
     },
-    stranded: () => {},
+    memberRemoved: () => {},
   }
   const dial = socketDial(one.url, { ...options, identity: { clusterId: undefined } })
   const link = await dial(events, new AbortController().signal)

@@ -1,5 +1,5 @@
-// Driver: connect(). It makes a remote store: an engine over a WebSocket to the member that serves
-// the store best.
+// Driver: connect(), which makes a remote store: an engine over a WebSocket to the member that serves the
+// store best.
 
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
@@ -17,8 +17,8 @@ import { ConnectedStore, type RemoteStore } from './remote-store.js'
 import type { ClientStore, StoreOptions } from './store/create-store.js'
 
 /**
- * Connects to a cluster and returns a store. The call resolves at the first handshake with a member or
- * sidecar, and the store learns the other members from there.
+ * Connects to a cluster and returns a store. The call resolves at the first handshake with a member or a
+ * sidecar. That member or sidecar tells the store the addresses of the other members.
  * ```ts
  * await using store = await connect(['ws://127.0.0.1:7001', 'ws://127.0.0.1:7002'], { token: '...' })
  * ```
@@ -31,7 +31,7 @@ export async function connect<S extends As = 'bytes'>(
 ): Promise<RemoteStore<S>> {
   const settings = checkConnect(urls, options)
   const clock = systemClock(uptime)
-  const dial: ClientWorld['dial'] = (url, identity, { token, tls }) =>
+  const dial: ClientEnvironment['dial'] = (url, identity, { token, tls }) =>
     socketDial(url, { clock, cluster: settings.cluster, token, tls, identity })
   return connectIn<S>({ clock, dial }, settings)
 }
@@ -40,7 +40,7 @@ export async function connect<S extends As = 'bytes'>(
  * The clock, the network and the other parts that connect() takes from its environment. A test cluster passes
  * its own parts.
  */
-export interface ClientWorld {
+export interface ClientEnvironment {
   readonly clock: Clock
   readonly dial: (
     url: string,
@@ -51,7 +51,7 @@ export interface ClientWorld {
 
 /** Does what connect() does, with a given clock and a given network. */
 export async function connectIn<S extends As = 'bytes'>(
-  world: ClientWorld,
+  world: ClientEnvironment,
   settings: ConnectSettings,
 ): Promise<ConnectedStore<S>> {
   if (settings.signal?.aborted) throw abortedBy(settings.signal)
@@ -65,7 +65,10 @@ export async function connectIn<S extends As = 'bytes'>(
   }
 }
 
-function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: ClientWorld): ConnectedStore<S> {
+function makeStore<S extends As>(
+  settings: ConnectSettings,
+  { clock, dial }: ClientEnvironment,
+): ConnectedStore<S> {
   const { seeds, cluster, clusterId, token, tls, as, onUndecodable, sessionLife, drift, logger } = settings
   const credentials = { token, tls }
   const members = new OneCluster({

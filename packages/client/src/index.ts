@@ -1,6 +1,6 @@
 // Rule: the exports of this package: remote stores, and the engine that every store uses.
 
-export { type ClientWorld, connect, connectIn } from './connect.js'
+export { type ClientEnvironment, connect, connectIn } from './connect.js'
 export {
   type ClientReload,
   type ClientTls,
@@ -35,7 +35,7 @@ export type {
   EventCalls,
   LockCalls,
   LockPrimitives,
-  MeetingCalls,
+  LatchAndBarrierCalls,
   MirrorCalls,
   Store,
   SubCalls,

@@ -18,9 +18,9 @@ export type {
  * Laws that the engine needs:
  * - Replies arrive in a later turn or microtask than `send`, never inside of `send`.
  * - An answer comes on the link on which its request was sent, and never on another link.
- * - Some answers are not the command's own answer: the error says that the outcome is unknown (fourth element
- *   of the answer), or the error is ERR_NO_LEADER without `never`. In both cases the member does not know the
- *   outcome of the command. The engine asks again with the same number.
+ * - Two kinds of errors are not the command's own answer: an error whose outcome is unknown (fourth element
+ *   of the answer), and ERR_NO_LEADER without `never`. A member that sends one of these errors does not know the
+ *   outcome of the command, so the engine asks again with the same number.
  */
 export interface Link {
   send(request: LinkRequest): void
@@ -46,7 +46,7 @@ export interface LinkEvents {
    * the cluster are not answered any more, but other requests are. Undefined means that the member belongs to
    * the cluster again.
    */
-  stranded(reason: LatchkeyError | undefined): void
+  memberRemoved(reason: LatchkeyError | undefined): void
   /**
    * Called only on a link within the process. `isCutOff` is true if the member of this process has lost
    * contact with the leader, and false if the member has contact again.

@@ -1,8 +1,8 @@
-// Driver: one connection to one member, for requests about that member itself: its status.
+// Driver: owns one connection to one member, for the request of that member's own status.
 //
-// Law: the member at this address answers, and no other member. A store cannot be used for such a request,
-// because it prefers the leader and may leave the given member. Without this law: an operator asks the
-// address of b, gets the answer of the leader a, and believes that b is well.
+// Law: the member at this address answers, and no other member. A store cannot make this request, because a
+// store prefers the leader and may leave the given member. Without this law: an operator asks the address of
+// b, gets the answer of the leader a, and believes that b runs.
 
 import { uptime } from 'node:os'
 import { systemClock, type Timer } from '@latchkey/base'
@@ -41,7 +41,7 @@ export async function connectToMember(url: string, options?: ConnectOptions): Pr
   const timer = clock.after(timeout, () => ending.abort(silent(url)))
   if (signal?.aborted === true) abort()
   else signal?.addEventListener('abort', abort, { once: true })
-  const connection = new Questions(url, clock.after.bind(clock))
+  const connection = new StatusConnection(url, clock.after.bind(clock))
   try {
     connection.opened(await dial(connection, ending.signal))
     return connection
@@ -51,7 +51,7 @@ export async function connectToMember(url: string, options?: ConnectOptions): Pr
   }
 }
 
-class Questions implements MemberConnection {
+class StatusConnection implements MemberConnection {
   readonly #url: string
   readonly #after: (ms: number, run: () => void) => Timer
   readonly #waiting = new Map<number, Waiting>()
@@ -106,7 +106,7 @@ class Questions implements MemberConnection {
     this.#waiting.clear()
   }
 
-  stranded(): void {}
+  memberRemoved(): void {}
 
   close(): void {
     this.#link?.close()

@@ -23,7 +23,7 @@ async function dial(url: string, identity: Identity, clock: Clock = systemClock(
   const events = {
     reply: (reply: LinkReply) => void told.push(reply),
     closed: (reason: Error) => void ends.push(reason),
-    stranded: () => {},
+    memberRemoved: () => {},
   }
   const options = {
     clock,

@@ -1,5 +1,6 @@
-// Driver: owns one WebSocket to a member. It makes the handshake, sends one frame in each turn of the event
-// loop, and sends pings. The pings show whether the member has vanished without closing the connection (C8).
+// Driver: owns one WebSocket to a member. The link makes the handshake, sends one frame in each turn of the
+// event loop, and sends pings. The pings show whether the member has vanished without closing the connection
+// (C8).
 
 import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'
@@ -60,7 +61,7 @@ class SocketLink implements Link {
   readonly #reject: (error: unknown) => void
   #state: State = 'greeting'
   #outbox: LinkRequest[] = []
-  #heard = true
+  #isAlive = true
   #pulse: Timer | undefined
   /**
    * The socket below the WebSocket. Its received bytes are counted, because even a part of a long message is
@@ -112,7 +113,7 @@ class SocketLink implements Link {
     socket.on('open', open)
     socket.on('message', hear)
     socket.on('pong', () => {
-      this.#heard = true
+      this.#isAlive = true
     })
     socket.on('unexpected-response', refused)
     socket.on('error', failed)
@@ -122,10 +123,10 @@ class SocketLink implements Link {
   }
 
   /**
-   * Law: an error thrown in a handler of this connection ends this link, and never the process. Without
-   * this law: a server sends something that no check foresaw, and the application that called connect()
-   * crashes. The listener of the link is told that the link has ended. If the listener throws too, that
-   * error is dropped.
+   * Law: an error thrown in a handler of this connection ends this link, and never the process. Without this
+   * law: a server sends something that no check foresaw, and the application that called connect() crashes.
+   * The listener of the link is called with the end of the link. If the listener throws too, the second error
+   * is dropped.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {
@@ -188,13 +189,14 @@ class SocketLink implements Link {
   // ---- Receiving replies
 
   #received(frame: Buffer): void {
-    this.#heard = true
+    this.#isAlive = true
     if (this.#state === 'greeting') return this.#greeted(decodeWelcome(frame))
     if (this.#state !== 'open') return
     const replies = decodeReplies(frame)
     if (typeof replies === 'string') return this.#end(nonsense(this.#url, replies))
     for (const reply of replies) {
-      if (reply.kind === 'leader' && !this.#meets(reply.clusterId)) return this.#end(otherCluster(this.#url))
+      if (reply.kind === 'leader' && !this.#isSameCluster(reply.clusterId))
+        return this.#end(otherCluster(this.#url))
       this.#events.reply(reply)
     }
   }
@@ -205,7 +207,7 @@ class SocketLink implements Link {
     // The member may prove to be of another cluster. So no request goes to it before it knows its cluster.
     if (welcome.clusterId === '' && this.#options.identity.clusterId !== undefined)
       return this.#end(unreachable(this.#url, 'it has not met its cluster yet'))
-    if (!this.#meets(welcome.clusterId)) return this.#end(otherCluster(this.#url))
+    if (!this.#isSameCluster(welcome.clusterId)) return this.#end(otherCluster(this.#url))
     this.#signal.removeEventListener('abort', this.#abort)
     this.#state = 'open'
     this.#beat()
@@ -216,7 +218,7 @@ class SocketLink implements Link {
    * Handles the id of the member's cluster. The first cluster that reports its id stays the store's cluster.
    * A member that is being founded has no id yet.
    */
-  #meets(clusterId: string): boolean {
+  #isSameCluster(clusterId: string): boolean {
     if (clusterId === '') return true
     const { identity } = this.#options
     identity.clusterId ??= clusterId
@@ -225,8 +227,8 @@ class SocketLink implements Link {
 
   #beat(): void {
     const look = this.#guarded(() => {
-      if (!this.#heard) return this.#end(unreachable(this.#url, 'it does not answer any more'))
-      this.#heard = false
+      if (!this.#isAlive) return this.#end(unreachable(this.#url, 'it does not answer any more'))
+      this.#isAlive = false
       this.#socket.ping()
       this.#beat()
     })
@@ -300,7 +302,7 @@ const reasonOf = (cause: unknown): string =>
 
 /**
  * The hint for the status 403. A member on a loopback address accepts no host name but localhost. Otherwise a
- * web page could reach the member through a DNS name of its own that points to this machine.
+ * web page could reach the member through its own DNS name, if the name points to this machine.
  */
 const FOREIGN_NAME =
   'A member that listens at a loopback address takes no name but localhost: give its address as its --listen says.'

@@ -143,7 +143,7 @@ test('C13: what finds out a silent member is there on the links that are handed 
     })
   const ports = { clock: systemClock(uptime), logger: silentLogger, seeds: [a.url], expected: undefined }
   const members = new OneCluster({ ...ports, dial: socket })
-  const events = { reply: () => {}, closed: () => {}, stranded: () => {} }
+  const events = { reply: () => {}, closed: () => {}, memberRemoved: () => {} }
   const link = await members.dialTo(a.url)(events, new AbortController().signal)
   const before = link.received?.() ?? 0
   expect(before).toBeGreaterThan(0)

@@ -1,5 +1,5 @@
-// Driver: makes sure that a remote store uses one cluster only. It works between the engine, which dials
-// members, and their sockets.
+// Driver: makes sure that a remote store uses one cluster only. This class works between the engine, which
+// dials members, and the sockets.
 //
 // Without this check: a client gets the addresses of the members a, b and c of cluster X. At a's address
 // somebody has started a directory of cluster Y, whose member is also called a. A client that tries a first
@@ -7,16 +7,16 @@
 //
 // Laws (C30: a client is never served by one of two clusters, whichever answers first):
 //   - the first member that answers reports its cluster's id and members. Given addresses that are not among
-//     these members are asked for their cluster before any request goes to the first member. If one of them
-//     is of another cluster, nobody can say which cluster was meant. So the store fails with
-//     ERR_WRONG_CLUSTER and the addresses of both clusters;
+//     these members are asked for their cluster before any request goes to the first member. If one of the
+//     asked addresses is of another cluster, the store cannot know which cluster was meant. So the store
+//     fails with ERR_WRONG_CLUSTER and the addresses of both clusters;
 //   - a dead address does not delay a client: the store skips an address that refuses at once, and a silent
-//     address after ASK_MS. Skipped addresses are asked again later, and the store ends if one of them is of
-//     another cluster;
-//   - an address that is met later and is of another cluster is not used, and a warning is logged;
-//   - if the right cluster is known (clusterId), the third law applies to the first address too, because the
-//     other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all given
-//     addresses have proved to be of other clusters;
+//     address after ASK_MS. Skipped addresses are asked again later, and the store ends if a skipped address
+//     is of another cluster;
+//   - a later address that is of another cluster is not used, and a warning is logged;
+//   - if the caller has given the right cluster (clusterId), the third law also applies to the first address,
+//     because other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all
+//     given addresses have proved to be of other clusters;
 //   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
@@ -100,9 +100,9 @@ export class OneCluster {
   }
 
   async #foreign(url: string, error: LatchkeyError): Promise<LatchkeyError> {
-    const said = await this.#ask(url)
+    const found = await this.#ask(url)
     const own = this.#identity.clusterId as string
-    const id = 'clusterId' in said ? said.clusterId : undefined
+    const id = 'clusterId' in found ? found.clusterId : undefined
     // The address has refused the connection with a reason, because it belongs to no cluster of this name.
     if (id === undefined || id === own) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
@@ -133,11 +133,11 @@ export class OneCluster {
     const members = new Promise<readonly MemberTuple[]>((resolve) => {
       told = resolve
     })
-    const heard = (reply: LinkReply) => {
+    const replied = (reply: LinkReply) => {
       events.reply(reply)
       if (reply.kind === 'leader' && own.clusterId !== undefined) told(reply.members)
     }
-    const link = await this.#open(url, own, { ...events, reply: heard }, signal)
+    const link = await this.#open(url, own, { ...events, reply: replied }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
     // A cluster that is being founded has no id yet. The cluster's id is compared as soon as it is known.
     if (own.clusterId === undefined) {
@@ -161,8 +161,8 @@ export class OneCluster {
     this.#met.set(url, clusterId)
     const known = new Set([url, ...members.map(([, one]) => one)].map(canonicalUrl))
     const others = this.#ports.seeds.filter((seed) => !known.has(canonicalUrl(seed)))
-    const said = await Promise.all(others.map((other) => this.#ask(other)))
-    const silent = others.filter((other, i) => !this.#note(other, elementAt(said, i)))
+    const found = await Promise.all(others.map((other) => this.#ask(other)))
+    const silent = others.filter((other, i) => !this.#note(other, elementAt(found, i)))
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
@@ -173,9 +173,9 @@ export class OneCluster {
   }
 
   /** Remembers the cluster of an address. Returns false if the address has not reported its cluster. */
-  #note(url: string, said: ClusterIdOrError): boolean {
-    if (!('clusterId' in said)) return false
-    this.#met.set(url, said.clusterId)
+  #note(url: string, found: ClusterIdOrError): boolean {
+    if (!('clusterId' in found)) return false
+    this.#met.set(url, found.clusterId)
     return true
   }
 
@@ -193,20 +193,20 @@ export class OneCluster {
   }
 
   async #askAgain(url: string, pause: number): Promise<void> {
-    const said = await this.#ask(url)
+    const found = await this.#ask(url)
     if (this.#closing.signal.aborted) return
-    if (!this.#note(url, said)) return this.#askLater(url, Math.min(MOST_PAUSE, pause * 2))
+    if (!this.#note(url, found)) return this.#askLater(url, Math.min(MOST_PAUSE, pause * 2))
     const own = this.#identity.clusterId as string
     if (this.#met.get(url) !== own) this.#fail(this.#two(own))
   }
 
-  /** Asks an address for its cluster over a connection of its own, for at most ASK_MS. */
+  /** Asks an address for its cluster over a separate connection, for at most ASK_MS. */
   async #ask(url: string): Promise<ClusterIdOrError> {
     const stop = new AbortController()
     const late = new LatchkeyError('ERR_TIMEOUT', `${url} did not say in time which cluster it is of.`)
     const timer = this.#ports.clock.after(ASK_MS, () => stop.abort(late), { ref: false })
     const identity: Identity = { clusterId: undefined }
-    const events = { reply: () => {}, closed: () => {}, stranded: () => {} }
+    const events = { reply: () => {}, closed: () => {}, memberRemoved: () => {} }
     const signal = AbortSignal.any([stop.signal, this.#closing.signal])
     try {
       const link = await this.#ports.dial(url, identity)(events, signal)
@@ -238,7 +238,7 @@ export class OneCluster {
     )
   }
 
-  /** Ends the store, because nobody can say which of the two clusters was meant. */
+  /** Ends the store, because the store cannot know which of the two clusters was meant. */
   #fail(error: LatchkeyError): LatchkeyError {
     if (this.#failure !== undefined) return this.#failure
     this.#failure = error
@@ -264,8 +264,8 @@ export class OneCluster {
       events.closed(reason)
     }
     const reply = (one: LinkReply) => events.reply(one)
-    const stranded = (reason: LatchkeyError | undefined) => events.stranded(reason)
-    const socket = await this.#ports.dial(url, identity)({ reply, closed, stranded }, signal)
+    const memberRemoved = (reason: LatchkeyError | undefined) => events.memberRemoved(reason)
+    const socket = await this.#ports.dial(url, identity)({ reply, closed, memberRemoved }, signal)
     const link: Link = {
       send: (request) => socket.send(request),
       ...(socket.received === undefined ? {} : { received: () => socket.received?.() ?? 0 }),

@@ -1,14 +1,14 @@
 // Driver: owns the state of one caller at one lock: its place in the queue, its hold, and their etcd leases.
 //
 // Laws:
-// - The steps of a caller run one after the other, so a cancel knows every lease that a take has made.
-// - If a transaction was not answered, its lease is doubtful, and is revoked before the next attempt (EN4, EN5).
-//   etcd refuses a transaction that names a revoked lease. Without this law: a caller gives up, and minutes later
-//   its delayed request takes the lock for a caller that no longer exists.
-// - A hold lasts as long as the caller asked for. The time counts from before the lease was granted or renewed,
-//   less the allowed drift of the clocks (EN1, EN8). The hold ends by this process's clock alone.
-// - A caller whose hold has ended by its own clock revokes the lease. etcd's shortest lease is two seconds, and
-//   other callers would wait for its end.
+// - The steps of a caller run one at a time, so a cancel knows every lease that a take has made.
+// - If a transaction was not answered, its lease is doubtful, and is revoked before the next attempt (EN4,
+//   EN5). etcd refuses a transaction that names a revoked lease. Without this law: a caller gives up, and
+//   minutes later its delayed request takes the lock for a caller that no longer exists.
+// - A hold lasts as long as the caller asked for. The time counts from before the lease was granted or
+//   renewed, less the allowed drift of the clocks (EN1, EN8). The hold ends by this process's clock alone.
+// - A caller whose hold has ended by its own clock revokes the lease. etcd's shortest lease is two seconds,
+//   and other callers would wait for its end.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
@@ -37,7 +37,10 @@ export interface OwnHold extends EngineHold {
 }
 
 interface OwnPlace extends Place {
-  /** A time of this process's clock. A waiter that has not asked again by then has left the queue (EN6). */
+  /**
+   * A time of this process's clock. A waiter that has not asked again before this time has left the queue
+   * (EN6).
+   */
   readonly until: number
 }
 
@@ -197,7 +200,7 @@ export class Contender {
     const { hold, deadline } = prolonged
     const acquires = hold.acquires + 1
     const info = { ...hold.info, acquires, context: context ?? hold.context }
-    const told = await calls.txn(rows.tell(this.#key, this.#id, hold.lease.id, info))
+    const told = await calls.txn(rows.updateInfo(this.#key, this.#id, hold.lease.id, info))
     if (!told.succeeded) return this.#abandon()
     const after = now()
     if (after > before) return late(after)
@@ -280,7 +283,7 @@ export class Contender {
       const isInForce = hold !== undefined && begun <= hold.deadline
       if (isInForce && !all && hold.acquires > 1) {
         const info = { ...hold.info, acquires: hold.acquires - 1 }
-        const told = await calls.txn(rows.tell(this.#key, this.#id, hold.lease.id, info))
+        const told = await calls.txn(rows.updateInfo(this.#key, this.#id, hold.lease.id, info))
         if (told.succeeded) {
           this.#hold = { ...hold, acquires: info.acquires, info }
           return { now: begun, code: 'DECREMENTED', hold: this.#hold }
@@ -361,7 +364,10 @@ export class Contender {
     if (place !== undefined) void this.#ports.calls.revoke(place.lease).catch(() => {})
   }
 
-  /** Forgets the hold, which has ended for its holder. The lease is revoked, or ends by itself. */
+  /**
+   * Forgets the hold, which has ended for its holder. The lease is revoked. If the request fails, the lease
+   * ends with its time.
+   */
   #abandon(): undefined {
     const hold = this.#hold
     this.#hold = undefined

@@ -6,13 +6,13 @@ import { isNoLease, isSameLease, toLockError } from './etcd-errors.js'
 import type { CallOptions, EtcdClient, TxnAnswer } from './etcd-types.js'
 import { KeepAliveStream } from './keep-alive-stream.js'
 
-/** In ms. A request without an answer fails after this time. */
+/** In ms: how long a request waits for its answer. */
 const CALL_PATIENCE = 4_000
 const SECOND = 1_000
 
 export interface Lease {
   readonly id: string
-  /** In ms. The length of the lease that the servers have granted. */
+  /** The length in ms of the lease that the servers have granted. */
   readonly ttl: number
 }
 

@@ -5,8 +5,8 @@ import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 const CLOSED = /client was already closed/
 /**
- * With these errors the same call would fail again. They are compared by name, because two copies of the
- * package etcd3 have two different classes.
+ * With these errors the same call would fail again. The errors are compared by name, because two copies of
+ * the package etcd3 have two different classes.
  */
 const REFUSALS = new Set([
   'EtcdPermissionDeniedError',
@@ -25,7 +25,7 @@ const messageOf = (error: unknown): string => String((error as Error | undefined
 export const isNoLease = (error: unknown): boolean => NO_LEASE.test(messageOf(error))
 
 /**
- * The lease already exists. etcd3 has repeated the request by itself, and etcd has answered the repeated
+ * The lease already exists. etcd3 has repeated the request on its own, and etcd has answered the repeated
  * request.
  */
 export const isSameLease = (error: unknown): boolean => SAME_LEASE.test(messageOf(error))

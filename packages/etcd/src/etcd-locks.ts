@@ -8,11 +8,11 @@ import {
   type EngineLocks,
   engineLocks,
   type EngineOptions,
-  OwnTime,
+  ClientClock,
 } from '@latchkey/lock'
 import { KIND, knownNames, lockKeyOf, refuseUnknown, show } from '@latchkey/protocol'
 import { EtcdCalls } from './etcd-calls.js'
-import { EtcdEngine } from './etcd-engine.js'
+import { EtcdEngine } from './etcd-lock-engine.js'
 import type { EtcdClient, EtcdOperation, TxnAnswer } from './etcd-types.js'
 import { LockRows } from './lock-rows.js'
 
@@ -40,8 +40,8 @@ export interface EtcdLocks<S extends 'bytes' | 'string' = 'bytes'> extends Engin
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'client', 'prefix')
 
 /**
- * Returns locks on etcd. They have a fair queue that watches wake, and tokens that etcd's own transactions
- * check.
+ * Returns locks on etcd. The locks have a fair queue whose waiters are woken by watches, and tokens that
+ * etcd's own transactions check.
  */
 export function etcdLocks<S extends 'bytes' | 'string' = 'bytes'>(options: EtcdOptions<S>): EtcdLocks<S> {
   return makeLocks(options, () => {})
@@ -76,7 +76,7 @@ export function etcdEngine(
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
     /** Engines whose histories are compared must share one time. */
-    readonly time?: OwnTime
+    readonly time?: ClientClock
   } = {},
   end: () => void = () => {},
 ): EtcdEngine {
@@ -86,7 +86,7 @@ export function etcdEngine(
     throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)
   const clock = systemClock(uptime)
   const calls = new EtcdCalls(client, clock, seededRandom(newId()))
-  const { time = new OwnTime(clock) } = of
+  const { time = new ClientClock(clock) } = of
   const part = (1 - drift) / (1 + drift)
   return new EtcdEngine({ client, calls, rows: new LockRows(prefix), clock, time, part }, end)
 }

@@ -3,7 +3,7 @@
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
-import { OwnTime } from '@latchkey/lock'
+import { ClientClock } from '@latchkey/lock'
 import { engineHistory } from '@latchkey/locks'
 import { afterAll, expect, test } from 'vitest'
 import { etcdEngine } from './etcd-locks.js'
@@ -15,7 +15,7 @@ const servers = await startServers()
 afterAll(() => servers[Symbol.asyncDispose]())
 
 test('EN1, EN2: no two holds of a lock are in force at one moment of the clients, and tokens rise', async () => {
-  const time = new OwnTime(systemClock(uptime))
+  const time = new ClientClock(systemClock(uptime))
   const engines = [1, 2].map(() => etcdEngine(servers.client, { prefix: 'history/', time }))
   const report = await engineHistory(engines, { operations: OPERATIONS })
   await Promise.all(engines.map((engine) => engine.close()))

@@ -5,8 +5,8 @@ import { mayHaveArrived } from '@latchkey/lock'
 import type { EtcdClient, KeepAliveConnection } from './etcd-types.js'
 
 /**
- * In ms. A server that is silent for longer may be paused or unreachable. The next stream goes to another
- * server.
+ * In ms: how long a server may be silent. A server that is silent for longer may be paused or unreachable, so
+ * the next stream goes to another server.
  */
 const PATIENCE = 2_000
 

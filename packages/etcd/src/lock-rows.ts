@@ -1,11 +1,12 @@
 // Rule: the rows of a lock in etcd, and the transactions that change them.
 //
 // The rows of a lock with key K, below the prefix:
-// - held/K contains the holder's id. It is on the lease of the hold, so etcd deletes it with the lease.
-// - info/K contains the context and other information for queries. It is on the same lease. No transaction
-//   decides by it.
-// - token/K has a revision that is the fencing token. It is on no lease, and only a release deletes it. So if
-//   token/K exists without held/K, the last hold has expired.
+// - held/K contains the holder's id. The row is on the etcd lease of the hold, so etcd deletes the row with
+//   the lease.
+// - info/K contains the context and other information for queries. The row is on the same lease as held/K. No
+//   transaction decides by this row.
+// - token/K has a revision that is the fencing token. The row is on no lease, and only a release deletes the
+//   row. So if token/K exists without held/K, the last hold has expired.
 // - wait/H/I is a waiter with the id I, on its own lease. H is K in hex. The order of the queue is the order
 //   of the rows' create revisions.
 //
@@ -24,7 +25,7 @@ import type { EtcdRow, OperationAnswer, TxnAnswer } from './etcd-types.js'
 export interface Info {
   readonly acquires: number
   readonly context: ContextArg
-  /** In ms. The lease that the caller asked for. */
+  /** The lease in ms that the caller asked for. */
   readonly lease: number
   /** The date of the client's clock at which the hold or the wait began. */
   readonly since: number
@@ -133,7 +134,7 @@ export class LockRows {
     return this.#change(key, id, lease, [put(this.token(key), EMPTY_VALUE, undefined)])
   }
 
-  tell(key: Uint8Array, id: string, lease: string, info: Info): object {
+  updateInfo(key: Uint8Array, id: string, lease: string, info: Info): object {
     return this.#change(key, id, lease, [put(this.info(key), encode(info), lease)])
   }
 
@@ -147,7 +148,10 @@ export class LockRows {
     return { compare: this.guard(key, token), success: this.#ending(key) }
   }
 
-  /** Returns two conditions. Both are true only while the hold with that token is in force. */
+  /**
+   * Returns two conditions. The two conditions are true together only while the hold with that token is in
+   * force.
+   */
   guard(key: Uint8Array, token: number): object[] {
     return [
       { key: this.token(key), target: 'Mod', result: 'Equal', mod_revision: String(token) },

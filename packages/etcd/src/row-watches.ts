@@ -4,8 +4,8 @@
 // compacted, or the stream broke (EN7). Without this law: the row before the waiter is gone, and the waiter
 // sleeps until its next poll.
 //
-// This file does not use the watchers of etcd3, for two reasons. First, they assume that a new watch has
-// delivered every event up to the revision at which it was created, so an interruption can lose an event.
+// This file does not use the watchers of etcd3, for two reasons. First, these watchers assume that a new
+// watch has delivered every event up to the revision of its creation, so an interruption can lose an event.
 // Second, an answer about a watch that was just cancelled throws an error that no caller can catch, and that
 // ends the process.
 

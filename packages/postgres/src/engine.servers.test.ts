@@ -4,7 +4,7 @@
 import { newId, utf8 } from '@latchkey/base'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgresLocks } from './index.js'
-import { PostgresEngine } from './postgres-engine.js'
+import { PostgresEngine } from './postgres-lock-engine.js'
 import { needed, poolTo } from './testing/servers.js'
 
 const TABLE = 'single_calls'

@@ -4,7 +4,7 @@
 import { engineHistory } from '@latchkey/locks'
 import { afterAll, expect, test } from 'vitest'
 import { postgresLocks } from './index.js'
-import { PostgresEngine } from './postgres-engine.js'
+import { PostgresEngine } from './postgres-lock-engine.js'
 import { needed, poolTo } from './testing/servers.js'
 
 const pool = poolTo(needed('POSTGRES_URL'))

@@ -56,13 +56,13 @@ export class Listening {
       const lost = once(() => this.#lost(connection))
       connection.on('error', lost)
       connection.on('end', lost)
-      connection.on('notification', ({ payload }) => this.#tell(payload))
+      connection.on('notification', ({ payload }) => this.#wakeAll(payload))
       await connection.connect()
       await connection.query(`LISTEN ${this.#channel}`)
       this.#connection = connection
       if (this.#ended) return await this.end()
       this.#pause = FIRST_PAUSE
-      this.#tell(undefined)
+      this.#wakeAll(undefined)
     } catch {
       await connection?.end().catch(() => {})
       if (this.#connection === undefined) this.#again()
@@ -83,7 +83,7 @@ export class Listening {
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
   }
 
-  #tell(id: string | undefined): void {
+  #wakeAll(id: string | undefined): void {
     for (const wake of [...this.#wakes]) wake(id)
   }
 }

@@ -7,7 +7,7 @@ import { CAPS, fenced, KIND, knownNames, lockKeyOf, refuseUnknown } from '@latch
 import { Listening } from './listen-connection.js'
 import { toLockError } from './pg-errors.js'
 import type { PgClient, PgListener, PgPool } from './pg-types.js'
-import { PostgresEngine } from './postgres-engine.js'
+import { PostgresEngine } from './postgres-lock-engine.js'
 import { FENCED_STATE, schemaSql, tableArg } from './sql-schema.js'
 
 export interface PostgresOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
@@ -72,28 +72,28 @@ export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
     throw new TypeError('listen must be true, false or a connection string')
   const table = tableArg(named)
   const clock = systemClock(uptime)
-  outliveLostConnections(pool)
+  ignoreLostConnections(pool)
   const listening = listen === false ? undefined : new Listening(() => listener(pool, listen), table, clock)
   const engine = new PostgresEngine(pool, table, listening, end)
   return {
     ...engineLocks<S>(engine, rest),
-    ...besideLocks(pool, table),
+    ...databaseCalls(pool, table),
   }
 }
 
-const outliving = new WeakSet<PgPool>()
+const poolsWithErrorListener = new WeakSet<PgPool>()
 
 /**
  * When an idle connection is lost, pg emits 'error' on the pool. Without a listener for this event the
  * process would end. The pool itself continues with new connections.
  */
-function outliveLostConnections(pool: PgPool): void {
-  if (outliving.has(pool)) return
-  outliving.add(pool)
+function ignoreLostConnections(pool: PgPool): void {
+  if (poolsWithErrorListener.has(pool)) return
+  poolsWithErrorListener.add(pool)
   pool.on('error', () => {})
 }
 
-function besideLocks(
+function databaseCalls(
   pool: PgPool,
   table: string,
 ): Pick<PostgresLocks, 'guard' | 'migrate' | 'sql' | 'prune'> {
@@ -134,7 +134,7 @@ async function guard(
   const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
   if (!Number.isSafeInteger(token)) throw new TypeError(`token must be a safe integer; got ${String(token)}`)
   // The statement has no parameters, so pg sends it as one message. If no transaction is open, the statement
-  // then runs in a transaction of its own, and now() equals statement_timestamp().
+  // forms a separate transaction, and now() equals statement_timestamp().
   const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`
   const text = `SELECT ${table}_guard(${bytes}, ${token}::bigint), now() = statement_timestamp() AS alone`
   let row: { alone: boolean } | undefined
@@ -150,7 +150,7 @@ async function guard(
 const ALONE =
   'guard() must be called inside a transaction, on the client that has begun it: outside of one it guards nothing'
 
-/** Makes a connection like those of the pool, or a connection to another address. */
+/** Makes a connection with the options of the pool, or a connection to another address. */
 async function listener(pool: PgPool, listen: true | string): Promise<PgListener> {
   const { Client, options } = pool as unknown as {
     readonly Client: new (options: object) => PgListener

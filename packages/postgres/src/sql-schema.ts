@@ -9,9 +9,9 @@
 // Law: a function that changes the lock's row locks the row FOR NO KEY UPDATE. A function that gives the row
 // a new token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts only with FOR UPDATE. So
 // renewals and releases never wait for a guarded transaction, and the next holder always waits for it.
-// Without the wait of the next holder: a transaction passes its guard, the lease ends, another client gets
-// the lock and writes, and then the first transaction commits. If renewals also waited: a transaction that
-// lasts longer than the lease would block its own renewal and lose the lock.
+// Without the wait of the next holder: a transaction passes its guard, and then the lease ends. Another
+// client gets the lock and writes, and then the first transaction commits. If renewals also waited: a
+// transaction that lasts longer than the lease would block its own renewal and lose the lock.
 
 import { show } from '@latchkey/protocol'
 

@@ -1,5 +1,5 @@
-// Driver: opens locks by their address. The clients of ioredis are made here, and closing the locks ends
-// them.
+// Driver: opens locks by their address. This file makes the clients of ioredis, and closing the locks ends
+// these clients.
 
 import type { EngineLocks } from '@latchkey/lock'
 import { makeQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
@@ -43,8 +43,8 @@ async function clientsTo(addresses: readonly string[]): Promise<RedisClient[]> {
     const { Redis } = (await import('ioredis')) as unknown as {
       Redis: new (url: string, options: object) => RedisClient
     }
-    // These clients never connect. They only carry the options with which the locks open their own
-    // connections.
+    // The clients that are made here never connect. The clients only carry the options with which the locks
+    // open their own connections.
     return addresses.map((address) => new Redis(address, { lazyConnect: true }))
   } catch (cause) {
     if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause

@@ -1,14 +1,14 @@
 // Test: several clients make thousands of random calls on one Redis and on three, and their answers never
 // show two holders.
 
-import { OwnTime } from '@latchkey/lock'
+import { ClientClock } from '@latchkey/lock'
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
 import { engineHistory } from '@latchkey/locks'
 import { afterAll, expect, test } from 'vitest'
 import { RedisConnection } from './redis-connection.js'
 import { quorumEngine } from './quorum-locks.js'
-import { RedisEngine } from './redis-engine.js'
+import { RedisEngine } from './redis-lock-engine.js'
 import { scriptsOf } from './lua-scripts.js'
 import { Subscription } from './push-subscription.js'
 import { startServer } from './testing/servers.js'
@@ -36,7 +36,7 @@ test('EN1, EN2: no two holds of a lock are in force at one moment of the server,
 }, 600_000)
 
 test('EN1: no two majorities are for two holders at one moment, while no clock is set and nobody is paused', async () => {
-  const time = new OwnTime(clock)
+  const time = new ClientClock(clock)
   const engines = [1, 2].map(() => quorumEngine(clients, { time }))
   const report = await engineHistory(engines, { operations: OPERATIONS })
   await Promise.all(engines.map((engine) => engine.close()))

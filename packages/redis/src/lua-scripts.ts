@@ -11,9 +11,9 @@
 //
 // Law: a new token is the greater of two numbers: the last token plus 1, and the server's clock in
 // microseconds (EN2). Tokens then rise even if the counter is lost: a server restarts without its data, or a
-// replica becomes master without the last writes. After such a loss, the law fails only if the new clock is
-// behind the old clock by more than the time of the fail-over. Without this law: the next holder gets the
-// token of the last holder, and a system that compares tokens lets both write.
+// replica becomes master without the last writes. After a loss of the counter, the law fails only if the new
+// clock is behind the old clock by more than the time of the fail-over. Without this law: the next holder
+// gets the token of the last holder, and a system that compares tokens lets both write.
 
 import { createHash } from 'node:crypto'
 import { FULL_QUEUE } from './redis-errors.js'

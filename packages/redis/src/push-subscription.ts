@@ -33,10 +33,10 @@ export class Subscription {
     const client = this.#parent.duplicate(CONNECTION_OPTIONS)
     this.#client = client
     client.on('error', () => {})
-    client.on('message', (_, id) => this.#tell(id))
+    client.on('message', (_, id) => this.#wakeAll(id))
     client.on('ready', () => {
       client.subscribe(this.#channel).then(
-        () => this.#tell(undefined),
+        () => this.#wakeAll(undefined),
         () => {},
       )
     })
@@ -48,7 +48,7 @@ export class Subscription {
     this.#client?.disconnect()
   }
 
-  #tell(id: string | undefined): void {
+  #wakeAll(id: string | undefined): void {
     for (const wake of [...this.#wakes]) wake(id)
   }
 }

@@ -8,12 +8,12 @@ import {
   type EngineLocks,
   engineLocks,
   type EngineOptions,
-  OwnTime,
+  ClientClock,
 } from '@latchkey/lock'
 import { knownNames, refuseUnknown } from '@latchkey/protocol'
 import { RedisConnection } from './redis-connection.js'
 import { Master } from './quorum-master.js'
-import { QuorumEngine } from './quorum-engine.js'
+import { QuorumEngine } from './quorum-lock-engine.js'
 import { RedisCalls } from './redis-calls.js'
 import { clientArg, prefixArg } from './redis-locks.js'
 import type { RedisClient } from './redis-types.js'
@@ -34,9 +34,9 @@ const MOST_MASTERS = 9
 
 /**
  * Returns locks by Redlock's algorithm on several independent masters. These locks have NO fencing. If a
- * holder pauses between the check of its hold and its write, the next holder may write at the same time, and
- * no system can refuse the first write. Use them only for work that may rarely be done twice. For other work,
- * use an engine whose `capabilities.fencing` is 'enforced'.
+ * holder pauses between the check of its hold and its write, the next holder may write at the same time. No
+ * system can then refuse the first write. Use these locks only for work that may rarely be done twice. For
+ * other work, use an engine whose `capabilities.fencing` is 'enforced'.
  */
 export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,
@@ -70,12 +70,12 @@ export function quorumEngine(
     readonly drift?: number | undefined
     readonly scripts?: readonly Scripts[]
     /** Engines whose histories are compared must share one time. */
-    readonly time?: OwnTime
+    readonly time?: ClientClock
   } = {},
   end: () => void = () => {},
 ): QuorumEngine {
   const clock = systemClock(uptime)
-  const { drift = DEFAULT_DRIFT, time = new OwnTime(clock) } = of
+  const { drift = DEFAULT_DRIFT, time = new ClientClock(clock) } = of
   const part = (1 - drift) / (1 + drift)
   const connections = clients.map((client) => new RedisConnection(client, clock))
   const masters = connections.map((connection, i) => {

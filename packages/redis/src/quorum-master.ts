@@ -1,8 +1,14 @@
-// Driver: owns one of the independent masters of a quorum. It makes the calls of this master, each with a
-// time limit, and estimates the master's clock.
+// Driver: owns one of the independent masters of a quorum. The class makes the calls of this master, each
+// with a time limit, and estimates the master's clock.
 
 import type { Clock } from '@latchkey/base'
-import { mayHaveArrived, type TakeAnswer, type TakeRequest, type Timed, type OwnTime } from '@latchkey/lock'
+import {
+  mayHaveArrived,
+  type TakeAnswer,
+  type TakeRequest,
+  type Timed,
+  type ClientClock,
+} from '@latchkey/lock'
 import type { Attempt } from './takes-under-way.js'
 import type { RedisCalls } from './redis-calls.js'
 
@@ -17,7 +23,7 @@ export const MASTER_PATIENCE = 1_000
 export class Master {
   readonly calls: RedisCalls
   readonly #clock: Clock
-  readonly #time: OwnTime
+  readonly #time: ClientClock
   readonly #rate: number
   /**
    * The last time of the master's clock that an answer contained, and this process's time when the answer
@@ -29,7 +35,7 @@ export class Master {
    * `rate` is the smallest number of ms by which the master's clock can advance in one ms of this process's
    * clock.
    */
-  constructor(calls: RedisCalls, clock: Clock, time: OwnTime, rate: number) {
+  constructor(calls: RedisCalls, clock: Clock, time: ClientClock, rate: number) {
     this.calls = calls
     this.#clock = clock
     this.#time = time
@@ -53,7 +59,7 @@ export class Master {
       if (attempt.isOver) await this.calls.cancel([{ key, id }])
       return last
     }
-    return this.#limited(() => ask().finally(() => attempt.settled()))
+    return this.#limited(() => ask().finally(() => attempt.answered()))
   }
 
   call<T extends Timed>(run: (calls: RedisCalls) => Promise<T>): Promise<T> {

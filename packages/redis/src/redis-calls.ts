@@ -29,7 +29,7 @@ type Call<Name extends keyof LockEngine> = LockEngine[Name] extends (...args: in
   ? (...args: A) => R
   : never
 
-/** The calls that the scripts offer. The engine of one server and the engine of a quorum both use them. */
+/** The calls that the scripts offer. The engine of one server and the engine of a quorum use these calls. */
 export class RedisCalls {
   readonly #connection: RedisConnection
   readonly #scripts: Scripts

@@ -5,7 +5,7 @@ import { systemClock } from '@latchkey/base'
 import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
 import { knownNames, refuseUnknown, show } from '@latchkey/protocol'
 import { RedisConnection } from './redis-connection.js'
-import { RedisEngine } from './redis-engine.js'
+import { RedisEngine } from './redis-lock-engine.js'
 import type { RedisClient } from './redis-types.js'
 import { scriptsOf } from './lua-scripts.js'
 import { Subscription } from './push-subscription.js'
@@ -20,7 +20,7 @@ export interface RedisOptions<S extends 'bytes' | 'string' = 'bytes'> extends En
   prefix?: string | undefined
   /**
    * 'restart' means that this server runs with `appendonly yes` and `appendfsync always`, so that a hold
-   * survives a restart. The locks check this if they may read CONFIG. Default: 'nothing'.
+   * survives a restart. The locks check these two settings if the user may read CONFIG. Default: 'nothing'.
    */
   survives?: 'restart' | 'nothing' | undefined
 }

@@ -2,7 +2,7 @@
 // how they count votes.
 
 import type { Clock, Instant } from '@latchkey/base'
-import { notReached, refusedByServer, OwnTime } from '@latchkey/lock'
+import { notReached, refusedByServer, ClientClock } from '@latchkey/lock'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { locksFromUrl, redisLocks, redisQuorumLocks } from './index.js'
@@ -84,7 +84,7 @@ test.each([
 
 test('the own time goes on by the fastest clock, and never back', () => {
   let instant: Instant = { hr: 0, up: 0, wall: 0 }
-  const time = new OwnTime({ instant: () => instant } as Clock)
+  const time = new ClientClock({ instant: () => instant } as Clock)
   const at = (hr: number, up: number, wall: number) => {
     instant = { hr, up, wall }
     return time.now()

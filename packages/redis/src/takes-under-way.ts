@@ -2,11 +2,10 @@
 //
 // Law: a grant that arrives after its caller has given up, or has released, is given back at once (EN5). A
 // master may answer long after the other masters have decided, and a release may overtake the take request.
-// Without this law: an id that no caller uses keeps that vote for a whole lease, and if one master is down,
-// no other caller gets a majority.
-// Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter tries again while
-// the votes of its last attempt are still being given back. The late return of an old vote removes a new
-// vote, and a second caller gets a majority beside the first.
+// Without this law: an unused id keeps the vote for a whole lease. If one master is down, no other caller
+// gets a majority. Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter
+// tries again while the votes of its last attempt are still being given back. The late return of an old vote
+// removes a new vote, and a second caller gets a majority while the first caller still holds the lock.
 
 import { binary, newId } from '@latchkey/base'
 
@@ -16,7 +15,7 @@ export interface Attempt {
   /** True if the caller does not need the grant any more. */
   isOver: boolean
   /** The engine calls this once for each master, when the master has answered or its call has failed. */
-  settled(): void
+  answered(): void
 }
 
 export class Attempts {
@@ -31,7 +30,7 @@ export class Attempts {
     const attempt: Attempt = {
       vote,
       isOver: false,
-      settled: () => {
+      answered: () => {
         if (--left > 0) return
         same.delete(attempt)
         if (same.size === 0 && this.#open.get(name) === same) this.#open.delete(name)

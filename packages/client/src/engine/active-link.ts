@@ -1,10 +1,10 @@
-// Driver: owns what all calls of a store share: the link in use, the ids, the times at which requests are
-// sent, and the pause before a retry.
+// Driver: owns the parts that all calls of a store share: the link in use, the ids, the send times of
+// requests, and the pause before a retry.
 
 import type { Clock, Instant, Random, Timer } from '@latchkey/base'
-import type { ClusterBound } from '@latchkey/lock'
+import type { ClusterTimeBound } from '@latchkey/lock'
 import { type Answer, type AnswerReply, type LinkRequest, decodeAnswer } from '@latchkey/protocol'
-import type { Call, Live } from './call.js'
+import type { Call, LinkState } from './call.js'
 import type { Router } from './router.js'
 import { SendTimes } from './send-times.js'
 import type { StoreCounts } from './store-counts.js'
@@ -17,7 +17,7 @@ type TracedRequest = Extract<LinkRequest, { kind: 'command' | 'read' | 'admin' }
 
 export class ActiveLink {
   readonly clock: Clock
-  readonly bound: ClusterBound
+  readonly bound: ClusterTimeBound
   readonly counts: StoreCounts
   readonly #random: Random
   readonly #sendTimes: SendTimes
@@ -32,7 +32,7 @@ export class ActiveLink {
   constructor(
     clock: Clock,
     random: Random,
-    bound: ClusterBound,
+    bound: ClusterTimeBound,
     counts: StoreCounts,
     router: () => Router,
     resume: () => void,
@@ -46,22 +46,22 @@ export class ActiveLink {
     this.#resume = resume
   }
 
-  get link(): Live | undefined {
+  get link(): LinkState | undefined {
     return this.#router().active
   }
 
   /** The link of an embedded store to its own member. Undefined for a remote store. */
-  get home(): Live | undefined {
-    return this.#router().home
+  get ownLink(): LinkState | undefined {
+    return this.#router().ownLink
   }
 
   /** The link for calls that need no leader. An embedded store sends them to its own member. */
-  get local(): Live | undefined {
-    return this.home ?? this.link
+  get local(): LinkState | undefined {
+    return this.ownLink ?? this.link
   }
 
   /** The active link, if its member knows a leader. */
-  get leading(): Live | undefined {
+  get leading(): LinkState | undefined {
     const live = this.#router().active
     return live?.leader?.id === undefined ? undefined : live
   }
@@ -78,7 +78,7 @@ export class ActiveLink {
     return this.#sendTimes.take()
   }
 
-  send(live: Live, call: Call, request: TracedRequest): void {
+  send(live: LinkState, call: Call, request: TracedRequest): void {
     call.id = request.id
     call.live = live
     if (call.sentAt === undefined) call.sentAt = this.#sendTimes.take()
@@ -90,7 +90,7 @@ export class ActiveLink {
   }
 
   /** Called when a watch is open on this link. From then on the member sends events without a request. */
-  awaited(live: Live): void {
+  awaited(live: LinkState): void {
     this.#router().asked(live)
   }
 
@@ -110,7 +110,7 @@ export class ActiveLink {
    * Takes the answer to an attempt on a link that the store no longer uses. The answer still proves an upper
    * bound of cluster time, because the bound is computed from the time of the call's first attempt.
    */
-  late(live: Live, call: Call, reply: AnswerReply): Answer {
+  late(live: LinkState, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
     call.earlier = call.earlier?.filter((one) => one.id !== reply.id)
     return this.#taken(call, reply)
@@ -120,7 +120,7 @@ export class ActiveLink {
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)
-      this.settle(live)
+      this.closeIfDone(live)
     }
     call.earlier = undefined
   }
@@ -129,7 +129,7 @@ export class ActiveLink {
    * Takes the answer to an attempt. The attempt is over, and the answer gives an upper bound of
    * cluster time (CT5).
    */
-  received(live: Live, call: Call, reply: AnswerReply): Answer {
+  received(live: LinkState, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
     call.live = undefined
     call.answeredBy = live
@@ -176,7 +176,7 @@ export class ActiveLink {
     this.#timer = undefined
   }
 
-  settle(live: Live): void {
-    if (live !== this.#router().active) this.#router().settle(live)
+  closeIfDone(live: LinkState): void {
+    if (live !== this.#router().active) this.#router().closeIfDone(live)
   }
 }

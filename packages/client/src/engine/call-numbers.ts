@@ -1,11 +1,10 @@
-// Rule: the numbers of a session's calls (docs/locks.md, 6).
-// Laws:
+// Rule: the numbers of a session's calls (docs/locks.md, 6). Laws:
 // - a number is given once. A number stays open until it is certain that the members will not execute its
 //   call later.
-// - `done` is the lowest open number. All numbers below it are finished, and the members refuse
-//   them for ever.
-// - next - done stays within the window, so that the members never keep more answers than they
-//   promised to keep.
+// - `done` is the lowest open number. All numbers below it are finished, and the members refuse them for
+//   ever.
+// - the next number is at most WINDOW above `done`. The members keep the answers to this many numbers, and no
+//   more.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'

@@ -4,7 +4,7 @@
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
 import type { Link } from '../link-port.js'
-import type { Due } from './deadlines.js'
+import type { DeadlineItem } from './deadlines.js'
 import type { CallState } from './outcome-of-answer.js'
 import type { CallTrace } from '../tracing/call-trace.js'
 import type { InFlightRequests } from './in-flight-requests.js'
@@ -37,7 +37,7 @@ export type Convert<T> = (result: unknown, call: Call) => T
 export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 
 /** A link, with the requests on the link that have no answer yet. */
-export interface Live {
+export interface LinkState {
   readonly url: string | undefined
   link: Link | undefined
   /** The requests that have no answer yet, by id. */
@@ -47,10 +47,10 @@ export interface Live {
   views: number
   open: boolean
   /**
-   * The error of all calls that need the cluster. It is set if the member was removed from its cluster and
-   * the store has no other member.
+   * The error of all calls that need the cluster. The field is set if the member was removed from its cluster
+   * and the store has no other member.
    */
-  stranded: LatchkeyError | undefined
+  memberRemoved: LatchkeyError | undefined
   /**
    * True if the store's own member has lost contact with the leader. Only the link to the own member uses
    * this field.
@@ -61,7 +61,7 @@ export interface Live {
 /** Calls that a member answers without the leader, from its own state. */
 const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'metrics', 'snapshot'])
 
-export class Call implements Due {
+export class Call implements DeadlineItem {
   readonly payload: Payload
   /** Undefined if the call is not traced. */
   trace: CallTrace | undefined = undefined
@@ -75,9 +75,9 @@ export class Call implements Due {
 
   /** The current attempt: its id, and the link on which it was sent. */
   id = 0
-  live: Live | undefined = undefined
+  live: LinkState | undefined = undefined
   /** Attempts on links that the store has left. An answer to one of them is still valid. */
-  earlier: { readonly live: Live; readonly id: number }[] | undefined = undefined
+  earlier: { readonly live: LinkState; readonly id: number }[] | undefined = undefined
   /** When the first attempt was sent. The upper bound of cluster time (CT5) is computed from this time. */
   sentAt: Instant | undefined = undefined
   /** The last reason why the call was refused without being executed. */
@@ -92,9 +92,9 @@ export class Call implements Due {
    */
   uncertain = false
   /** The link on which the answer arrived. */
-  answeredBy: Live | undefined = undefined
+  answeredBy: LinkState | undefined = undefined
   /** Only for a read of a view: the link to the member that has the view. */
-  home: Live | undefined = undefined
+  viewLink: LinkState | undefined = undefined
 
   /** True when the caller has its result or its error. */
   settled = false
@@ -108,8 +108,8 @@ export class Call implements Due {
   offAbort: (() => void) | undefined = undefined
 
   bucket = 0
-  before: Due | undefined = undefined
-  after: Due | undefined = undefined
+  before: DeadlineItem | undefined = undefined
+  after: DeadlineItem | undefined = undefined
 
   constructor(
     payload: Payload,
@@ -152,11 +152,11 @@ export class Call implements Due {
    */
   get needsCluster(): boolean {
     const { payload } = this
-    if (payload.what === 'read') return !payload.stale && this.home === undefined
+    if (payload.what === 'read') return !payload.stale && this.viewLink === undefined
     return payload.what !== 'admin' || !ALONE.has(payload.call)
   }
 
-  get handedOn(): boolean {
+  get mayHaveReachedMember(): boolean {
     return this.uncertain || this.live !== undefined
   }
 
@@ -165,7 +165,7 @@ export class Call implements Due {
     return {
       what: payload.what,
       changes: payload.what === 'command' || (payload.what === 'admin' && payload.changes),
-      handedOn: this.handedOn,
+      mayHaveReachedMember: this.mayHaveReachedMember,
       leaderKnown,
       crowded: crowded || this.refusal?.code === 'ERR_BUSY',
     }

@@ -1,5 +1,5 @@
-// Rule: makes the events of a store, from the differences between two reports of a member about its cluster,
-// and from the state of the connection.
+// Rule: makes the events of a store, from the differences between two reports of a member, and from the state
+// of the connection.
 
 import type { Emitter } from '@latchkey/base'
 import type { LeaderReply, MemberTuple, Status, StoreEvents } from '@latchkey/protocol'

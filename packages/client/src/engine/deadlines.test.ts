@@ -3,9 +3,9 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { World } from '../testing/world.js'
-import { Deadlines, type Due } from './deadlines.js'
+import { Deadlines, type DeadlineItem } from './deadlines.js'
 
-interface Item extends Due {
+interface Item extends DeadlineItem {
   readonly at: number
   state: 'open' | 'removed' | 'ended'
 }

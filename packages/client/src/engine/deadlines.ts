@@ -4,11 +4,11 @@
 import { type Clock, Heap, type Timer } from '@latchkey/base'
 
 /** An item with a deadline is itself a node of the linked list of its bucket. */
-export interface Due {
+export interface DeadlineItem {
   /** The number of the item's bucket, or 0 if the item is in no bucket. */
   bucket: number
-  before: Due | undefined
-  after: Due | undefined
+  before: DeadlineItem | undefined
+  after: DeadlineItem | undefined
 }
 
 /**
@@ -19,7 +19,7 @@ const WIDTH = 4
 /** How many empty buckets the heap may hold, besides one empty bucket for each bucket that has items. */
 const FEW_EMPTY = 1_024
 
-export class Deadlines<Item extends Due> {
+export class Deadlines<Item extends DeadlineItem> {
   readonly #clock: Clock
   readonly #onDue: (item: Item) => void
   /** The first item of each bucket that is not empty. */
@@ -50,7 +50,7 @@ export class Deadlines<Item extends Due> {
 
   /**
    * Removes empty buckets. A call that is answered long before its deadline leaves an empty bucket in the
-   * heap, so without this method the heap would grow with each such call.
+   * heap. Without this method, the heap would grow with each of these calls.
    */
   #forgetEmpty(): void {
     this.#order.clear()

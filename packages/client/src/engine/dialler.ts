@@ -1,9 +1,10 @@
-// Driver: opens links to members. It ends an attempt that takes too long, and all attempts at `stop`.
+// Driver: opens links to members. The dialler ends an attempt that takes too long, and all attempts at
+// `stop`.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Dial, LinkEvents } from '../link-port.js'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 import { InFlightRequests } from './in-flight-requests.js'
 import type { Route } from './route-to-members.js'
 
@@ -15,14 +16,14 @@ interface Attempt {
 export class Dialler {
   readonly #route: Route
   readonly #clock: Clock
-  readonly #eventsOf: (live: Live) => LinkEvents
+  readonly #eventsOf: (live: LinkState) => LinkEvents
   readonly #attempts = new Set<Attempt>()
 
   /**
    * `eventsOf` returns the handlers for the messages of a link. A handler may be called even before `dial`
    * has passed the link to `arrived`.
    */
-  constructor(route: Route, clock: Clock, eventsOf: (live: Live) => LinkEvents) {
+  constructor(route: Route, clock: Clock, eventsOf: (live: LinkState) => LinkEvents) {
     this.#route = route
     this.#clock = clock
     this.#eventsOf = eventsOf
@@ -40,17 +41,17 @@ export class Dialler {
   async dial(
     url: string | undefined,
     patience: number,
-    arrived: (live: Live) => void,
+    arrived: (live: LinkState) => void,
     failed: (error: unknown) => void,
   ): Promise<void> {
-    const live: Live = {
+    const live: LinkState = {
       url,
       link: undefined,
       inflight: new InFlightRequests(),
       leader: undefined,
       views: 0,
       open: true,
-      stranded: undefined,
+      memberRemoved: undefined,
       cutOff: false,
     }
     const stop = new AbortController()
@@ -87,7 +88,7 @@ export class Dialler {
   }
 }
 
-export function shut(live: Live): void {
+export function shut(live: LinkState): void {
   live.open = false
   live.link?.close()
 }

@@ -1,10 +1,10 @@
-// Driver: the session engine. It sends the requests of a store over the open link, until the answer arrives
-// or the call's time is over. It uses only the clock, the random source and the links that it is given.
-// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The
-// files that keep the laws state them: exactly-once-commands.ts, outcome-of-answer.ts, session.ts.
+// Driver: the session engine. The engine sends the requests of a store over the open link, until the answer
+// arrives or the call's time is over. The engine uses only the clock, the random source and the links that
+// its creator passes. Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9;
+// docs/locks.md, 6). The full laws are in exactly-once-commands.ts, outcome-of-answer.ts and session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
-import { ClusterBound } from '@latchkey/lock'
+import { ClusterTimeBound } from '@latchkey/lock'
 import {
   type AdminCall,
   LatchkeyError,
@@ -14,11 +14,11 @@ import {
   type Read,
   type StoreEvents,
 } from '@latchkey/protocol'
-import { Call, type CallOptions, type Convert, type Live, type Payload } from './call.js'
-import { Commands } from './exactly-once-commands.js'
-import { again, PendingCalls } from './pending-calls.js'
+import { Call, type CallOptions, type Convert, type LinkState, type Payload } from './call.js'
+import { ExactlyOnceCommands } from './exactly-once-commands.js'
+import { copyOfError, PendingCalls } from './pending-calls.js'
 import { EphemeralKeys } from './ephemeral-keys.js'
-import { barred, closed, withoutLeader } from './outcome-of-answer.js'
+import { unreachableForGood, closed, withoutLeader } from './outcome-of-answer.js'
 import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
 import { EMBEDDED_EVENTS, LinkEvents, REMOTE_EVENTS } from './cluster-events.js'
@@ -42,7 +42,7 @@ export interface EngineOptions {
 }
 
 export class Engine {
-  readonly bound: ClusterBound
+  readonly bound: ClusterTimeBound
   readonly counts = new StoreCounts()
   readonly tracing: Tracing | undefined
   readonly grants = new GrantPushes()
@@ -50,7 +50,7 @@ export class Engine {
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
   readonly #router: Router
-  readonly #commands: Commands
+  readonly #commands: ExactlyOnceCommands
   readonly #readsAndAdmin: ReadsAndAdminCalls
   readonly #watches: Watches
   readonly #reports: LinkReports
@@ -61,7 +61,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { clock, random } = options
     this.tracing = options.tracing
-    this.bound = new ClusterBound(options.drift)
+    this.bound = new ClusterTimeBound(options.drift)
     this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
     const isRemote = 'seeds' in options.route
     this.events = new Emitter(isRemote ? REMOTE_EVENTS : EMBEDDED_EVENTS)
@@ -83,7 +83,7 @@ export class Engine {
       gaveUp: (call) => this.#gaveUp(call),
       forget: (call) => this.#activeLink.forget(call),
     })
-    this.#commands = new Commands(this.#activeLink, this.#pendingCalls, options.sessionLife, () =>
+    this.#commands = new ExactlyOnceCommands(this.#activeLink, this.#pendingCalls, options.sessionLife, () =>
       this.#reports.attach(),
     )
     this.#readsAndAdmin = new ReadsAndAdminCalls(this.#activeLink, this.#pendingCalls)
@@ -101,7 +101,7 @@ export class Engine {
     this.#router.start()
   }
 
-  /** The id of the present session, or undefined if there is none. */
+  /** The id of the present session, or undefined if there is no session. */
   get session(): number | undefined {
     return this.#commands.sessionId
   }
@@ -121,9 +121,15 @@ export class Engine {
     })
   }
 
-  read<T>(read: Read, stale: boolean, options: CallOptions, convert: Convert<T>, home?: Live): Promise<T> {
+  read<T>(
+    read: Read,
+    stale: boolean,
+    options: CallOptions,
+    convert: Convert<T>,
+    viewLink?: LinkState,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.start({ what: 'read', read, stale }, options, convert, resolve, reject, home)
+      this.start({ what: 'read', read, stale }, options, convert, resolve, reject, viewLink)
     })
   }
 
@@ -157,10 +163,10 @@ export class Engine {
     convert: Convert<T>,
     resolve: (result: T) => void,
     reject: (error: unknown) => void,
-    home?: Live,
+    viewLink?: LinkState,
   ): Call {
     const call = new Call(payload, convert, resolve as (result: unknown) => void, reject)
-    call.home = home
+    call.viewLink = viewLink
     if (this.tracing?.followsCalls === true)
       call.trace = this.tracing.call(payload, this.#activeLink.link?.url)
     if (!this.#pendingCalls.admit(call, options)) return call
@@ -170,7 +176,7 @@ export class Engine {
   }
 
   /** Resolves when it is certain that the members will not execute the call's number later. */
-  settled(call: Call): Promise<void> {
+  whenFinal(call: Call): Promise<void> {
     if (call.finished || call.number === 0) return Promise.resolve()
     if (this.#closed) return Promise.reject(new LatchkeyError('ERR_CLOSED'))
     return new Promise((resolve, reject) => {
@@ -236,13 +242,13 @@ export class Engine {
    * Keeps the link open while a view is open on it. The caller calls the returned function when the view is
    * closed.
    */
-  keepOpen(live: Live): () => void {
+  keepOpen(live: LinkState): () => void {
     live.views++
     let kept = true
     return () => {
       if (kept) live.views--
       kept = false
-      this.#activeLink.settle(live)
+      this.#activeLink.closeIfDone(live)
     }
   }
 
@@ -280,8 +286,8 @@ export class Engine {
       lost: (live, reason) => this.#reports.lost(live, reason),
       left: (live) => this.#reports.left(live),
       awaits: () => this.#watches.size > 0 || this.#commands.awaits,
-      barred: (error) => this.#barred(error),
-      stranded: (reason) => this.#stranded(reason),
+      noUsableAddress: (error) => this.#noUsableAddress(error),
+      memberRemoved: (reason) => this.#memberRemoved(reason),
       failed: (error) => this.#reports.failed(error),
     }
   }
@@ -293,8 +299,8 @@ export class Engine {
     else this.#readsAndAdmin.gaveUp(call)
   }
 
-  #barred(error: LatchkeyError | undefined): void {
-    if (!this.#isClosing) this.#pendingCalls.refusal = error && (() => again(error))
+  #noUsableAddress(error: LatchkeyError | undefined): void {
+    if (!this.#isClosing) this.#pendingCalls.refusal = error && (() => copyOfError(error))
     if (!error) return
     this.#endPending(error, () => true)
   }
@@ -303,9 +309,9 @@ export class Engine {
    * Called when the store's only member was removed from its cluster (M12). Everything that waits for the
    * cluster gets this error.
    */
-  #stranded(reason: LatchkeyError | undefined): void {
-    if (this.#pendingCalls.stranded === reason) return
-    this.#pendingCalls.stranded = reason
+  #memberRemoved(reason: LatchkeyError | undefined): void {
+    if (this.#pendingCalls.memberRemoved === reason) return
+    this.#pendingCalls.memberRemoved = reason
     if (!reason) return
     this.#endPending(reason, (call) => call.needsCluster)
     this.#commands.endSentAsUnknown(reason)
@@ -313,14 +319,14 @@ export class Engine {
 
   #endPending(error: LatchkeyError, isMeant: (call: Call) => boolean): void {
     for (const call of this.#pending(isMeant))
-      this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
+      this.#pendingCalls.giveUp(call, unreachableForGood(call.callState(false, false), error))
     this.#watches.failAll(() => error)
     // This call makes the callers that wait for a lock ask for their state, so they get the error.
     this.grants.attached(false)
   }
 
   #pending(isMeant: (call: Call) => boolean): Call[] {
-    const asked = this.#router.lives().flatMap((live) => live.inflight.all())
+    const asked = this.#router.linksInUse().flatMap((live) => live.inflight.all())
     const calls = [
       ...this.#commands.open(),
       ...this.#commands.waiting(),
@@ -332,14 +338,14 @@ export class Engine {
 
   /**
    * Ends all pending calls and refuses new calls with ERR_CLOSED. The calls that `last` starts are the last
-   * calls of this store. They continue, within their own limits, until `close`.
+   * calls of this store. These last calls continue, within their own limits, until `close`.
    */
   closing<T>(last: () => T): T {
     const pending = this.#pending(() => true)
     const result = last()
     this.#isClosing = true
     this.#pendingCalls.refusal = () => new LatchkeyError('ERR_CLOSED')
-    for (const call of pending) this.#pendingCalls.tell(call, closed(call.callState(false, false)))
+    for (const call of pending) this.#pendingCalls.fail(call, closed(call.callState(false, false)))
     this.#watches.failAll(() => new LatchkeyError('ERR_CLOSED'))
     return result
   }
@@ -350,7 +356,7 @@ export class Engine {
     this.#isClosing = true
     this.#pendingCalls.refusal = () => new LatchkeyError('ERR_CLOSED')
     for (const call of this.#pending(() => true))
-      this.#pendingCalls.tell(call, closed(call.callState(false, false)))
+      this.#pendingCalls.fail(call, closed(call.callState(false, false)))
     for (const call of this.#commands.open()) call.finish(new LatchkeyError('ERR_CLOSED'))
     this.#watches.failAll(() => new LatchkeyError('ERR_CLOSED'))
     this.#commands.close()

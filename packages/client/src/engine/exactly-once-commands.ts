@@ -1,6 +1,5 @@
-// Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). It owns the session and
-// every number of the session.
-// Laws:
+// Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). This class owns the
+// session and every call number of the session. Laws:
 // - a command gets its number when it is first sent, and keeps its number and its bytes for ever.
 // - a command whose outcome is unknown is only ever sent again with the same number and the same bytes.
 // - if the caller stops waiting while the outcome is unknown, the number is cancelled in the background, so
@@ -8,7 +7,7 @@
 // - a command that was never given to a member may wait, move to another session, or end as not applied.
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
-import type { Call, Live } from './call.js'
+import type { Call, LinkState } from './call.js'
 import { SessionUpkeep } from './session-upkeep.js'
 import type { PendingCalls } from './pending-calls.js'
 import { judgeCommand, sessionOver } from './outcome-of-answer.js'
@@ -28,7 +27,7 @@ const OPEN_BYTES = 32 * 1024 * 1024
  */
 const FEW = 4
 
-export class Commands {
+export class ExactlyOnceCommands {
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
   readonly #upkeep: SessionUpkeep
@@ -77,7 +76,7 @@ export class Commands {
   submit(call: Call): void {
     if (this.#fresh.length === 0 && this.#sendable()) return this.#number(call)
     if (this.#fresh.length >= WAITING || this.#freshBytes + bodyOf(call).length > WAITING_BYTES)
-      return this.#pendingCalls.tell(call, new LatchkeyError('ERR_BUSY'))
+      return this.#pendingCalls.fail(call, new LatchkeyError('ERR_BUSY'))
     this.#queue(call)
     this.pump()
   }
@@ -136,10 +135,10 @@ export class Commands {
   }
 
   /**
-   * Sends commands again. If the session has kept too many answers, only a few commands are sent at a time,
-   * because most of the commands would be refused again.
+   * Sends commands again. If the session has kept too many answers, only a few commands are sent at a time.
+   * The session would refuse most of the commands again.
    */
-  #sendAgain(live: Live): void {
+  #sendAgain(live: LinkState): void {
     const again = this.#again
       .filter((call) => !call.finished && !call.abandoned)
       .sort((a, b) => a.number - b.number)
@@ -168,10 +167,10 @@ export class Commands {
     call.number = session.numbers.take(call)
     call.session = session.id
     this.#openBytes += bodyOf(call).length
-    this.#send(this.#activeLink.leading as Live, call)
+    this.#send(this.#activeLink.leading as LinkState, call)
   }
 
-  #send(live: Live, call: Call): void {
+  #send(live: LinkState, call: Call): void {
     const { number, session } = call
     const { done } = (this.#session as Session).numbers
     const id = this.#activeLink.nextId()
@@ -207,7 +206,7 @@ export class Commands {
     const lasting = judgeCommand(answer, never, false) === 'final' && !error.retryable
     for (const call of this.waiting()) {
       call.refusal = error
-      if (lasting) this.#pendingCalls.tell(call, error)
+      if (lasting) this.#pendingCalls.fail(call, error)
       else this.#queue(call)
     }
   }
@@ -258,12 +257,12 @@ export class Commands {
 
   #endUnknown(call: Call): void {
     call.finish()
-    this.#pendingCalls.tell(call, sessionOver())
+    this.#pendingCalls.fail(call, sessionOver())
   }
 
   // ---- Answers
 
-  received(live: Live, call: Call, reply: AnswerReply): void {
+  received(live: LinkState, call: Call, reply: AnswerReply): void {
     if (call.live !== live || call.id !== reply.id) return this.#late(live, call, reply)
     const answer = this.#activeLink.received(live, call, reply)
     if (call.role !== 'user') return this.#upkeep.received(call, answer, reply.never)
@@ -285,7 +284,7 @@ export class Commands {
    * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
    * due. Only a final answer is used, because any other answer says nothing about the newer attempt.
    */
-  #late(live: Live, call: Call, reply: AnswerReply): void {
+  #late(live: LinkState, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
     if (call.finished || judgeCommand(answer, reply.never, true) !== 'final') return
     this.#activeLink.leave(call)
@@ -317,8 +316,9 @@ export class Commands {
   }
 
   /**
-   * Called when the attempt has ended without a final answer. An abandoned call is not sent again: the
-   * request that cancels its number shows the outcome, or the number is finished now.
+   * Called when the attempt has ended without a final answer. If the caller has stopped waiting, the call is
+   * not sent again. Either the request that cancels its number shows the outcome, or the number is finished
+   * now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -339,7 +339,7 @@ export class Commands {
    * Called when the store has left the link on which the command was sent. The command is sent again, and an
    * answer on the old link is still valid.
    */
-  left(live: Live, call: Call): void {
+  left(live: LinkState, call: Call): void {
     if (call.role !== 'user') {
       live.inflight.delete(call.id)
       return this.lost(call)
@@ -358,7 +358,7 @@ export class Commands {
       this.#freshBytes -= bodyOf(call).length
       return this.#fresh.forget((other) => other.settled)
     }
-    if (!call.handedOn) return this.#finishNumber(call)
+    if (!call.mayHaveReachedMember) return this.#finishNumber(call)
     call.abandoned = true
     this.#upkeep.cancel(call)
   }

@@ -132,7 +132,7 @@ test(
           { timeout: 50, signal: undefined },
           (result) => result,
           () => {},
-          () => void client.engine.settled(call).then(() => found.push({ id, before: count(id) })),
+          () => void client.engine.whenFinal(call).then(() => found.push({ id, before: count(id) })),
         )
         await world.run(40)
       }

@@ -1,7 +1,7 @@
-// Driver: owns the callers that wait for a push from a member: the grant of a lock, or the end of a wait at a
-// latch or barrier. The push of a grant proves no cluster time. So the lock object itself checks whether the
-// grant is still in force (docs/locks.md, 7). The push of an end is committed and stays true. A push may be
-// lost, so the callers also ask a member after each reconnect (docs/latches.md).
+// Driver: owns the callers that wait for a push from a member. A push reports the grant of a lock, or the end
+// of a wait at a latch or barrier. The push of a grant proves no cluster time. So the lock object itself
+// checks whether the grant is still in force (docs/locks.md, 7). The push of an end is committed and stays
+// true. A push may be lost, so the callers also ask a member after each reconnect (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult, PartyResult } from '@latchkey/protocol'

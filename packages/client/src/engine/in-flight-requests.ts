@@ -1,8 +1,8 @@
 // Rule: the requests on one link that have no answer yet, by id.
 //
 // This class does not use a Map. V8 replaces the table of a Map every few hundred calls if an entry is added
-// and deleted with each call. Once such a table is in the old generation, all later tables and the calls in
-// them cannot be collected while they are young.
+// and deleted with each call. Once a replaced table is in the old generation, a collection of young objects
+// can no longer free the later tables and their calls.
 
 /**
  * How many slots the array has. The request with the id n uses the slot n modulo this number. Ids grow by one

@@ -1,31 +1,36 @@
 // Driver: asks another member who leads, while the member in use is silent (silence-detector.ts).
 //
 // Laws:
-// - the store asks one member at a time, until that member names another leader or the silent member
-//   sends something.
-// - if a member does not accept the connection, the store asks the next one, after a pause that
-//   grows each time.
-// - if the asked member names a leader of a later term, the store leaves the silent member, because that
-//   leader has replaced the leader that the silent member knew. Once the silence is certain, the store moves
-//   to any member that accepts the connection and knows a leader. Such a member may name the silent member
-//   as the leader. In that case only the connection to the silent member is cut.
+// - the store asks one member at a time, until that member names another leader or the silent member sends
+//   something.
+// - if a member does not accept the connection, the store asks the next one, after a pause that grows each
+//   time.
+// - if the asked member names a leader of a later term, the store leaves the silent member. The later leader
+//   has replaced the leader that the silent member knew. Once the silence is certain, the store moves to any
+//   member that accepts the connection and knows a leader. If the accepting member names the silent member as
+//   the leader, only the connection to the silent member is cut.
 
 import type { Clock, Random } from '@latchkey/base'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 
 interface LeaderQueryPorts {
   readonly clock: Clock
   readonly random: Random
-  active(): Live | undefined
+  active(): LinkState | undefined
   /** The addresses of all known members. Empty if only one is known. */
   addresses(): readonly string[]
-  dial(url: string, arrived: (live: Live) => void, patience: number, failed: (error: unknown) => void): void
+  dial(
+    url: string,
+    arrived: (live: LinkState) => void,
+    patience: number,
+    failed: (error: unknown) => void,
+  ): void
   /** Called when the member at that address did not accept the connection. */
   failed(url: string, error: unknown): void
   /** Called when the store has no other link, so that it uses this link from now on. */
-  welcome(live: Live): void
-  move(from: Live, to: Live): void
-  shut(live: Live): void
+  use(live: LinkState): void
+  move(from: LinkState, to: LinkState): void
+  shut(live: LinkState): void
 }
 
 /**
@@ -35,13 +40,16 @@ interface LeaderQueryPorts {
 const PATIENCE = 0.75
 const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
-/** In ms, the pause before the store asks another member. It doubles after each member that did not help. */
+/**
+ * In ms, the pause before the store asks another member. The pause doubles after each member that did not
+ * help.
+ */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
 export class LeaderQuery {
   readonly #ports: LeaderQueryPorts
-  #asked: Live | 'dialling' | undefined
+  #asked: LinkState | 'dialling' | undefined
   #next = 0
   #inVain = 0
   #pauseEnds = 0
@@ -54,13 +62,13 @@ export class LeaderQuery {
    * Called when the member of `from` is silent, and repeatedly while the silence lasts. `sure` is true once
    * the silence is certain.
    */
-  suspected(from: Live, sure: boolean): void {
+  suspected(from: LinkState, sure: boolean): void {
     const asked = this.#asked
     if (asked === undefined) this.#ask(from)
     else if (sure && asked !== 'dialling' && asked.leader?.id !== undefined) this.#move(from, asked)
   }
 
-  #ask(from: Live): void {
+  #ask(from: LinkState): void {
     const ports = this.#ports
     const { clock } = ports
     if (clock.now() < this.#pauseEnds) return
@@ -80,44 +88,44 @@ export class LeaderQuery {
     ports.dial(url, (live) => this.#arrived(from, live), Math.max(LEAST_PATIENCE, patience), failed)
   }
 
-  #arrived(from: Live, live: Live): void {
+  #arrived(from: LinkState, live: LinkState): void {
     const ports = this.#ports
     // The silent link has closed in the meantime, so the store uses the member that it asked.
-    if (ports.active() === undefined) return ports.welcome(live)
+    if (ports.active() === undefined) return ports.use(live)
     if (this.#asked !== 'dialling' || from !== ports.active()) return ports.shut(live)
     this.#asked = live
-    if (live.leader !== undefined) this.#heard(live)
+    if (live.leader !== undefined) this.#considerMove(live)
   }
 
   /**
    * Called when a link reports who leads. Returns true if `live` is the link to the asked member, because no
    * other part of the store needs that report.
    */
-  heard(live: Live): boolean {
+  leaderReported(live: LinkState): boolean {
     if (live !== this.#asked) return false
-    this.#heard(live)
+    this.#considerMove(live)
     return true
   }
 
-  #heard(live: Live): void {
+  #considerMove(live: LinkState): void {
     const from = this.#ports.active()
     if (from === undefined) return this.end()
     if (live.leader?.id !== undefined && live.leader.term > (from.leader?.term ?? 0)) this.#move(from, live)
   }
 
-  #move(from: Live, to: Live): void {
+  #move(from: LinkState, to: LinkState): void {
     this.#asked = undefined
     this.#ports.move(from, to)
   }
 
   /** Returns the link to the asked member if it is open. The caller owns it from now on. */
-  take(): Live | undefined {
+  take(): LinkState | undefined {
     const asked = this.#asked
     this.#asked = undefined
     return asked === 'dialling' ? undefined : asked
   }
 
-  lost(live: Live): void {
+  lost(live: LinkState): void {
     if (live === this.#asked) this.#asked = undefined
   }
 

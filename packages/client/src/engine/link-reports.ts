@@ -1,24 +1,24 @@
-// Driver: passes on what links report: answers, events, grants, ends of waits and the leader. It also reports
-// that a link was opened, lost or left.
+// Driver: passes on what links report: answers, events, grants, ends of waits and the leader. This class also
+// reports that a link was opened, lost or left.
 
 import type { Emitter } from '@latchkey/base'
-import type { ClusterBound } from '@latchkey/lock'
+import type { ClusterTimeBound } from '@latchkey/lock'
 import type { LeaderReply, LinkReply, StoreEvents } from '@latchkey/protocol'
 import type { ActiveLink } from './active-link.js'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 import { leaderEvents, type LinkEvents } from './cluster-events.js'
-import type { Commands } from './exactly-once-commands.js'
+import type { ExactlyOnceCommands } from './exactly-once-commands.js'
 import type { GrantPushes } from './grant-pushes.js'
 import type { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
 import type { Watches } from './watches.js'
 
 interface Receivers {
   readonly activeLink: ActiveLink
-  readonly commands: Commands
+  readonly commands: ExactlyOnceCommands
   readonly readsAndAdmin: ReadsAndAdminCalls
   readonly watches: Watches
   readonly grants: GrantPushes
-  readonly bound: ClusterBound
+  readonly bound: ClusterTimeBound
   readonly events: Emitter<StoreEvents>
   /** Undefined for an embedded store, which has no events about connections. */
   readonly linkEvents: LinkEvents | undefined
@@ -62,7 +62,7 @@ export class LinkReports {
     else this.#connected.push({ done, failed })
   }
 
-  active(live: Live): void {
+  active(live: LinkState): void {
     if (this.#isCutOff) this.#to.activeLink.counts.reconnects++
     this.#isCutOff = false
     this.#to.linkEvents?.active(live.url)
@@ -76,9 +76,9 @@ export class LinkReports {
     for (const { failed } of this.#connected) failed(error)
   }
 
-  leader(live: Live, leader: LeaderReply): void {
+  leader(live: LinkState, leader: LeaderReply): void {
     // A member that has not joined its cluster yet does not know the cluster's id.
-    if (leader.clusterId !== '') this.#to.bound.meet(leader.clusterId)
+    if (leader.clusterId !== '') this.#to.bound.setCluster(leader.clusterId)
     // An embedded store reports the cluster as its own member sees it.
     if (live !== this.#to.activeLink.local) return this.resume()
     const before = this.#cluster
@@ -95,7 +95,7 @@ export class LinkReports {
     this.#to.watches.resume()
   }
 
-  reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void {
+  reply(live: LinkState, reply: Exclude<LinkReply, LeaderReply>): void {
     const { activeLink, commands, readsAndAdmin, watches, grants } = this.#to
     switch (reply.kind) {
       case 'answer': {
@@ -103,7 +103,7 @@ export class LinkReports {
         if (!call) return
         if (call.payload.what === 'command') commands.received(live, call, reply)
         else readsAndAdmin.received(live, call, reply)
-        return activeLink.settle(live)
+        return activeLink.closeIfDone(live)
       }
       case 'events':
         for (const id of reply.ids) watches.received(live, id, reply.events, reply.upTo)
@@ -117,7 +117,7 @@ export class LinkReports {
     }
   }
 
-  lost(live: Live, reason: Error): void {
+  lost(live: LinkState, reason: Error): void {
     const { activeLink, commands, readsAndAdmin, linkEvents } = this.#to
     this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
@@ -128,13 +128,13 @@ export class LinkReports {
       else readsAndAdmin.lost(call, reason)
     }
     // The store had left this link, and another link is active. No report of the active link would wake the
-    // calls that waited for an answer here, so a timer wakes them.
+    // calls that waited for an answer on the closed link, so a timer wakes these calls.
     if (owed.length > 0 && activeLink.link) activeLink.later()
     linkEvents?.lost(live.url, reason)
   }
 
-  /** Called when the store has left this link for another one. */
-  left(live: Live): void {
+  /** Called when the store has left this link and uses another link. */
+  left(live: LinkState): void {
     for (const call of live.inflight.all()) {
       if (call.live !== live) continue
       if (call.payload.what === 'command') this.#to.commands.left(live, call)

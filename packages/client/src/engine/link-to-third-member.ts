@@ -16,7 +16,7 @@
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Dial } from '../link-port.js'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 
 /** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
@@ -30,12 +30,12 @@ interface ThirdMemberPorts {
   readonly random: Random
   readonly others: OtherMembers
   /** The link to the own member, while it is open. */
-  home(): Live | undefined
-  active(): Live | undefined
-  dial(id: string, arrived: (live: Live) => void, patience: number, failed: () => void): void
+  ownLink(): LinkState | undefined
+  active(): LinkState | undefined
+  dial(id: string, arrived: (live: LinkState) => void, patience: number, failed: () => void): void
   /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
-  move(from: Live, to: Live, all: boolean): void
-  shut(live: Live): void
+  move(from: LinkState, to: LinkState, all: boolean): void
+  shut(live: LinkState): void
 }
 
 /**
@@ -44,14 +44,14 @@ interface ThirdMemberPorts {
  */
 const PATIENCE = 0.5
 const LEAST_PATIENCE = 200
-/** In ms, the pause before another member is asked. It doubles after each member that did not help. */
+/** In ms, the pause before another member is asked. The pause doubles after each member that did not help. */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
 export class ThirdMember {
   readonly #ports: ThirdMemberPorts
   #isCutOff = false
-  #asked: Live | 'dialling' | undefined
+  #asked: LinkState | 'dialling' | undefined
   #next = 0
   #inVain = 0
   #timer: Timer | undefined
@@ -66,21 +66,27 @@ export class ThirdMember {
     this.#isCutOff = isCutOff
     if (isCutOff) return this.#ask()
     this.#stop()
-    const [home, active] = [this.#ports.home(), this.#ports.active()]
-    if (home !== undefined && active !== undefined && active !== home) this.#ports.move(active, home, false)
+    const [ownLink, active] = [this.#ports.ownLink(), this.#ports.active()]
+    if (ownLink !== undefined && active !== undefined && active !== ownLink)
+      this.#ports.move(active, ownLink, false)
   }
 
   #ask(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    const home = this.#ports.home()
-    if (!this.#isCutOff || this.#asked !== undefined || home === undefined || home !== this.#ports.active())
+    const ownLink = this.#ports.ownLink()
+    if (
+      !this.#isCutOff ||
+      this.#asked !== undefined ||
+      ownLink === undefined ||
+      ownLink !== this.#ports.active()
+    )
       return
     const ids = this.#ports.others.ids()
     const id = ids[this.#next++ % ids.length]
     if (id === undefined) return this.#askLater()
     this.#asked = 'dialling'
-    const patience = Math.max(LEAST_PATIENCE, (home.leader?.electionTimeout ?? 0) * PATIENCE)
+    const patience = Math.max(LEAST_PATIENCE, (ownLink.leader?.electionTimeout ?? 0) * PATIENCE)
     const failed = () => {
       if (this.#asked !== 'dialling') return
       this.#asked = undefined
@@ -96,20 +102,20 @@ export class ThirdMember {
     this.#timer = this.#ports.clock.after(pause, () => this.#ask(), { ref: false })
   }
 
-  #arrived(live: Live): void {
+  #arrived(live: LinkState): void {
     if (this.#asked !== 'dialling' || !this.#isCutOff) return this.#ports.shut(live)
     this.#asked = live
-    if (live.leader !== undefined) this.heard(live)
+    if (live.leader !== undefined) this.leaderReported(live)
   }
 
   /** Called when a link reports who leads. Returns true if the report was only an answer to this search. */
-  heard(live: Live): boolean {
+  leaderReported(live: LinkState): boolean {
     const isLed = live.leader?.id !== undefined
     if (live === this.#asked) {
       this.#asked = undefined
-      const home = this.#ports.home()
-      if (isLed && home !== undefined) {
-        this.#ports.move(home, live, true)
+      const ownLink = this.#ports.ownLink()
+      if (isLed && ownLink !== undefined) {
+        this.#ports.move(ownLink, live, true)
         this.#inVain = 0
       } else {
         this.#ports.shut(live)
@@ -122,23 +128,23 @@ export class ThirdMember {
   }
 
   /** Called when the third member in use does not help any more. The store leaves that member. */
-  leave(live: Live): void {
-    const home = this.#ports.home()
-    if (home === undefined || live === home || live !== this.#ports.active()) return
-    this.#ports.move(live, home, true)
+  leave(live: LinkState): void {
+    const ownLink = this.#ports.ownLink()
+    if (ownLink === undefined || live === ownLink || live !== this.#ports.active()) return
+    this.#ports.move(live, ownLink, true)
     this.#askLater()
   }
 
   /** Called when a link has closed. */
-  lost(live: Live): void {
+  lost(live: LinkState): void {
     if (live === this.#asked) this.#asked = undefined
-    if (this.#ports.home() === undefined) return this.#reset()
+    if (this.#ports.ownLink() === undefined) return this.#reset()
     this.#askLater()
   }
 
   /**
-   * Ends the search, because there is no link to the own member now. The next link reports by itself whether
-   * the own member has lost contact with the leader.
+   * Ends the search, because there is no link to the own member now. The next link will report whether the
+   * own member has lost contact with the leader.
    */
   #reset(): void {
     this.#isCutOff = false

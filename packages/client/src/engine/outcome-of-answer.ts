@@ -32,8 +32,8 @@ const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_STORAGE_FAILED',
 ])
 /**
- * Errors with which a member reports that it does not know the outcome of a command. They are never the
- * command's own answer.
+ * Errors with which a member reports that it does not know the outcome of a command. None of these errors is
+ * the command's own answer.
  */
 const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
@@ -79,15 +79,15 @@ export interface CallState {
   /** True for a command, and for a call that changes the cluster. */
   readonly changes: boolean
   /** Whether at least one attempt may have reached a member. */
-  readonly handedOn: boolean
+  readonly mayHaveReachedMember: boolean
   readonly leaderKnown: boolean
   /** Whether the call waited for a free number of the session, or its last refusal was ERR_BUSY. */
   readonly crowded: boolean
 }
 
 /**
- * The report of a member that knows no leader: its own id, the members that it cannot reach, and whether its
- * cluster starts for the first time.
+ * What a member reports while it knows no leader: its own id, the members that it cannot reach, and whether
+ * the cluster starts for the first time.
  */
 export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
@@ -110,39 +110,39 @@ export function overdue(
   return new LatchkeyError(code, message, { ...options, missing })
 }
 
-/** The error of a wait that has ended while no leader is known. `lastLeader` led before that. */
+/** The error of a wait that has ended while no leader is known. `lastLeader` is the last member that led. */
 export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: string): LatchkeyError {
   const callState = {
     what: 'command',
     changes: true,
-    handedOn: false,
+    mayHaveReachedMember: false,
     leaderKnown: false,
     crowded: false,
   } as const
-  return tellLeader(overdue(callState, undefined, leaderless), lastLeader)
+  return addLastLeader(overdue(callState, undefined, leaderless), lastLeader)
 }
 
 /**
  * Adds the last known leader to an error, if the table of errors gives that field to the error's code. Errors
  * are made in many places, but only one place knows the last leader.
  */
-export function tellLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
+export function addLastLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
   const fields: readonly string[] = ERRORS[error.code].fields
   if (lastLeader !== undefined && fields.includes('leader'))
     (error as { leader?: string }).leader ??= lastLeader
   return error
 }
 
-function overdueCode({ what, changes, handedOn, leaderKnown, crowded }: CallState): ErrorCode {
+function overdueCode({ what, changes, mayHaveReachedMember, leaderKnown, crowded }: CallState): ErrorCode {
   if (what === 'read') return 'ERR_TIMEOUT'
-  if (changes && handedOn) return 'ERR_OUTCOME_UNKNOWN'
+  if (changes && mayHaveReachedMember) return 'ERR_OUTCOME_UNKNOWN'
   if (crowded) return 'ERR_BUSY'
   return leaderKnown ? 'ERR_TIMEOUT' : 'ERR_NO_LEADER'
 }
 
 const UNKNOWN: ErrorOptions = { outcome: 'unknown' }
-const told = (code: ErrorCode, callState: CallState, cause: unknown): LatchkeyError => {
-  const unknown = callState.changes && callState.handedOn
+const endedEarly = (code: ErrorCode, callState: CallState, cause: unknown): LatchkeyError => {
+  const unknown = callState.changes && callState.mayHaveReachedMember
   return new LatchkeyError(code, unknown ? `${WORDS[code]} ${MAYBE}` : undefined, {
     ...(unknown ? UNKNOWN : {}),
     ...(cause === undefined ? {} : { cause }),
@@ -154,15 +154,15 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
   ERR_CLOSED: 'The store was closed before the answer came.',
 }
 
-export const aborted = (callState: CallState, reason: unknown) => told('ERR_ABORTED', callState, reason)
-export const closed = (callState: CallState) => told('ERR_CLOSED', callState, undefined)
+export const aborted = (callState: CallState, reason: unknown) => endedEarly('ERR_ABORTED', callState, reason)
+export const closed = (callState: CallState) => endedEarly('ERR_CLOSED', callState, undefined)
 
 /**
  * Returns the error of a call for a permanent reason why no member can be reached. A call that was never sent
  * to a member fails with this reason. The outcome of any other call is unknown.
  */
-export const barred = (callState: CallState, error: LatchkeyError): LatchkeyError =>
-  callState.changes && callState.handedOn
+export const unreachableForGood = (callState: CallState, error: LatchkeyError): LatchkeyError =>
+  callState.changes && callState.mayHaveReachedMember
     ? new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: error })
     : new LatchkeyError(error.code, error.message, {
         cause: error,

@@ -1,11 +1,11 @@
-// Driver: does what calls of every kind need: it admits them, watches their deadline and their signal, and
-// gives each caller one result or one error.
+// Driver: admits calls of every kind, watches their deadlines and signals, and gives each caller one result
+// or one error.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
-import { type CallState, aborted, overdue, type Leaderless, tellLeader } from './outcome-of-answer.js'
+import { type CallState, aborted, overdue, type Leaderless, addLastLeader } from './outcome-of-answer.js'
 
 interface PendingCallsPorts {
   leaderKnown(): boolean
@@ -29,7 +29,7 @@ interface PendingCallsPorts {
 const NOTHING_SENT: CallState = {
   what: 'read',
   changes: false,
-  handedOn: false,
+  mayHaveReachedMember: false,
   leaderKnown: true,
   crowded: false,
 }
@@ -44,7 +44,7 @@ export class PendingCalls {
    */
   refusal: (() => LatchkeyError) | undefined
   /** Why no call that needs the cluster is admitted. */
-  stranded: LatchkeyError | undefined
+  memberRemoved: LatchkeyError | undefined
 
   constructor(clock: Clock, port: PendingCallsPorts) {
     this.#clock = clock
@@ -68,7 +68,7 @@ export class PendingCalls {
     const due = timeout === undefined ? options.due : this.#clock.now() + timeout
     const refusal = call.needsCluster ? this.refusalNow() : this.refusal?.()
     if (signal?.aborted || refusal) {
-      this.tell(call, refusal ?? aborted(call.callState(true, false), signal?.reason))
+      this.fail(call, refusal ?? aborted(call.callState(true, false), signal?.reason))
       return false
     }
     if (due !== undefined) this.#deadlines.add(call, due)
@@ -78,7 +78,7 @@ export class PendingCalls {
 
   /** Returns the error with which a call that needs the cluster is refused now. */
   refusalNow(): LatchkeyError | undefined {
-    return this.refusal?.() ?? (this.stranded && again(this.stranded))
+    return this.refusal?.() ?? (this.memberRemoved && copyOfError(this.memberRemoved))
   }
 
   #listen(call: Call, signal: AbortSignal): void {
@@ -99,11 +99,11 @@ export class PendingCalls {
   /** Gives the caller an error. The members may still execute the call. */
   giveUp(call: Call, error: LatchkeyError): void {
     if (call.settled) return
-    this.tell(call, error)
+    this.fail(call, error)
     this.#port.gaveUp(call)
   }
 
-  tell(call: Call, error: LatchkeyError): void {
+  fail(call: Call, error: LatchkeyError): void {
     if (!this.#leave(call)) return
     call.reject(this.#withLeader(error))
   }
@@ -115,7 +115,7 @@ export class PendingCalls {
   }
 
   #withLeader(error: LatchkeyError): LatchkeyError {
-    return tellLeader(error, this.#port.lastLeader())
+    return addLastLeader(error, this.#port.lastLeader())
   }
 
   /** Returns false if the caller already has its result or its error. */
@@ -138,7 +138,7 @@ export class PendingCalls {
  * Makes a new error from `error` for each caller, because callers must not share one error object. The
  * caller's request was not sent.
  */
-export const again = (error: LatchkeyError): LatchkeyError =>
+export const copyOfError = (error: LatchkeyError): LatchkeyError =>
   new LatchkeyError(error.code, error.message, {
     cause: error,
     retryable: error.retryable,

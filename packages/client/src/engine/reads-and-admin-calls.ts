@@ -1,12 +1,12 @@
 // Driver: sends reads and calls about the cluster, which have no call number. A read is sent again until it
 // is answered. A call that changes the cluster is sent once.
 //
-// Law: each call that waits here is woken by a new link, by a new leader, by an answer that makes room, or by
-// a timer. If none of the first three events is certain to come, the code that adds a waiting call sets the
+// Law: four events wake the calls that wait here: a new link, a new leader, an answer that makes room, or a
+// timer. If none of the first three events is certain to come, the code that adds a waiting call sets the
 // timer.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
-import type { Call, Live } from './call.js'
+import type { Call, LinkState } from './call.js'
 import type { PendingCalls } from './pending-calls.js'
 import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
@@ -32,22 +32,22 @@ export class ReadsAndAdminCalls {
   submit(call: Call): void {
     const live = this.#place(call)
     if (live && live.inflight.size < IN_FLIGHT && this.#queueOf(call).length === 0) this.#send(live, call)
-    else if (call.home && !call.home.open) this.#pendingCalls.tell(call, viewLost())
+    else if (call.viewLink && !call.viewLink.open) this.#pendingCalls.fail(call, viewLost())
     else this.#wait(call)
   }
 
   #wait(call: Call): void {
     const queue = this.#queueOf(call)
     if (queue.length < WAITING) queue.push(call)
-    else this.#pendingCalls.tell(call, new LatchkeyError('ERR_BUSY'))
+    else this.#pendingCalls.fail(call, new LatchkeyError('ERR_BUSY'))
   }
 
   #queueOf(call: Call): Queue<Call> {
     return needsLeader(call) ? this.#linear : this.#anywhere
   }
 
-  #place(call: Call): Live | undefined {
-    if (call.home) return call.home.open ? call.home : undefined
+  #place(call: Call): LinkState | undefined {
+    if (call.viewLink) return call.viewLink.open ? call.viewLink : undefined
     return needsLeader(call) ? this.#activeLink.leading : this.#activeLink.local
   }
 
@@ -57,7 +57,7 @@ export class ReadsAndAdminCalls {
     this.#drain(this.#linear, this.#activeLink.leading)
   }
 
-  #drain(queue: Queue<Call>, live: Live | undefined): void {
+  #drain(queue: Queue<Call>, live: LinkState | undefined): void {
     while (live && live.inflight.size < IN_FLIGHT) {
       const call = queue.shift()
       if (!call) return
@@ -65,7 +65,7 @@ export class ReadsAndAdminCalls {
     }
   }
 
-  #send(live: Live, call: Call): void {
+  #send(live: LinkState, call: Call): void {
     const { payload } = call
     const id = this.#activeLink.nextId()
     if (payload.what === 'read')
@@ -74,13 +74,13 @@ export class ReadsAndAdminCalls {
       this.#activeLink.send(live, call, { kind: 'admin', id, call: payload.call, args: payload.args })
   }
 
-  received(live: Live, call: Call, reply: AnswerReply): void {
+  received(live: LinkState, call: Call, reply: AnswerReply): void {
     if (call.live !== live || call.id !== reply.id) return this.#late(live, call, reply)
     const answer = this.#activeLink.received(live, call, reply)
     if (call.settled) return
     if (this.#judge(call, answer, reply.never) === 'again') {
       call.refusal = errorOf(answer)
-      if (call.home) return this.#pendingCalls.tell(call, viewLost())
+      if (call.viewLink) return this.#pendingCalls.fail(call, viewLost())
       this.#queueOf(call).push(call)
       this.#activeLink.later()
       return
@@ -94,7 +94,7 @@ export class ReadsAndAdminCalls {
    * Takes the answer to an attempt on a link that the store has left, while another attempt is
    * under way or due.
    */
-  #late(live: Live, call: Call, reply: AnswerReply): void {
+  #late(live: LinkState, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
     if (call.settled || this.#judge(call, answer, reply.never) === 'again') return
     this.#activeLink.leave(call)
@@ -112,21 +112,21 @@ export class ReadsAndAdminCalls {
   lost(call: Call, reason: Error): void {
     call.live = undefined
     if (call.settled) return
-    if (call.home) this.#pendingCalls.tell(call, viewLost())
+    if (call.viewLink) this.#pendingCalls.fail(call, viewLost())
     else if (call.payload.what === 'admin' && call.payload.changes)
-      this.#pendingCalls.tell(call, lostSight(reason))
+      this.#pendingCalls.fail(call, lostSight(reason))
     else this.#queueOf(call).push(call)
   }
 
   /**
    * Called when the store has left the link on which the call was sent. A view exists only at that member,
-   * and a call that changes the cluster is sent once. So neither a read of a view nor such a call is sent
-   * again.
+   * and a call that changes the cluster is sent once. So neither a read of a view nor a change of the cluster
+   * is sent again.
    */
   left(call: Call): void {
-    if (call.settled || call.home || (call.payload.what === 'admin' && call.payload.changes)) return
+    if (call.settled || call.viewLink || (call.payload.what === 'admin' && call.payload.changes)) return
     // The link to the own member stays open, and answers calls that need no leader.
-    if (!needsLeader(call) && call.live === this.#activeLink.home) return
+    if (!needsLeader(call) && call.live === this.#activeLink.ownLink) return
     this.#activeLink.leave(call)
     this.#queueOf(call).push(call)
   }
@@ -136,7 +136,7 @@ export class ReadsAndAdminCalls {
     if (!live) return this.#queueOf(call).forget((other) => other.settled)
     call.live = undefined
     live.inflight.delete(call.id)
-    this.#activeLink.settle(live)
+    this.#activeLink.closeIfDone(live)
     // The end of this call makes room for a waiting call. Usually the next answer sends the waiting call. But
     // perhaps no answer comes, so a timer is set.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
@@ -151,4 +151,4 @@ export class ReadsAndAdminCalls {
 }
 
 /** True if a call needs a leader. A read of a view needs only the link on which the view is open. */
-const needsLeader = ({ payload, home }: Call) => payload.what === 'read' && !payload.stale && !home
+const needsLeader = ({ payload, viewLink }: Call) => payload.what === 'read' && !payload.stale && !viewLink

@@ -2,7 +2,7 @@
 
 import type { LatchkeyError, LeaderReply, LinkReply } from '@latchkey/protocol'
 import type { Dial } from '../link-port.js'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 import type { OtherMembers } from './link-to-third-member.js'
 
 /**
@@ -16,27 +16,27 @@ export type Route =
 
 export interface RouterEvents {
   /** Called when `live` has become the active link. */
-  active(live: Live): void
-  leader(live: Live, leader: LeaderReply): void
-  reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
-  lost(live: Live, reason: Error): void
+  active(live: LinkState): void
+  leader(live: LinkState, leader: LeaderReply): void
+  reply(live: LinkState, reply: Exclude<LinkReply, LeaderReply>): void
+  lost(live: LinkState, reason: Error): void
   /**
    * Called when the store has left this link. Requests without an answer are sent again on another link, and
    * a late answer may still come.
    */
-  left(live: Live): void
+  left(live: LinkState): void
   /** True if events or grants may come that answer no request. */
   awaits(): boolean
   /**
    * Called with an error when every address was tried and has failed for a permanent reason. Called with
    * undefined when an address can be tried again.
    */
-  barred(error: LatchkeyError | undefined): void
+  noUsableAddress(error: LatchkeyError | undefined): void
   /**
    * Called when the only member was removed from its cluster. All calls that need the cluster get this error.
    * Undefined means that the member belongs to the cluster again.
    */
-  stranded(reason: LatchkeyError | undefined): void
+  memberRemoved(reason: LatchkeyError | undefined): void
   /** Called when an address could not be reached, or refused the connection. */
   failed(error: unknown): void
 }

@@ -1,10 +1,10 @@
-// Driver: owns the links of a store. It keeps one link open, prefers a link to the leader, and opens another
-// link at once when the link closes. Laws:
-// - new requests go to `active` alone. A link that the store has left stays open until everything that was
-//   asked on it is answered.
+// Driver: owns the links of a store. The router keeps one link open and prefers a link to the leader. When
+// the link closes, the router opens another link at once. Laws:
+// - new requests go to `active` alone. A link that the store has left stays open until all requests on that
+//   link are answered.
 // - the engine is notified once of each closed link, with all unanswered requests of the link.
-// - the store leaves a member that knows no leader for a member that knows one, because the former may be cut
-//   off, or be removed from the cluster.
+// - the store leaves a member that knows no leader for a member that knows a leader. A member without a
+//   leader may be cut off, or removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
 //   the silence is certain, for that other member. The store asks one member at a time, and stops as soon as
 //   the silent member sends something. The store sends the unanswered requests of the left link again, and a
@@ -14,7 +14,7 @@
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { type LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 import { Dialler, shut } from './dialler.js'
 import { FailedAddresses } from './failed-addresses.js'
 import { LeaderQuery } from './leader-query.js'
@@ -31,16 +31,16 @@ const MOST_PAUSE = 1_000
 const LEADERLESS = 500
 
 export class Router {
-  active: Live | undefined
-  /** The link of an embedded store to its own member. It stays open while another link is active. */
-  home: Live | undefined
+  active: LinkState | undefined
+  /** The link of an embedded store to its own member. This link stays open while another link is active. */
+  ownLink: LinkState | undefined
   readonly failedAddresses = new FailedAddresses()
   readonly #route: Route
   readonly #clock: Clock
   readonly #random: Random
   readonly #events: RouterEvents
   readonly #dialler: Dialler
-  readonly #draining = new Set<Live>()
+  readonly #draining = new Set<LinkState>()
   #targets: (string | undefined)[] = []
   #learned: string[] = []
   #errors: unknown[] = []
@@ -54,7 +54,7 @@ export class Router {
    * Links that were opened only to learn whether their member knows a leader. Each of them is stored with the
    * link that it may replace.
    */
-  readonly #visits = new Map<Live, Live>()
+  readonly #visits = new Map<LinkState, LinkState>()
   readonly #silence: SilenceDetector
   readonly #query: LeaderQuery
   readonly #thirdMember: ThirdMember | undefined
@@ -72,7 +72,7 @@ export class Router {
       active: () => this.active,
       awaits: () => events.awaits(),
       suspected: (live, sure) => this.#suspected(live, sure),
-      lives: () => this.#query.end(),
+      answeredAgain: () => this.#query.end(),
     })
     this.#query = new LeaderQuery({
       clock,
@@ -81,7 +81,7 @@ export class Router {
       addresses: () => ('dial' in route ? [] : [...new Set([...this.#learned, ...route.seeds])]),
       dial: (url, arrived, patience, failed) => this.#dial(url, arrived, patience, failed),
       failed: (url, error) => this.#dialFailed(url, error),
-      welcome: (live) => this.#arrived(live),
+      use: (live) => this.#arrived(live),
       move: (from, to) => this.#moved(from, to, true),
       shut: (live) => shut(live),
     })
@@ -94,7 +94,7 @@ export class Router {
       clock: this.#clock,
       random: this.#random.fork('third member'),
       others: this.#route.others,
-      home: () => this.home,
+      ownLink: () => this.ownLink,
       active: () => this.active,
       dial: (id, arrived, patience, failed) => this.#dial(id, arrived, patience, failed),
       move: (from, to, all) => this.#moved(from, to, all),
@@ -102,7 +102,7 @@ export class Router {
     })
   }
 
-  #suspected(live: Live, sure: boolean): void {
+  #suspected(live: LinkState, sure: boolean): void {
     if (this.#thirdMember === undefined) this.#query.suspected(live, sure)
     else if (sure) this.#thirdMember.leave(live)
   }
@@ -120,18 +120,18 @@ export class Router {
     this.#query.end()
     this.#thirdMember?.close()
     this.#silence.stop()
-    for (const live of [...this.lives(), ...this.#visits.keys()]) shut(live)
-    this.active = this.home = undefined
+    for (const live of [...this.linksInUse(), ...this.#visits.keys()]) shut(live)
+    this.active = this.ownLink = undefined
   }
 
   /** Every link that may have unanswered requests. */
-  lives(): Live[] {
-    const used = [this.active, this.home].filter((live) => live !== undefined)
+  linksInUse(): LinkState[] {
+    const used = [this.active, this.ownLink].filter((live) => live !== undefined)
     return [...new Set([...used, ...this.#draining])]
   }
 
   /** Called when a request was sent on this link, or a watch is open on it. */
-  asked(live: Live): void {
+  asked(live: LinkState): void {
     this.#silence.asked(live)
   }
 
@@ -139,7 +139,7 @@ export class Router {
    * Called when an answer has arrived on a link. A link that the store has left is closed after
    * its last answer.
    */
-  settle(live: Live): void {
+  closeIfDone(live: LinkState): void {
     if (live === this.active || live.inflight.size > 0 || live.views > 0) return
     if (this.#draining.delete(live)) shut(live)
   }
@@ -178,12 +178,12 @@ export class Router {
   }
 
   /**
-   * Forgets that every address has refused this client, and tries them again at once, because its token or
-   * certificate was replaced.
+   * Called when the client's token or certificate was replaced. Forgets that the addresses have refused the
+   * former token, and tries all addresses again at once.
    */
   retry(): void {
     if (this.#closed || this.active) return
-    this.#events.barred(undefined)
+    this.#events.noUsableAddress(undefined)
     this.#pause = LEAST_PAUSE
     // An attempt to connect that is under way still shows the former token or certificate, so it is ended.
     this.#stopDialing()
@@ -191,8 +191,8 @@ export class Router {
   }
 
   #roundFailed(): void {
-    const barring = this.#barring()
-    if (barring) this.#events.barred(barring)
+    const barring = this.#permanentError()
+    if (barring) this.#events.noUsableAddress(barring)
     const pause = this.#pause * (0.5 + this.#random.float())
     this.#pause = Math.min(MOST_PAUSE, this.#pause * 2)
     this.#timer = this.#clock.after(pause, () => this.#round(undefined))
@@ -202,7 +202,7 @@ export class Router {
    * Returns the first error of this round, if every address has failed for a permanent reason. Undefined if
    * another attempt may help.
    */
-  #barring(): LatchkeyError | undefined {
+  #permanentError(): LatchkeyError | undefined {
     const lasting = this.#errors.filter(
       (error): error is LatchkeyError => isLatchkeyError(error) && !error.retryable,
     )
@@ -211,7 +211,7 @@ export class Router {
 
   #dial(
     url: string | undefined,
-    arrived: (live: Live) => void,
+    arrived: (live: LinkState) => void,
     patience = DIAL_TIMEOUT,
     failed = (error: unknown) => this.#dialFailed(url, error),
   ): void {
@@ -227,11 +227,11 @@ export class Router {
     this.#next()
   }
 
-  #arrived(live: Live): void {
+  #arrived(live: LinkState): void {
     if (this.#closed || this.active) return shut(live)
     this.#stopDialing()
     this.#pause = LEAST_PAUSE
-    this.#events.barred(undefined)
+    this.#events.noUsableAddress(undefined)
     this.#use(live)
   }
 
@@ -242,44 +242,44 @@ export class Router {
     this.#moving = undefined
   }
 
-  #use(live: Live): void {
+  #use(live: LinkState): void {
     this.#query.end()
     this.active = live
-    if (live.url === undefined) this.home = live
+    if (live.url === undefined) this.ownLink = live
     this.failedAddresses.reached(live.url)
-    this.#events.stranded(live.stranded)
+    this.#events.memberRemoved(live.memberRemoved)
     this.#events.active(live)
-    if (live.leader) this.#heard(live, live.leader)
-    if (live === this.home && live.cutOff) this.#thirdMember?.cutOff(true)
+    if (live.leader) this.#leaderReported(live, live.leader)
+    if (live === this.ownLink && live.cutOff) this.#thirdMember?.cutOff(true)
   }
 
   // ---- An open link
 
-  #eventsOf(live: Live) {
+  #eventsOf(live: LinkState) {
     return {
       reply: (reply: LinkReply) => {
         if (!live.open) return
-        if (reply.kind === 'leader') this.#heard(live, reply)
+        if (reply.kind === 'leader') this.#leaderReported(live, reply)
         else this.#events.reply(live, reply)
       },
       closed: (reason: Error) => this.#lost(live, reason),
-      stranded: (reason: LatchkeyError | undefined) => {
-        live.stranded = reason
-        if (live === this.active) this.#events.stranded(reason)
+      memberRemoved: (reason: LatchkeyError | undefined) => {
+        live.memberRemoved = reason
+        if (live === this.active) this.#events.memberRemoved(reason)
       },
       cutOff: (isCutOff: boolean) => {
         live.cutOff = isCutOff
-        if (live === this.home) this.#thirdMember?.cutOff(isCutOff)
+        if (live === this.ownLink) this.#thirdMember?.cutOff(isCutOff)
       },
     }
   }
 
-  #heard(live: Live, leader: LeaderReply): void {
+  #leaderReported(live: LinkState, leader: LeaderReply): void {
     live.leader = leader
-    if (this.#query.heard(live) || this.#thirdMember?.heard(live)) return
+    if (this.#query.leaderReported(live) || this.#thirdMember?.leaderReported(live)) return
     const from = this.#visits.get(live)
     if (from) return this.#visit(from, live)
-    if (live !== this.active && live !== this.home) return
+    if (live !== this.active && live !== this.ownLink) return
     this.#learned = leader.members.map(([, url]) => url).filter((url) => url !== '')
     this.#events.leader(live, leader)
     this.#preferLeader(live, leader)
@@ -290,7 +290,7 @@ export class Router {
    * Connects to the leader. A member that does not lead must forward requests to the leader, and a link to
    * the leader saves that step.
    */
-  #preferLeader(live: Live, leader: LeaderReply): void {
+  #preferLeader(live: LinkState, leader: LeaderReply): void {
     const { url } = leader
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
@@ -340,7 +340,7 @@ export class Router {
    * Called when a member that the store asks for the leader has accepted the connection. Called again at that
    * member's first report about a leader.
    */
-  #visit(from: Live, live: Live): void {
+  #visit(from: LinkState, live: LinkState): void {
     this.#visits.delete(live)
     if (live.leader === undefined && from === this.active && !this.#closed) this.#visits.set(live, from)
     else if (live.leader?.id === undefined || !this.#isLeaderless()) shut(live)
@@ -348,16 +348,16 @@ export class Router {
   }
 
   /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
-  #moved(from: Live, to: Live, all: boolean): void {
+  #moved(from: LinkState, to: LinkState, all: boolean): void {
     this.#moving = undefined
     if (this.#closed || this.active !== from) return this.#arrived(to)
-    if (from !== this.home) this.#draining.add(from)
+    if (from !== this.ownLink) this.#draining.add(from)
     if (all) this.#events.left(from)
     this.#use(to)
-    this.settle(from)
+    this.closeIfDone(from)
   }
 
-  #lost(live: Live, reason: Error): void {
+  #lost(live: LinkState, reason: Error): void {
     if (!live.open) return
     live.open = false
     this.#draining.delete(live)
@@ -365,7 +365,7 @@ export class Router {
     this.#query.lost(live)
     const { active } = this
     if (live === active) this.active = undefined
-    if (live === this.home) this.home = undefined
+    if (live === this.ownLink) this.ownLink = undefined
     this.#events.lost(live, reason)
     if (live === active) this.#replace(live)
     this.#thirdMember?.lost(live)
@@ -377,8 +377,8 @@ export class Router {
   }
 
   /** Called when the active link has closed. */
-  #replace(lost: Live): void {
-    const next = this.#query.take() ?? this.home
+  #replace(lost: LinkState): void {
+    const next = this.#query.take() ?? this.ownLink
     if (next === undefined) this.#round(lost.url)
     else this.#arrived(next)
   }

@@ -1,9 +1,9 @@
-// Driver: sends the requests that a session needs and that no caller makes: open the session, keep it alive,
-// close it, and cancel the numbers of callers that have left. These requests have no call number. Each of
-// them may be executed twice without harm, and is sent again if its outcome is unknown.
+// Driver: sends the requests that a session itself needs. These requests open the session, keep it alive,
+// close it, and cancel the numbers of callers that have left. These requests have no call number. Each
+// request may be executed twice without harm, and is sent again if its outcome is unknown.
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
-import { Call, type Live } from './call.js'
+import { Call, type LinkState } from './call.js'
 import type { ActiveLink } from './active-link.js'
 import { KeepAlive } from './session-keep-alive.js'
 import { Session } from './session.js'
@@ -40,7 +40,7 @@ export class SessionUpkeep {
    * Sends the request to open a session. If the answer is lost, the opened session ends by itself. So the
    * request may be sent again without harm.
    */
-  open(live: Live): void {
+  open(live: LinkState): void {
     if (this.#opening) return
     this.#opening = this.#send(live, 'open', 0, [OP.openSession, this.#life])
   }
@@ -81,7 +81,7 @@ export class SessionUpkeep {
   }
 
   #send(
-    live: Live,
+    live: LinkState,
     role: Exclude<Call['role'], 'user'>,
     session: number,
     command: Command,

@@ -2,8 +2,8 @@
 // - The session is certainly alive while its last answered request was sent less than the session's life ago.
 //   The fastest of the local clocks measures this time. The reason: the log entry of that request came after
 //   the request was sent, and cluster time never runs faster than real time.
-// - No new call gets a number in a session that may have ended, because the outcome of a call that is sent in
-//   an ended session is unknown.
+// - No new call gets a number in a session that may have ended. The outcome of a call that is sent in an
+//   ended session is unknown.
 
 import { type Instant, elapsed } from '@latchkey/base'
 import type { Call } from './call.js'

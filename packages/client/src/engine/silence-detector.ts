@@ -9,11 +9,11 @@
 // - the detector counts the ticks (beats) of its timer, not time. A late beat does not count: this process
 //   was paused then, and it has not yet read what the member sent meanwhile.
 // - silence is suspected after a quarter of an election timeout, or later if this member was slower before.
-//   It is reported as certain within one and a half election timeouts. Each store adds a little random time,
-//   so that not all stores ask the other members at once.
+//   The silence is reported as certain within one and a half election timeouts. Each store adds a little
+//   random time, so that not all stores ask the other members at once.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 
 /** How many ticks the timer has in one election timeout. A tick is called a beat in this file. */
 const BEATS = 8
@@ -36,18 +36,18 @@ interface SilenceDetectorPorts {
   readonly clock: Clock
   readonly random: Random
   /** The link in use. */
-  active(): Live | undefined
+  active(): LinkState | undefined
   /** True if events or a grant may come that answer no request. */
   awaits(): boolean
   /** Called at each beat while the member is silent. */
-  suspected(live: Live, sure: boolean): void
+  suspected(live: LinkState, sure: boolean): void
   /** Called when a member that was suspected has sent something. */
-  lives(live: Live): void
+  answeredAgain(live: LinkState): void
 }
 
 export class SilenceDetector {
   readonly #ports: SilenceDetectorPorts
-  #live: Live | undefined
+  #live: LinkState | undefined
   #received = 0
   /** True if an answer was missing at the previous beat too. */
   #owed = false
@@ -70,11 +70,11 @@ export class SilenceDetector {
   }
 
   /** Called when a request was sent on this link, or when a watch is open on this link. */
-  asked(live: Live): void {
+  asked(live: LinkState): void {
     if (this.#timer !== undefined && this.#live === live && !this.#idle) return
     if (live.link?.received === undefined || live !== this.#ports.active()) return
     this.#live = live
-    this.#heard(live.link.received())
+    this.#silenceEnded(live.link.received())
     this.#owed = true
     this.#idle = false
     this.#arm(this.#beat)
@@ -109,21 +109,21 @@ export class SilenceDetector {
     this.#next(live)
   }
 
-  #signOfLife(live: Live, received: number): void {
+  #signOfLife(live: LinkState, received: number): void {
     const beats = this.#beats
     this.#longest = Math.max(beats, this.#longest * 0.95)
-    this.#heard(received)
-    if (beats > 0) this.#ports.lives(live)
+    this.#silenceEnded(received)
+    if (beats > 0) this.#ports.answeredAgain(live)
   }
 
-  #heard(received: number): void {
+  #silenceEnded(received: number): void {
     this.#received = received
     this.#beats = 0
     this.#probed = false
     this.#patience = Math.min(MOST_BEATS, Math.ceil(this.#longest) + LEAST_BEATS)
   }
 
-  #silentBeat(live: Live): void {
+  #silentBeat(live: LinkState): void {
     if (!this.#owed) return
     this.#beats++
     if (!this.#probed) this.#probe(live)
@@ -135,12 +135,12 @@ export class SilenceDetector {
    * Sends a probe. A command may wait for other members, and a read may wait for a disk. A member answers a
    * probe as soon as its process runs.
    */
-  #probe(live: Live): void {
+  #probe(live: LinkState): void {
     this.#probed = true
     live.link?.probe?.()
   }
 
-  #next(live: Live): void {
+  #next(live: LinkState): void {
     // The store has left this link, so the detector may watch another link by now.
     if (this.#live !== live) return
     if (live !== this.#ports.active()) return this.stop()

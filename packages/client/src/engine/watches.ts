@@ -16,7 +16,7 @@ import {
   decodeAnswer,
   errorOf,
 } from '@latchkey/protocol'
-import type { Live } from './call.js'
+import type { LinkState } from './call.js'
 import { judgeRead } from './outcome-of-answer.js'
 import type { ActiveLink } from './active-link.js'
 
@@ -24,7 +24,7 @@ import type { ActiveLink } from './active-link.js'
 const CREDIT = 1_024
 
 export interface WatchSink {
-  /** Called when a watch of locks begins. It gets a LockStateResult, and returns the index of that state. */
+  /** Called with a LockStateResult when a watch of locks begins. Returns the log index of that state. */
   began?(state: unknown): number
   events(events: readonly EventResult[]): void
   over(error: LatchkeyError): void
@@ -44,7 +44,7 @@ interface Watch extends WatchHandle {
   /** The next revision to deliver. 0 means that the revision is not known yet. */
   from: number
   id: number
-  live: Live | undefined
+  live: LinkState | undefined
   /** Events of a revision that is not complete yet. */
   partial: EventResult[]
   /** How many more events the member may send. */
@@ -142,7 +142,7 @@ export class Watches {
     this.#leave(watch)
   }
 
-  received(live: Live, id: number, events: readonly EventResult[], upTo: number): void {
+  received(live: LinkState, id: number, events: readonly EventResult[], upTo: number): void {
     const watch = this.#byId.get(id)
     if (!watch || watch.live !== live) return
     watch.credit -= events.length
@@ -156,7 +156,7 @@ export class Watches {
   }
 
   /** Called when the member has ended the watch. */
-  over(live: Live, id: number, bytes: Answer | Uint8Array): void {
+  over(live: LinkState, id: number, bytes: Answer | Uint8Array): void {
     const watch = this.#byId.get(id)
     if (!watch || watch.live !== live) return
     const answer = bytes instanceof Uint8Array ? decodeAnswer(bytes) : bytes

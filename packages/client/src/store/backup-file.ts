@@ -4,12 +4,12 @@
 //   - The file gets its final name only after all of it was written and synced. A backup that fails leaves no
 //     file. If the process dies meanwhile, a file whose name ends in `.unfinished` stays, and no program
 //     takes that file for a backup.
-//   - Without `overwrite`, a file that exists already is kept. This holds also for a file that appears while
-//     the backup is being written: a hard link gives the final name, and fails if the name is taken. A
-//     rename would replace that file without an error.
-//   - All pieces are of one view at one member. If that view is lost, the backup fails with an error.
-//     Without this law: the file consists of pieces of two moments, its checksums are wrong, and only the
-//     restore notices.
+//   - Without `overwrite`, a file that exists already is kept. Even a file that appears while the backup is
+//     being written is kept. A hard link gives the backup its final name, and fails if the name is taken. A
+//     rename would replace the other file without an error.
+//   - All pieces are of one view at one member. If that view is lost, the backup fails with an error. Without
+//     this law: the file consists of pieces of two moments, its checksums are wrong, and only the restore
+//     notices.
 
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -145,7 +145,7 @@ function nextPiece(
       const [view, bytes, total] = toBackupPiece(result)
       return { ...openView(engine, view, answered), bytes, total }
     },
-    before?.home,
+    before?.viewLink,
   )
 }
 

@@ -49,8 +49,8 @@ export interface Passage {
 const ENTER_OPTIONS = knownNames('parties', 'wait', 'signal')
 
 /**
- * A barrier lets a number of callers, the parties, continue when all of them have arrived. It can be used
- * again and again. See docs/latches.md.
+ * A barrier lets a number of callers, the parties, continue when all of them have arrived. A barrier can be
+ * used again and again. See docs/latches.md.
  */
 export class Barriers {
   readonly #port: PartyPort
@@ -69,8 +69,8 @@ export class Barriers {
    * if (index === 0) await collectResults() // one of them does what only one may do
    * ```
    * Rejects with ERR_BARRIER_BROKEN if the session of a waiting party ends. Rejects with ERR_MISMATCH if
-   * others wait for another number of parties, which is `error.present`. Rejects with ERR_TIMEOUT after the
-   * timeout, and the message has the number of missing parties.
+   * other callers wait for another number of parties, which is `error.present`. Rejects with ERR_TIMEOUT
+   * after the timeout, and the message has the number of missing parties.
    */
   async enter(name: Bytes, options: EnterOptions): Promise<Passage> {
     const { parties, wait, signal } = enterArgs(options)

@@ -1,4 +1,5 @@
-// Driver: a Store: one session engine, and all calls on it. Embedded and remote stores are the same here.
+// Driver: a Store, which is one session engine with all calls of users. Embedded and remote stores differ
+// only in their route to the members.
 
 import { type Clock, EMPTY, type Random } from '@latchkey/base'
 import { DEFAULT_DRIFT, type LockPort, Locking } from '@latchkey/lock'
@@ -54,7 +55,7 @@ export interface StoreOptions {
 }
 
 export const DEFAULT_SESSION_LIFE = 30_000
-/** In ms, how long `close` waits for the release of holds. It is longer than a change of leader. */
+/** In ms: how long `close` waits for the release of holds. The time is longer than a change of leader. */
 const RELEASE_PATIENCE = 2_000
 
 /** Creates a store and begins to dial at once. Every call waits for a link until its deadline. */
@@ -188,9 +189,10 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * While the engine still has its link, the holds are released and the session is ended, with its ephemeral
-   * keys and its waits at latches and barriers. An embedded member stops only after that. If the cluster does
-   * not answer, `close` waits RELEASE_PATIENCE and no longer. The leases then expire by themselves.
+   * While the engine still has its link, the holds are released and the session is ended. With the session
+   * end its ephemeral keys and its waits at latches and barriers. An embedded member stops only after the end
+   * of the session. If the cluster does not answer, `close` waits RELEASE_PATIENCE and no longer. The leases
+   * then expire by themselves.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')

@@ -75,13 +75,13 @@ import { Mirror } from './mirror.js'
 import type { MirrorCalls } from './store.js'
 import { guardNamed, refusedAsLost, throwNamed } from './refused-write-errors.js'
 import { attempt } from './reject-not-throw.js'
-import { afterWrite, withRevision } from './undecodable-values.js'
+import { afterWrite, withRevision } from './undecodable-value-errors.js'
 import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
 /**
- * What the key-value calls of a hold need. They send the hold's guard with every write. If the hold is known
- * to be lost, they send nothing.
+ * What the key-value calls of a hold need. These calls send the hold's guard with every write. If the hold is
+ * known to be lost, these calls send no write.
  */
 export interface HoldGuard {
   /**

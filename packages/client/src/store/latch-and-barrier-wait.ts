@@ -33,7 +33,7 @@ import {
 } from '@latchkey/protocol'
 
 export interface PartyPort extends LockPort {
-  /** The present session of the store, or undefined if there is none. */
+  /** The present session of the store, or undefined if there is no session. */
   session(): number | undefined
   /**
    * Calls `run` when the end of that party's wait is pushed. Keeps the session alive until the returned
@@ -91,7 +91,7 @@ export class PartyWait {
   /** How many requests to leave were sent for the party. */
   #leaves = 0
   /** Resolves when the members can apply no request of the party any more. */
-  #settled: Promise<void> | undefined
+  #whenFinal: Promise<void> | undefined
 
   constructor(port: PartyPort, terms: WaitTerms) {
     this.#port = port
@@ -188,7 +188,7 @@ export class PartyWait {
   /** Called when the request was sent, and it is not known whether the party waits in the cluster. */
   async #uncertain(call: LockCall, error: unknown): Promise<PartyResult | undefined> {
     this.#mayBeIn = true
-    this.#settled = call.settled()
+    this.#whenFinal = call.whenFinal()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
     // The session is over, and all parties of the session have ended. A second wait at a latch does no harm.
@@ -255,7 +255,7 @@ export class PartyWait {
     this.#mayBeIn = false
     this.#isLeaving = true
     let left: PartyResult | undefined
-    if (this.#settled !== undefined) await this.#settled.catch(() => {})
+    if (this.#whenFinal !== undefined) await this.#whenFinal.catch(() => {})
     const leave = async () => {
       this.#leaves++
       const call = this.#port.command([OP.leaveParties, [this.#ticket]], { timeout: LEAVE_TIMEOUT })
@@ -267,9 +267,9 @@ export class PartyWait {
   }
 
   /**
-   * True if the party has certainly left without having passed. Without this check: the session has ended, a
-   * barrier opened just before that, and the call reports that it changed nothing, although the other parties
-   * rely on it.
+   * True if the party has certainly left without having passed. Without this check: a barrier opens, and then
+   * the session ends. The call reports that it changed nothing, although the other parties rely on its
+   * arrival.
    */
   #isOut(left: PartyResult | undefined): boolean {
     // Waiting at a latch changes nothing, however the wait ends.

@@ -72,7 +72,7 @@ export class Latches {
 
   /**
    * Resolves to the remaining count. If the count is 0, the latch is open. The count never goes below 0.
-   * Rejects with ERR_MISMATCH if there is no such latch.
+   * Rejects with ERR_MISMATCH if the latch does not exist.
    */
   async countDown(name: Bytes, by = 1, options?: CallOptions): Promise<number> {
     if (!Number.isSafeInteger(by) || by < 1)
@@ -88,8 +88,9 @@ export class Latches {
 
   /**
    * Resolves when the latch is open. If the latch is open already, the call resolves at once. Without a
-   * timeout it waits without limit. Rejects with ERR_MISMATCH if there is no such latch, or if another caller
-   * removed it. Rejects with ERR_TIMEOUT after the timeout, and the message has the remaining count.
+   * timeout it waits without limit. Rejects with ERR_MISMATCH if the latch does not exist, or if another
+   * caller removes the latch. Rejects with ERR_TIMEOUT after the timeout, and the message has the remaining
+   * count.
    */
   async wait(name: Bytes, options?: CallOptions): Promise<void> {
     const { timeout, signal } = callArgs('latches.wait', options, null, CALL_OPTIONS)
@@ -117,8 +118,8 @@ export class Latches {
   }
 
   /**
-   * Removes a latch. Resolves to true if there was such a latch. Calls that wait for the latch reject
-   * with ERR_MISMATCH.
+   * Removes a latch. Resolves to true if the latch existed. Calls that wait for the latch reject with
+   * ERR_MISMATCH.
    */
   async remove(name: Bytes, options?: CallOptions): Promise<boolean> {
     return (await this.#command(

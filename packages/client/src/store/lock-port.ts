@@ -77,7 +77,7 @@ class CommandCall implements LockCall {
   readonly result: Promise<unknown>
   readonly #engine: Engine
   #call: Call | undefined
-  #settled: Promise<void> | undefined
+  #final: Promise<void> | undefined
 
   constructor(engine: Engine, command: Command, limits: LockCallOptions) {
     this.#engine = engine
@@ -91,9 +91,9 @@ class CommandCall implements LockCall {
     return this.#call?.sentAt !== undefined
   }
 
-  settled(): Promise<void> {
-    this.#settled ??= this.#engine.settled(this.#call as Call)
-    return this.#settled
+  whenFinal(): Promise<void> {
+    this.#final ??= this.#engine.whenFinal(this.#call as Call)
+    return this.#final
   }
 }
 

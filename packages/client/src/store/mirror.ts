@@ -2,8 +2,8 @@
 //
 // Laws (C62)
 //   1  A mirror shows only states that the store had. All changes of one revision are applied before a caller
-//      can read. After a gap in the history the new state is collected beside the old one, and the old one is
-//      shown until the new one is complete.
+//      can read. After a gap in the history, the mirror collects the new state, and shows the old state until
+//      the new state is complete.
 //   2  A mirror never shows an older state than it has shown before.
 //   3  An iteration shows one state, even if the iteration takes long and the mirror changes meanwhile.
 
@@ -77,8 +77,8 @@ const FIRST_SYNC_TIMEOUT = 30_000
 const EVENTS = ['change', 'synced', 'closed'] as const
 
 /**
- * A copy of the keys and values below a prefix, of a range, or of one key. Reads need no network, because
- * they show a state that the store had. This state may lack the last writes, until their events arrive.
+ * A copy of the keys and values below a prefix, of a range, or of one key. Reads need no network. A read
+ * shows a state that the store had, and this state may lack the last writes until their events arrive.
  */
 export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposable {
   readonly #how: Decoding
@@ -96,7 +96,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#how = how
   }
 
-  /** `store.mirror` calls this. Resolves when the first state is complete. */
+  /** Opens a mirror for `store.mirror`. Resolves when the first state is complete. */
   static async open(
     engine: Engine,
     target: unknown,
@@ -157,7 +157,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#next = new Map()
     this.#revision = revision
     if (isFirst) return
-    for (const change of differences(before, this.#rows, revision)) this.#tell(change)
+    for (const change of differences(before, this.#rows, revision)) this.#emitChange(change)
     this.#events.emit('synced', { type: 'synced', revision })
   }
 
@@ -170,7 +170,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
       same.push(event)
       if (events[i + 1]?.[0] === revision) continue
       this.#revision = revision
-      for (const one of same) this.#tell(one)
+      for (const one of same) this.#emitChange(one)
       same = []
     }
   }
@@ -180,7 +180,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     else this.#rows.set(binary(key), own(key, value, revision))
   }
 
-  #tell(event: EventResult): void {
+  #emitChange(event: EventResult): void {
     if (this.#isClosed) return
     this.#events.emit('change', asFarAsPossible(event, this.#how) as WatchEvent<A, T>)
   }

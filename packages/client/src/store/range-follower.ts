@@ -1,14 +1,14 @@
-// Driver: reports the rows of a range and then each change of the range. It continues after a link
-// breaks, and after members have dropped the history that the range needs.
+// Driver: reports the rows of a range and then each change of the range. The follower continues after a link
+// breaks, and after members have dropped the needed history.
 //
 // Laws (C61)
-//   1  The rows are those of one view at revision R. The changes that follow are those from R + 1 on, each
+//   1  All rows come from one view at revision R. Then come the changes from revision R + 1 on, each change
 //      once. The watch is opened at R + 1 as soon as R is known. So changes that happen while the rows are
 //      being read wait at the member, and not in this process.
 //   2  All changes of one revision are reported in one step.
-//   3  If the view or the history is lost, everything that was reported is no longer valid. A reset is
-//      reported, and then all rows of another view. That view is not older than any reported change, because
-//      the view comes from a linearizable read.
+//   3  If the view or the history is lost, the reported rows and changes are no longer valid. A reset is
+//      reported, and then all rows of another view. The new view is not older than any reported change,
+//      because the new view comes from a linearizable read.
 //   4  At any time this process holds at most two pages of rows, and as many changes as a watch may send
 //      ahead.
 
@@ -46,12 +46,12 @@ export async function* followRange(
   options: FollowOptions,
 ): AsyncGenerator<RangeStep, undefined> {
   const { resync, signal } = options
-  let isTold = false
+  let hasReported = false
   let wasSynced = false
   for (;;) {
     try {
       for await (const step of followOnce(engine, bounds, wasSynced ? { resync, signal } : options)) {
-        isTold = true
+        hasReported = true
         wasSynced ||= step.is === 'synced'
         yield step
       }
@@ -59,11 +59,11 @@ export async function* followRange(
     } catch (error) {
       if (signal.aborted) return
       const isBusy = isLatchkeyError(error, 'ERR_BUSY') && wasSynced && resync
-      if (!isBusy && (!isLost(error) || (isTold && !resync))) throw error
+      if (!isBusy && (!isLost(error) || (hasReported && !resync))) throw error
       if (isBusy) await pause(engine.clock, BUSY_PAUSE, signal)
     }
-    if (isTold) yield { is: 'reset' }
-    isTold = false
+    if (hasReported) yield { is: 'reset' }
+    hasReported = false
   }
 }
 
@@ -136,8 +136,8 @@ class History {
 
   /**
    * Resolves to the next batch of changes. Resolves to undefined when the signal has aborted. If the watch
-   * has failed, the changes that came before the failure are returned first. If the store was closed, they
-   * are dropped.
+   * has failed, the changes that came before the failure are returned first. If the store was closed, these
+   * changes are dropped.
    */
   async next(): Promise<readonly EventResult[] | undefined> {
     for (;;) {

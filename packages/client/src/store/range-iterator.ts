@@ -5,8 +5,8 @@
 // error. The revision of the view counts as a returned row. Without this law: a caller reads the revision of
 // one view and gets the rows of a later one. The caller then watches from that revision on, and gets some
 // changes twice. Law (C48): a request is sent even for a range that can contain nothing, because the member
-// decides whether this caller may read there. Without this law: a program is tried with limit 0, works, and
-// is refused at its first real scan.
+// decides whether this caller may read the range. Without this law: a program is tried with limit 0, works,
+// and is refused at its first real scan.
 
 import {
   type AtRevision,
@@ -22,10 +22,10 @@ import {
   type RangeIterator,
   toPage,
 } from '@latchkey/protocol'
-import type { Call, Live } from '../engine/call.js'
+import type { Call, LinkState } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcome-of-answer.js'
-import { withRevision } from './undecodable-values.js'
+import { withRevision } from './undecodable-value-errors.js'
 
 /**
  * One row of a page. The value is null if only keys were requested. The revision is present if it was
@@ -36,7 +36,7 @@ export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?
 export interface OpenView {
   /** The id of the view. 0 means that the member has closed the view, because this page was the last page. */
   readonly view: number
-  readonly home: Live | undefined
+  readonly viewLink: LinkState | undefined
   /** Ends the use of the link. The link of the view stays open until this function is called. */
   release(): void
 }
@@ -130,7 +130,7 @@ async function* rowsOf<T>(
   convert: (row: Row, how: Decoding) => T,
   opened: (revision: number) => void,
 ): AsyncGenerator<T, undefined> {
-  let told = false
+  let hasReturnedRows = false
   // If a value cannot be decoded, the error names the key and a revision.
   const converted = (row: Row, revision: number): T | Promise<never> => {
     try {
@@ -143,7 +143,7 @@ async function* rowsOf<T>(
     const pages = pagesOf(engine, range, options)
     try {
       for await (const { rows, revision } of pages) {
-        told = true
+        hasReturnedRows = true
         opened(revision)
         for (const row of rows) {
           if (options.signal?.aborted)
@@ -153,14 +153,13 @@ async function* rowsOf<T>(
       }
       return
     } catch (error) {
-      if (told || !isLost(error)) throw error
+      if (hasReturnedRows || !isLost(error)) throw error
     }
   }
 }
 
 /**
- * Collects all rows, and only then returns them. So if the view is lost before the deadline, the function can
- * begin again.
+ * Returns all rows of a range at once. If the view is lost before the deadline, the function begins again.
  */
 export async function collect<T>(
   engine: Engine,
@@ -255,7 +254,7 @@ async function ask(
       options.stale,
       options,
       (result, call) => toPageOf(engine, result, call),
-      before?.home,
+      before?.viewLink,
     )
   } catch (error) {
     throw view !== 0 && isLost(error) ? viewLost() : error
@@ -273,8 +272,8 @@ function toPageOf(engine: Engine, result: unknown, call: Call): Page {
 
 /** The view that an answer names, and the link on which it was opened. */
 export function openView(engine: Engine, view: number, call: Call): OpenView {
-  const home = call.answeredBy
-  return { view, home, release: home && view !== 0 ? engine.keepOpen(home) : () => {} }
+  const viewLink = call.answeredBy
+  return { view, viewLink, release: viewLink && view !== 0 ? engine.keepOpen(viewLink) : () => {} }
 }
 
 function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
@@ -293,8 +292,10 @@ function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
  * Sends the request and does not wait for its answer, because a view that is not closed expires
  * at the member.
  */
-export function closeView(engine: Engine, { view, home }: OpenView): void {
-  if (!home?.open) return
+export function closeView(engine: Engine, { view, viewLink }: OpenView): void {
+  if (!viewLink?.open) return
   const done = () => {}
-  engine.read([READ.closeView, view], true, { timeout: undefined, signal: undefined }, done, home).catch(done)
+  engine
+    .read([READ.closeView, view], true, { timeout: undefined, signal: undefined }, done, viewLink)
+    .catch(done)
 }

@@ -1,5 +1,5 @@
-// Rule: adds to the error of a refused write what the caller gave: the lock and the token of the guard, or
-// the key of an increment. The answers of members do not contain them.
+// Rule: adds the caller's arguments to the error of a refused write: the lock and the token of the guard, or
+// the key of an increment. The answers of members do not contain these arguments.
 
 import { copyBytes } from '@latchkey/base'
 import {

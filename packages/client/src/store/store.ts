@@ -27,8 +27,8 @@ import type { Latches } from './latches.js'
 import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
 
 /**
- * The calls for locks and semaphores. Some calls are in the style of RheaKV, and the others are in the style
- * of Node.
+ * The calls for locks and semaphores. Some calls are in the style of RheaKV, and the other calls are in the
+ * style of Node.
  */
 export interface LockCalls<S extends As = 'bytes'> {
   /**
@@ -55,9 +55,9 @@ export interface LockCalls<S extends As = 'bytes'> {
 /** These calls for locks exist on a store, but not on a `sub`. */
 export interface LockPrimitives {
   /**
-   * The basic call of RheaKV, on which the calls of both styles are built. It makes one attempt, without a
-   * queue and without renewal. `keepLease` renews a lock that is held. If `fencingKey` is null, the store's
-   * own counter gives the fencing token.
+   * The basic call of RheaKV, on which the calls of both styles are built. The call makes one attempt,
+   * without a queue and without renewal. `keepLease` renews a lock that is held. If `fencingKey` is null, the
+   * store's own counter gives the fencing token.
    */
   tryLockWith(
     key: Bytes,
@@ -67,14 +67,14 @@ export interface LockPrimitives {
     options?: CallOptions,
   ): Promise<Owner>
   /**
-   * Releases one acquire: a lock that was acquired twice must be released twice. Like `tryLockWith` it
-   * resolves to an Owner, whose `code` tells whether it succeeded.
+   * Releases one acquire: a lock that was acquired twice must be released twice. The call resolves to an
+   * Owner, whose `code` says whether the release succeeded.
    */
   releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner>
 }
 
 /** The calls for latches and barriers, at which callers wait for each other. */
-export interface MeetingCalls {
+export interface LatchAndBarrierCalls {
   /** Latches. A latch counts down once and then opens for all waiters. */
   readonly latches: Latches
   /**
@@ -122,14 +122,14 @@ export interface SubCalls<S extends As = 'bytes'> {
 }
 
 /**
- * The calls for keys and locks, below a prefix. `close`, `ready`, `status`, `on` and others exist only on the
- * store itself.
+ * The calls for keys and locks, below a prefix. Some calls, such as `close`, `ready`, `status` and `on`,
+ * exist only on the store itself.
  */
 export interface SubStore<S extends As = 'bytes'>
   extends KeyValueCalls<S>,
     MirrorCalls<S>,
     LockCalls<S>,
-    MeetingCalls,
+    LatchAndBarrierCalls,
     SubCalls<S> {}
 
 /** The methods of Node's EventEmitter, so that `once` and `on` of node:events work with a store. */

@@ -1,5 +1,6 @@
-// Driver: a watch as an async iterator. The watch begins at the call, not at the first `next()`. Events that
-// arrive wait here, and their number is limited (watches.ts, range-follower.ts).
+// Driver: offers a watch as an async iterator. The watch begins at the call of `watch`, not at the first
+// `next()`. Events that arrive wait in this iterator, and their number is limited (watches.ts,
+// range-follower.ts).
 
 import { onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, LatchkeyError } from '@latchkey/protocol'
@@ -84,13 +85,13 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
   #serve(): void {
     while (this.#readers.length > 0) {
       const event = this.#events.shift()
-      if (event !== undefined) this.#tell(this.#readers.shift() as Reader<Event>, event)
+      if (event !== undefined) this.#deliver(this.#readers.shift() as Reader<Event>, event)
       else if (!this.#over) return
-      else this.#tellEnd(this.#readers.shift() as Reader<Event>)
+      else this.#deliverEnd(this.#readers.shift() as Reader<Event>)
     }
   }
 
-  #tell(reader: Reader<Event>, event: Raw): void {
+  #deliver(reader: Reader<Event>, event: Raw): void {
     this.#handle.taken(1)
     try {
       reader.resolve({ done: false, value: this.#source.convert(event) })
@@ -101,7 +102,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
   }
 
   /** Rejects one `next()` call with the error. Later calls resolve to the end. */
-  #tellEnd(reader: Reader<Event>): void {
+  #deliverEnd(reader: Reader<Event>): void {
     const error = this.#error
     this.#error = undefined
     if (error === undefined) reader.resolve(DONE)

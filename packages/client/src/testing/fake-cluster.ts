@@ -136,9 +136,9 @@ export class FakeCluster {
   readonly requests: LinkRequest[] = []
   readonly urls: readonly string[]
   readonly down = new Set<string>()
-  /** Members that are cut off from the others, or were removed. Such members know no leader. */
+  /** Members that are cut off from the other members, or were removed. These members know no leader. */
   readonly cutOff = new Set<string>()
-  /** Members that have stopped and send nothing. `stuck` has the messages that wait there. */
+  /** Members that have stopped and send nothing. `stuck` has the messages that wait at these members. */
   readonly silent = new Set<string>()
   stuck: (() => void)[] = []
   probes = 0
@@ -205,7 +205,7 @@ export class FakeCluster {
     for (const link of this.links) link.tell(this.#leaderReply(link.url), 0)
   }
 
-  /** Lets a silent member run again. It handles the messages that have waited. */
+  /** Lets a silent member run again, and delivers the messages that have waited. */
   wake(url: string): void {
     this.silent.delete(url)
     for (const run of this.stuck.splice(0)) run()

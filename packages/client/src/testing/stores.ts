@@ -43,7 +43,7 @@ export type Fate<T> =
   | { readonly is: 'ok'; readonly value: T }
   | { readonly is: 'failed'; readonly error: Error & { code?: string; outcome?: string } }
 
-/** Returns the state of a promise so far, and how often its caller was told a result (C9). */
+/** Returns the state of a promise so far, and how often its caller got a result (C9). */
 export function follow<T>(promise: Promise<T>): { fate: Fate<T>; told: number } {
   const seen: { fate: Fate<T>; told: number } = { fate: { is: 'pending' }, told: 0 }
   promise.then(

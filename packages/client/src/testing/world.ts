@@ -38,7 +38,7 @@ export class World {
     }
   }
 
-  /** Advances the time by `ms`. After each planned function all promises that can continue do so. */
+  /** Advances the time by `ms`. After each planned function, the callbacks of all resolved promises run. */
   async run(ms: number): Promise<void> {
     const end = this.now + ms
     await quiet()
@@ -58,5 +58,5 @@ export class World {
   }
 }
 
-/** Resolves when all promises that can continue have done so. */
+/** Resolves when the callbacks of all resolved promises have run. */
 export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,10 +1,10 @@
 // Driver: spans through the OpenTelemetry API that the user's process has registered.
 //
 // Laws
-// - OB1: without a registered SDK, the API is not loaded and a call allocates nothing here. Without this law:
-//   every program pays for tracing, although few programs use it. An SDK is registered if the API's global
-//   registry has a provider of traces; the registry is a symbol, and the API keeps its name for all of its
-//   versions 1.x.
+// - OB1: without a registered SDK, the API is not loaded, and a call allocates no object for tracing. Without
+//   this law: every program pays for tracing, although few programs use it. An SDK is registered if the API's
+//   global registry has a provider of traces. The registry is a symbol whose name is the same in all versions
+//   1.x of the API.
 // - OB4: an error of the SDK, of its sampler or of its processors changes no call. Without this law: a
 //   processor throws at the end of a span, and the caller of a put waits for ever.
 

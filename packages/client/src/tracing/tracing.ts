@@ -1,10 +1,10 @@
-// Driver: follows the calls and the waits of one store, and the work under its locks, for OpenTelemetry and
-// for the subscribers of node:diagnostics_channel. docs/tracing.md names the spans, their attributes and the
-// channels.
+// Driver: traces the calls and waits of one store, and the work under its locks. OpenTelemetry and the
+// subscribers of node:diagnostics_channel get the traces. docs/tracing.md names the spans, their attributes
+// and the channels.
 //
 // Laws
-// - OB1: if no program listens, no call, no wait and no work under a lock creates an object here. So each
-//   caller first checks `followsCalls` or `isOn`.
+// - OB1: if no program listens, no call, no wait and no work under a lock creates an object for tracing. So
+//   each caller first checks `followsCalls` or `isOn`.
 // - OB2: each span ends once, however its call ends: with an answer, an error, or the close of the store.
 // - Renewals are not followed. One request renews all holds of a store, so a renewal belongs to no caller.
 

@@ -18,7 +18,7 @@ const START_PATIENCE = 60_000
 
 export interface TestServers {
   readonly urls: readonly string[]
-  /** A client of all servers. It ends when the servers end. */
+  /** A client of all servers. The client ends when the servers end. */
   readonly client: Etcd3
   /** Resolves to the number of the server that leads. */
   leader(): Promise<number>

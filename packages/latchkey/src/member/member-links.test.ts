@@ -79,7 +79,7 @@ function wire() {
   const events = {
     reply: (reply: LinkReply) => seen.replies.push(reply),
     closed: (reason: Error) => seen.closed.push(reason.message),
-    stranded: () => {},
+    memberRemoved: () => {},
   }
   const stop = new AbortController()
   const dial = async (id = 'c') => {
@@ -200,7 +200,7 @@ test('M28: a store that does not read loses its link, and one that opens too man
 
 test('M28: a dial that is given up, and a close, end with their reasons', async () => {
   const { dial, stop, to, run, from, opened } = wire()
-  const dialling = to.dialTo('c')({ reply: () => {}, closed: () => {}, stranded: () => {} }, stop.signal)
+  const dialling = to.dialTo('c')({ reply: () => {}, closed: () => {}, memberRemoved: () => {} }, stop.signal)
   stop.abort(new Error('it takes too long'))
   await expect(dialling).rejects.toThrow('it takes too long')
   await run()

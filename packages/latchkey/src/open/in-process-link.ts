@@ -51,7 +51,7 @@ function localDial(local: LocalMember, who?: Identity): Dial {
       for (const off of offs.splice(0)) off()
       clientConnection.close()
     }
-    const tellRemoved = () => events.stranded(member.isLeft ? removedError(member.id) : undefined)
+    const tellRemoved = () => events.memberRemoved(member.isLeft ? removedError(member.id) : undefined)
     if (member.isLeft) tellRemoved()
     offs.push(member.on('removed', tellRemoved))
     offs.push(member.on('cutOff', (isCutOff) => events.cutOff?.(isCutOff)))

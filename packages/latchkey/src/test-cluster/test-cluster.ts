@@ -2,7 +2,13 @@
 // and simulated time. The cluster opens no port and writes no file.
 
 import { newId, seededRandom } from '@latchkey/base'
-import { checkConnect, type ClientStore, type ClientWorld, connectIn, type Store } from '@latchkey/client'
+import {
+  checkConnect,
+  type ClientStore,
+  type ClientEnvironment,
+  connectIn,
+  type Store,
+} from '@latchkey/client'
 import { type As, type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
 import { Cuts, Host, MemoryNetwork } from '@latchkey/raft/memory'
 import type { EmbeddedStore } from '../open/index.js'
@@ -114,7 +120,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
-    // A holder treats cluster time 0 as unknown (ClusterBound), so no hold would be in force at time 0. So
+    // A holder treats cluster time 0 as unknown (ClusterTimeBound), so no hold would be in force at time 0. So
     // one entry must carry a later time, which also the next leader continues. The entry deletes a key that
     // does not exist, so it takes no revision.
     await this.#time.advance(FIRST_MS)
@@ -192,7 +198,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     )
     const host = this.#newHost()
     const process = host.start()
-    const dial: ClientWorld['dial'] = (url, identity) => this.#clients.dialTo(process, url, identity)
+    const dial: ClientEnvironment['dial'] = (url, identity) => this.#clients.dialTo(process, url, identity)
     const store = await connectIn<S>({ clock: process.clock, dial }, settings)
     this.#remote.add(store)
     return store

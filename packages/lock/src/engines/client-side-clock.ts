@@ -11,11 +11,11 @@ const DATE_STEP = 2
 
 /**
  * Law: this clock never goes back, and between two readings it advances by as much as the fastest clock of
- * the machine has shown. If the clock went back: the date is set back after a hold was taken, and the holder
- * believes for that much longer that it has the lock. If the clock followed a slower clock: a machine sleeps
- * for an hour, and then finds that its leases of ten seconds are still in force.
+ * the machine has shown. If this clock could go back: somebody sets the date back by a minute, and a holder
+ * believes for a minute too long that it has the lock. If this clock followed a slower clock: a machine
+ * sleeps for an hour, and its leases of ten seconds still seem to be in force.
  */
-export class OwnTime {
+export class ClientClock {
   readonly #clock: Clock
   #last: Instant
   /**

@@ -9,7 +9,7 @@ import { optionsArg } from '../holding/lock-arguments.js'
 import { type LockOptions, Locking } from '../holding/store-lock-calls.js'
 import type { Locks } from '../holding/locks.js'
 import type { Watchdog } from '../holding/watchdog.js'
-import { EnginePort } from './engine-port.js'
+import { EnginePort } from './lock-port-over-engine.js'
 import type { Capabilities, LockEngine } from './lock-engine.js'
 
 export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
@@ -22,8 +22,8 @@ export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
   poll?: Duration | undefined
   /**
    * A waiter that does not ask again within this time loses its place in the queue, and the next waiter is
-   * served. The value must be at least twice `poll`. The default is '10s', or five times `poll` if that is
-   * longer.
+   * served. The value must be at least twice `poll`. The default is '10s', or five times `poll` if five polls
+   * are longer.
    */
   patience?: Duration | undefined
   /** By how much the rate of a clock may be wrong, as a fraction. The default 0.005 is half a percent. */
@@ -35,7 +35,7 @@ export interface EngineCloseOptions {
   holds?: 'release' | 'keep' | undefined
 }
 
-/** Locks on an engine: the same objects as those of a Latchkey store. */
+/** Locks on an engine. The lock objects are the same as in a Latchkey store. */
 export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends AsyncDisposable {
   readonly locks: Locks<S>
   /** The same as `getDistributedLock` of a Latchkey store. Throws a TypeError for a wrong argument. */

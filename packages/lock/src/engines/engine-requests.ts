@@ -1,9 +1,9 @@
-// Driver: owns the requests to a lock engine: it limits their time, repeats them, and knows which of them may
-// still be applied.
+// Driver: owns the requests to a lock engine. It limits the time of each request, repeats requests, and knows
+// which requests may still be applied.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { ClusterBound } from '../holding/cluster-time-bound.js'
+import type { ClusterTimeBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions } from '../holding/lock-port.js'
 import { mayHaveArrived, toEngineError } from './engine-errors.js'
 import type { LockEngine, Timed } from './lock-engine.js'
@@ -13,8 +13,8 @@ export const TRY_TIMEOUT = 5_000
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 /**
- * In ms. The client's clock and the engine's clock are both rounded to whole milliseconds, so the difference
- * between two of their times may be wrong by this much.
+ * In ms: by how much the difference between a time of the client and a time of the engine may be wrong. The
+ * clocks of client and engine are both rounded to whole milliseconds.
  */
 const ROUNDING = 1
 
@@ -55,11 +55,11 @@ export interface EngineCall<T> extends LockCall {
 export class EngineRequests {
   readonly #engine: LockEngine
   readonly #clock: Clock
-  readonly #bound: ClusterBound
+  readonly #bound: ClusterTimeBound
   readonly #closed: AbortSignal
   #unreached: LatchkeyError | undefined
 
-  constructor(engine: LockEngine, clock: Clock, bound: ClusterBound, closed: AbortSignal) {
+  constructor(engine: LockEngine, clock: Clock, bound: ClusterTimeBound, closed: AbortSignal) {
     this.#engine = engine
     this.#clock = clock
     this.#bound = bound
@@ -75,10 +75,10 @@ export class EngineRequests {
    * Sends attempts until one attempt is answered or refused for good. The call also ends at its timeout, when
    * its signal aborts, or when the client closes.
    *
-   * Law: `settled` resolves only when the engine can apply no attempt any more. Each attempt was answered or
-   * refused, or the engine's clock is above the `before` of the attempt. Without this law: a caller gives up,
-   * and its place in the queue is cancelled. Then its delayed take is applied, and the lock has a holder that
-   * nobody knows.
+   * Law: `whenFinal` resolves only when the engine can apply no attempt any more. Each attempt was answered
+   * or refused, or the engine's clock is above the `before` of the attempt. Without this law: a caller gives
+   * up, and its place in the queue is cancelled. Then the delayed take is applied, and the lock has a holder
+   * that no caller knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []
@@ -107,13 +107,13 @@ export class EngineRequests {
       state.isOver = true
       return flights.some(({ isOver }) => !isOver)
     })
-    let settled: Promise<void> | undefined
+    let final: Promise<void> | undefined
     return {
       result,
       get sent() {
         return state.wasSent
       },
-      settled: () => (settled ??= this.#settled(flights)),
+      whenFinal: () => (final ??= this.#whenFinal(flights)),
     }
   }
 
@@ -154,7 +154,7 @@ export class EngineRequests {
     return Math.ceil(this.#bound.upper(this.#clock.instant())) + TRY_TIMEOUT
   }
 
-  async #settled(flights: readonly Flight[]): Promise<void> {
+  async #whenFinal(flights: readonly Flight[]): Promise<void> {
     const open = () => flights.filter(({ isOver }) => !isOver)
     for (let pause = FIRST_PAUSE; open().length > 0; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       if (this.#closed.aborted) throw new LatchkeyError('ERR_CLOSED')

@@ -31,7 +31,7 @@ interface Waiter {
  *   Without this law: the lock is released between the request and its answer, and the waiter sleeps although
  *   the lock is free.
  * - A request ends when its caller gives up the place in the queue. If the server may still apply the
- *   request, UnsettledTakes keeps track of the request.
+ *   request, PendingTakes keeps track of the request.
  */
 export class EngineWaits {
   readonly #clock: Clock

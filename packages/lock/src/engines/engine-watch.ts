@@ -10,7 +10,7 @@ import {
   nameOfLockKey,
   toUserKey,
 } from '@latchkey/protocol'
-import type { LockWatchEvent } from '../holding/lock-watch-event.js'
+import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { toContext } from '../holding/owner-decoding.js'
 
 export interface WatchSource {

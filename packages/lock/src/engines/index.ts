@@ -18,4 +18,4 @@ export type {
   TakeRequest,
   Timed,
 } from './lock-engine.js'
-export { OwnTime } from './client-side-clock.js'
+export { ClientClock } from './client-side-clock.js'

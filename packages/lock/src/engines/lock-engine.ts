@@ -1,17 +1,18 @@
 // Types: what a lock engine must do, so that the lock objects of this package work over it: PostgreSQL,
 // Redis, etcd, or memory. `engineSuite` of @latchkey/locks tests these laws on any engine.
 //
-// Laws of an engine (docs/engines.md tells what goes wrong without each law):
-// - EN1: at most one hold of a lock is in force, by the engine's own clock: from its take until the clock is
-//   above its deadline, or until release, cancel or forceRelease ends the hold.
+// Laws of an engine (docs/engines.md says what goes wrong without each law):
+// - EN1: at most one hold of a lock is in force, by the engine's own clock. A hold is in force from its take
+//   until its deadline, or until release, cancel or forceRelease ends the hold.
 // - EN2: each new hold, and each rotation, has a token above every earlier token of this lock, even after a
-//   restart. An engine with fencing 'none' does not promise this.
+//   restart. This law does not bind an engine with fencing 'none'.
 // - EN3: the deadline that a take, a renewal or a rotation has answered is never moved to an earlier time.
 // - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was delayed on its
 //   way cannot take the lock after its caller has given up and cancelled it.
 // - EN5: an id that was cancelled has no hold and no place in a queue, until a later take names the id.
 // - EN6: with queue 'fair' no caller takes a free lock while another caller waits before it. A waiter that
-//   has not asked again within its patience has left, because a process that died must not block the others.
+//   has not asked again within its patience has left, because a process that died must not block the other
+//   waiters.
 // - EN7: with wakeUp 'push' the engine wakes the first waiter soon after the release of the hold. With 'push'
 //   and with 'poll' the waiter asks again after `again` at the latest, because a push may be lost.
 // - EN8: `now` is read at the engine after the request was sent, in whole milliseconds, rounded down. A hold

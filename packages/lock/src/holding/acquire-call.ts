@@ -94,7 +94,7 @@ export interface Acquired {
  * without the lock.
  */
 export async function enter(
-  place: LockServices,
+  services: LockServices,
   { key, share, steals = false }: Wanted,
   options: Partial<WaitOptions>,
   waits: boolean,
@@ -102,14 +102,14 @@ export async function enter(
   const wait = durationArg(options.wait, 'wait')
   const terms = {
     key,
-    fencingKey: fencingKeyArg(place.port.decoding.prefix, options.fencingKey),
+    fencingKey: fencingKeyArg(services.port.decoding.prefix, options.fencingKey),
     lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
     share,
     steals,
-    watchdog: renewArg(options.renew) ? place.watchdog : undefined,
+    watchdog: renewArg(options.renew) ? services.watchdog : undefined,
   }
-  const flow = flowArg(place.around, options.flow)
-  const holder = new Holder(place, terms)
+  const flow = flowArg(services.around, options.flow)
+  const holder = new Holder(services, terms)
   const queues = waits || wait !== undefined
   const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
   const context = contextArg(options.context)
@@ -127,12 +127,12 @@ export async function enter(
  * exclusive or shared.
  */
 export async function enterAll<S extends As>(
-  place: LockServices,
+  services: LockServices,
   wanted: readonly Wanted[],
   options: Partial<WaitOptions>,
   waits: boolean,
 ): Promise<HoldSet<S> | undefined> {
-  const { port } = place
+  const { port } = services
   const wait = durationArg(options.wait, 'wait')
   const abort = new AbortController()
   const terms = {
@@ -140,13 +140,13 @@ export async function enterAll<S extends As>(
     fencingKey: fencingKeyArg(port.decoding.prefix, options.fencingKey),
     lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
     context: contextArg(options.context),
-    flow: flowArg(place.around, options.flow),
+    flow: flowArg(services.around, options.flow),
     renews: renewArg(options.renew),
   }
   const queues = waits || wait !== undefined
   const limit = new CallLimit(port, wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
   for (;;) {
-    const acquisition = new SetAcquisition(place, terms, (error) => abort.abort(error))
+    const acquisition = new SetAcquisition(services, terms, (error) => abort.abort(error))
     const entered = await acquisition.enter(queues, limit)
     if (entered === 'held') {
       const names = wanted.map(({ name }) => name)
@@ -164,28 +164,28 @@ export async function enterAll<S extends As>(
 
 /** Does the same as `enterAll`, but rejects if a wait ends without the locks. */
 export async function acquireAll<S extends As>(
-  place: LockServices,
+  services: LockServices,
   wanted: readonly Wanted[],
   options: Partial<WaitOptions>,
 ): Promise<HoldSet<S>> {
-  const { clock } = place.port
+  const { clock } = services.port
   const began = clock.now()
-  const set = await enterAll<S>(place, wanted, options, true)
+  const set = await enterAll<S>(services, wanted, options, true)
   if (set !== undefined) return set
-  throw await waitIsOver(place, wanted, Math.round(clock.now() - began))
+  throw await waitIsOver(services, wanted, Math.round(clock.now() - began))
 }
 
 /** Does the same as `enter`, but rejects if a wait ends without the lock. */
 export async function acquire(
-  place: LockServices,
+  services: LockServices,
   wanted: Wanted,
   options: Partial<WaitOptions>,
 ): Promise<Acquired> {
-  const { clock } = place.port
+  const { clock } = services.port
   const began = clock.now()
-  const acquired = await enter(place, wanted, options, true)
+  const acquired = await enter(services, wanted, options, true)
   if (acquired !== undefined) return acquired
-  throw await waitIsOver(place, [wanted], Math.round(clock.now() - began))
+  throw await waitIsOver(services, [wanted], Math.round(clock.now() - began))
 }
 
 /**
@@ -193,12 +193,12 @@ export async function acquire(
  * other callers hold from a cluster without a leader. So these two cases have different error codes.
  */
 async function waitIsOver(
-  place: LockServices,
+  services: LockServices,
   wanted: readonly Wanted[],
   waitedMillis: number,
 ): Promise<LatchkeyError> {
-  const leaderless = place.port.noLeader()
-  const held = leaderless === undefined ? await firstHeld(place, wanted) : undefined
+  const leaderless = services.port.noLeader()
+  const held = leaderless === undefined ? await firstHeld(services, wanted) : undefined
   const key = (held?.of ?? wanted[0])?.name
   if (leaderless !== undefined) {
     const { message, missing, leader } = leaderless
@@ -212,10 +212,10 @@ async function waitIsOver(
 
 /** Returns the holder of the first lock of the list that is held. */
 async function firstHeld(
-  place: LockServices,
+  services: LockServices,
   wanted: readonly Wanted[],
 ): Promise<{ readonly of: Wanted; readonly holder: LockHolder } | undefined> {
-  const holders = await Promise.all(wanted.map(({ key }) => holderOf(place, key)))
+  const holders = await Promise.all(wanted.map(({ key }) => holderOf(services, key)))
   for (const [i, holder] of holders.entries())
     if (holder !== undefined) return { of: wanted[i] as Wanted, holder }
   return undefined

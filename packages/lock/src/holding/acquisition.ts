@@ -63,25 +63,25 @@ const TICKET_PAUSE = 100
 /**
  * Laws:
  * - An id is used for one hold. The acquisition ends with the release of its last acquire, with a loss, or
- *   with an attempt whose outcome is unknown and that left no known hold.
- * - giveBack releases every hold and place that the store may have for the id, but only when no request of
- *   the id is under way any more. Otherwise a late acquire could be applied after the release.
- * - The requests run one after the other (RequestOrder). A grant, a loss or the end of a wait may arrive at
- *   any time. Its handler only stores a value and wakes the callers.
+ *   with an attempt of unknown outcome that left no known hold.
+ * - giveBack releases every hold and place that the store may have for the id. giveBack waits until no
+ *   request of the id is under way. Otherwise a late acquire could be applied after the release.
+ * - The requests run one at a time (RequestOrder). A grant, a loss or the end of a wait may arrive at any
+ *   time. Its handler only stores a value and wakes the callers.
  */
 export class Acquisition implements Releasable {
   readonly id: string
   validity: HoldValidity | undefined
   /**
    * The number of successful acquires minus the number of unlocks, as this process counts them. The count in
-   * the store is at least as high, because the members have applied each acquire that is counted here.
+   * the store is at least as high, because the members have applied each acquire that this process counts.
    */
   acquires = 0
-  readonly #place: LockServices
+  readonly #services: LockServices
   readonly #terms: Terms
   readonly #listener: Listener
   /** The failed calls that the members may still apply. */
-  #unsettled: LockCall[] = []
+  #mayStillApply: LockCall[] = []
   #grant: OwnerResult | undefined
   /** The functions that wake the waiting callers. Undefined until the first caller waits. */
   #wakers: Set<() => void> | undefined
@@ -90,16 +90,19 @@ export class Acquisition implements Releasable {
   #released: Promise<boolean> | undefined
   #ticketRound = 0
 
-  constructor(place: LockServices, terms: Terms, listener: Listener) {
-    this.#place = place
+  constructor(services: LockServices, terms: Terms, listener: Listener) {
+    this.#services = services
     this.#terms = terms
     this.#listener = listener
-    this.id = place.port.newId()
+    this.id = services.port.newId()
   }
 
-  /** Whether the store may have a grant or a place in a queue for this id although no hold is known here. */
+  /**
+   * Whether the store may have a grant or a place in a queue for this id, although this process knows no
+   * hold.
+   */
   get mayHaveLeftSomething(): boolean {
-    return this.#queued || this.#grant !== undefined || this.#unsettled.length > 0
+    return this.#queued || this.#grant !== undefined || this.#mayStillApply.length > 0
   }
 
   get hasWaitingAttempts(): boolean {
@@ -116,10 +119,10 @@ export class Acquisition implements Releasable {
       return Promise.resolve(this.#take(this.#grant, limit))
     const waits = validity === undefined ? wait : null
     if (waits !== null) this.#listen()
-    this.#place.acquisitions.add(this)
+    this.#services.acquisitions.add(this)
     return this.#send(this.#attempt(context, flow, waits), limit, (answer) => {
       const [owner, queued, obstacle] = answer as TryLockResult
-      if (obstacle !== undefined) throw obstacleError(obstacle, this.#terms.key, this.#place.port.decoding)
+      if (obstacle !== undefined) throw obstacleError(obstacle, this.#terms.key, this.#services.port.decoding)
       this.#listener.owner(owner)
       this.#queued ||= queued
       if (queued) return 'queued'
@@ -160,7 +163,7 @@ export class Acquisition implements Releasable {
     })
     const wakers = (this.#wakers ??= new Set())
     wakers.add(wake)
-    const end = await waiting(this.#place.port, limit.wait(woken))
+    const end = await waiting(this.#services.port, limit.wait(woken))
     wakers.delete(wake)
     return end
   }
@@ -170,23 +173,20 @@ export class Acquisition implements Releasable {
    * ended the validity.
    */
   async release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
-    if (all && this.#unsettled.length > 0) await this.#settled(limit)
+    if (all && this.#mayStillApply.length > 0) await this.#whenFinal(limit)
     const ask = [OP.release, this.#terms.key, this.id, this.validity?.token ?? 0, all] as const
     return this.#send(ask, limit, (answer) => {
-      if (all) this.#place.acquisitions.delete(this)
+      if (all) this.#services.acquisitions.delete(this)
       this.#listener.owner(answer as OwnerResult)
       return answer as OwnerResult
     })
   }
 
-  /**
-   * Called when no attempt of the lock object waits any more. Grants are ignored until the next attempt sends
-   * a request.
-   */
+  /** Called when no attempt of the lock object waits. Grants are ignored until the next request is sent. */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
-    if (this.validity === undefined) this.#place.acquisitions.delete(this)
+    if (this.validity === undefined) this.#services.acquisitions.delete(this)
   }
 
   /**
@@ -195,15 +195,15 @@ export class Acquisition implements Releasable {
    */
   async giveBack(): Promise<void> {
     this.#leaveQueue()
-    const { port } = this.#place
+    const { port } = this.#services
     const over = port.clock.now() + this.#terms.lease
-    const mustSettle = this.#unsettled.length > 0
+    const mustSettle = this.#mayStillApply.length > 0
     if (await this.#released) {
-      this.#place.acquisitions.delete(this)
+      this.#services.acquisitions.delete(this)
       return
     }
     try {
-      await this.#allSettled()
+      await this.#allFinal()
     } catch {
       return // The store is closed. What is left in the store ends with its session or its lease.
     }
@@ -213,7 +213,7 @@ export class Acquisition implements Releasable {
       () => port.command([OP.cancelWait, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT }).result,
       () => knownHold && port.clock.now() > over,
     )
-    this.#place.acquisitions.delete(this)
+    this.#services.acquisitions.delete(this)
   }
 
   /** The key and the id, which together name this acquisition's hold or place in the store. */
@@ -232,23 +232,23 @@ export class Acquisition implements Releasable {
 
   /**
    * Sends a command and passes its answer to `take`. A call that fails although it may have been applied is
-   * kept in #unsettled until its result is known.
+   * kept in #mayStillApply until its result is known.
    */
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
-    const call = this.#place.port.command(command, limit)
+    const call = this.#services.port.command(command, limit)
     return call.result.then(take, (error: unknown) => {
-      if (mayBeApplied(error)) this.#unsettled.push(call)
+      if (mayBeApplied(error)) this.#mayStillApply.push(call)
       throw error
     })
   }
 
-  #allSettled(): Promise<unknown> {
-    return Promise.all(this.#unsettled.map((call) => call.settled()))
+  #allFinal(): Promise<unknown> {
+    return Promise.all(this.#mayStillApply.map((call) => call.whenFinal()))
   }
 
-  async #settled(limit: CallLimit): Promise<void> {
-    if ((await limit.wait(this.#allSettled())) === OVER) throw limit.error()
-    this.#unsettled = []
+  async #whenFinal(limit: CallLimit): Promise<void> {
+    if ((await limit.wait(this.#allFinal())) === OVER) throw limit.error()
+    this.#mayStillApply = []
   }
 
   /**
@@ -273,20 +273,20 @@ export class Acquisition implements Releasable {
 
   #take(owner: OwnerResult, limit: CallLimit): Step | Promise<Step> {
     this.#leaveQueue()
-    const { clock } = this.#place.port
+    const { clock } = this.#services.port
     const now = clock.instant()
     if (this.#isFresh(owner, now)) return this.#hold(owner, now)
     const { renewal, answer } = this.#confirm(owner[3], limit)
     return answer.then((renewed) => {
       const step = this.#hold(afterRenewal(owner, renewed), clock.instant())
-      if (this.validity === undefined) this.#place.renewals.discard(renewal)
-      else this.#place.renewals.adopt(renewal, this.validity)
+      if (this.validity === undefined) this.#services.renewals.discard(renewal)
+      else this.#services.renewals.adopt(renewal, this.validity)
       return step
     })
   }
 
   #hold(owner: OwnerResult, now: Instant): Step {
-    const { port, boundRenewal } = this.#place
+    const { port, clusterTimeRefresh: boundRenewal } = this.#services
     const [id, deadline, , token] = owner
     // The grant is useless if its time is over, or if the store has released all of its holds meanwhile.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
@@ -306,14 +306,14 @@ export class Acquisition implements Releasable {
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
-    const left = this.#place.port.bound.remaining(owner[1], now)
+    const left = this.#services.port.bound.remaining(owner[1], now)
     return left >= lease / 2 && owner[1] - owner[7] >= lease
   }
 
   async #renewReentered(validity: HoldValidity, limit: CallLimit): Promise<void> {
     const { renewal, answer } = this.#confirm(validity.token, limit)
     const owner = await answer
-    this.#place.renewals.discard(renewal)
+    this.#services.renewals.discard(renewal)
     if (owner !== undefined && isSuccess(owner)) validity.prolong(owner[1])
   }
 
@@ -322,15 +322,15 @@ export class Acquisition implements Releasable {
     limit: CallLimit,
   ): { readonly renewal: Renewal; readonly answer: Promise<Confirmed> } {
     const { key, lease } = this.#terms
-    return this.#place.renewals.confirm({ key, id: this.id, token, lease }, limit)
+    return this.#services.renewals.confirm({ key, id: this.id, token, lease }, limit)
   }
 
   /** Listens for pushed grants, before the first request that may queue, so that no grant is missed. */
   #listen(): void {
     if (this.#offQueue.length > 0) return
-    const { port, boundRenewal } = this.#place
+    const { port, clusterTimeRefresh: boundRenewal } = this.#services
     const { key, lease } = this.#terms
-    const waiting = { place: NOT_IN_SET, lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
+    const waiting = { index: NOT_IN_SET, lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
     boundRenewal.add(waiting, Number.POSITIVE_INFINITY)
     this.#offQueue = [
       port.onGranted(key, this.id, (owner) => this.#granted(owner)),
@@ -367,7 +367,7 @@ export class Acquisition implements Releasable {
    */
   async #askForTicket(isNewSession: boolean): Promise<void> {
     const round = ++this.#ticketRound
-    const { port } = this.#place
+    const { port } = this.#services
     while (round === this.#ticketRound && !port.closed.aborted) {
       try {
         const read = port.read([READ.ticket, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT })

@@ -48,7 +48,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * Aborts with ERR_LOCK_LOST when the store can no longer promise that the hold is in force, or earlier. A
+   * Aborts with ERR_LOCK_LOST when the store can no longer guarantee that the hold is in force, or earlier. A
    * release does not abort the signal.
    */
   get signal(): AbortSignal {
@@ -123,7 +123,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
 
   /**
    * Whether the hold is known to be lost. In a closed store every call must reject with ERR_CLOSED and not
-   * with ERR_FENCED, so the hold does not count as lost there.
+   * with ERR_FENCED. So no hold of a closed store counts as lost.
    */
   #isKnownLost(): boolean {
     return !this.held && !this.parts.port.closed.aborted

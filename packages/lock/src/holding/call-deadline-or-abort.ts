@@ -20,7 +20,7 @@ export class CallLimit implements LockCallOptions {
   readonly due: number | undefined
   /**
    * #waiting has the functions to call when the limit ends the call. #offs has the functions that remove this
-   * limit's listeners. Both are created for the first caller that waits, because most calls never wait.
+   * limit's listeners. The two fields are set for the first caller that waits, because most calls never wait.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined

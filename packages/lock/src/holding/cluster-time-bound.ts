@@ -13,10 +13,10 @@ export const DEFAULT_DRIFT = 0.005
  *   the arrival of the answer would be wrong, because the answer may have travelled for a whole lease.
  * - Each answer gives one bound. All of these bounds are true, so the lowest bound is the most exact one, and
  *   it is used.
- * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and no hold
- *   can be promised.
+ * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and the store
+ *   can guarantee no hold.
  */
-export class ClusterBound {
+export class ClusterTimeBound {
   /** How many cluster milliseconds may pass in one local millisecond. */
   readonly rate: number
   #clusterId: string | undefined
@@ -32,7 +32,7 @@ export class ClusterBound {
    * Called at each handshake with a member, before the bound learns from that member's answers. If the member
    * belongs to another cluster than before, the bound is forgotten and all holds are lost.
    */
-  meet(clusterId: string): void {
+  setCluster(clusterId: string): void {
     if (this.#clusterId === clusterId) return
     const changed = this.#clusterId !== undefined
     this.#clusterId = clusterId
@@ -51,7 +51,7 @@ export class ClusterBound {
 
   /**
    * Forgets the bound, but keeps the holds. Only the clock of a single server needs this method, because
-   * somebody may set such a clock forward. Cluster time never jumps.
+   * somebody may set the clock of a server forward. Cluster time never jumps.
    */
   beginAgain(): void {
     this.#best = undefined
@@ -64,8 +64,8 @@ export class ClusterBound {
   }
 
   /**
-   * For how many whole local milliseconds a hold with that deadline can still be promised (CT6). The value is
-   * 0 if the hold cannot be promised.
+   * For how many whole local milliseconds the store can guarantee that a hold with that deadline is in force
+   * (CT6). 0 if the store cannot guarantee it.
    */
   remaining(deadline: number, now: Instant): number {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))

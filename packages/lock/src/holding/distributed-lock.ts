@@ -25,8 +25,8 @@ export interface LockDefaults {
 }
 
 /**
- * A lock with RheaKV's interface. It is reentrant and counts its acquires. The lock is held until its lease
- * ends. A Watchdog can renew the lease.
+ * A lock with RheaKV's interface. The lock is reentrant and counts its acquires. The lock is held until its
+ * lease ends. A Watchdog can renew the lease.
  * ```ts
  * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * if (await lock.tryLock({ timeout: '5s' })) {
@@ -40,13 +40,13 @@ export interface LockDefaults {
  */
 export class DistributedLock implements LockObject {
   readonly #holder: Holder
-  readonly #place: LockServices
+  readonly #services: LockServices
   readonly #defaults: LockDefaults
 
   /** Internal: `store.getDistributedLock` creates locks. */
-  constructor(place: LockServices, terms: HolderTerms, defaults: LockDefaults) {
-    this.#place = place
-    this.#holder = new Holder(place, terms, this)
+  constructor(services: LockServices, terms: HolderTerms, defaults: LockDefaults) {
+    this.#services = services
+    this.#holder = new Holder(services, terms, this)
     this.#defaults = defaults
   }
 
@@ -80,15 +80,15 @@ export class DistributedLock implements LockObject {
 
   #attempt(context: unknown): Pick<Attempt, 'context' | 'flow'> {
     const { context: usual, flow } = this.#defaults
-    return { context: contextArg(context) ?? usual, flow: flowArg(this.#place.around, flow) }
+    return { context: contextArg(context) ?? usual, flow: flowArg(this.#services.around, flow) }
   }
 
   /**
    * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the lease
    * was over before, and with ERR_NOT_OWNER if another holds the lock or nothing was held. The unlock of the
-   * last acquire sets `held` to false and ends renewals at once, even if the call rejects or its signal had
-   * already fired. The release then continues in the background until its answer arrives or the lease is
-   * over.
+   * last acquire sets `held` to false and ends renewals at once. This happens even if the call rejects or its
+   * signal had already fired. The release then continues in the background until its answer arrives or the
+   * lease is over.
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {

@@ -24,7 +24,7 @@ import { type WaitOptions, acquire, wantedOf } from './acquire-call.js'
 import { HoldCalls } from './lock-calls-base.js'
 import { BaseHold, type HoldParts } from './base-hold.js'
 import { callOptions, keyArg, optionsArg, signalArg } from './lock-arguments.js'
-import type { LockWatchEvent } from './lock-watch-event.js'
+import type { LockWatchEvent } from './lock-watch-types.js'
 
 /** The options of campaign. */
 export interface CampaignOptions<S extends As = As>
@@ -111,11 +111,11 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
     const { as } = port.decoding
     const context = value === undefined ? undefined : valueArg(value, as)
     const wanted = wantedOf(electionKey(this.prefix, name), name, undefined)
-    const { holder, validity } = await acquire(this.place, wanted, { ...terms, context })
+    const { holder, validity } = await acquire(this.services, wanted, { ...terms, context })
     return new Leadership<S>({ port, holder, validity, name: wanted.name }, as, value)
   }
 
-  /** Resolves to the present leader, or to undefined if there is none. The read is linearizable. */
+  /** Resolves to the present leader, or to undefined if there is no leader. The read is linearizable. */
   async leader(name: Bytes, options?: CallOptions): Promise<Leader<S> | undefined> {
     const { port } = this
     const limits = callOptions('elections.leader', options)
@@ -124,7 +124,7 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
     const [row] = rows
     if (row === undefined) return undefined
     const [, id, context, token] = row
-    return { value: said(context, port.decoding, key) as ValueAs<S> | undefined, token, id }
+    return { value: proclaimedValue(context, port.decoding, key) as ValueAs<S> | undefined, token, id }
   }
 
   /**
@@ -149,21 +149,24 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
       decoding: port.decoding,
       signal: signalArg(signal),
     })
-    return new Observed<S>(events, (context) => said(context, port.decoding, key) as ValueAs<S> | undefined)
+    return new Observed<S>(
+      events,
+      (context) => proclaimedValue(context, port.decoding, key) as ValueAs<S> | undefined,
+    )
   }
 }
 
 /** Turns the events of the election's lock into events of the election. */
 class Observed<S extends As> implements AsyncIterableIterator<ElectionEvent<S>> {
   readonly #events: AsyncIterableIterator<LockWatchEvent<As>>
-  readonly #said: (context: Bytes | undefined) => ValueAs<S> | undefined
+  readonly #valueOf: (context: Bytes | undefined) => ValueAs<S> | undefined
 
   constructor(
     events: AsyncIterableIterator<LockWatchEvent<As>>,
     said: (context: Bytes | undefined) => ValueAs<S> | undefined,
   ) {
     this.#events = events
-    this.#said = said
+    this.#valueOf = said
   }
 
   [Symbol.asyncIterator](): this {
@@ -177,9 +180,12 @@ class Observed<S extends As> implements AsyncIterableIterator<ElectionEvent<S>> 
       const { context, fencingToken: token, revision } = event as LockWatchEvent<As>
       switch ((event as LockWatchEvent<As>).type) {
         case 'acquired':
-          return { done: false, value: { type: 'elected', value: this.#said(context), token, revision } }
+          return { done: false, value: { type: 'elected', value: this.#valueOf(context), token, revision } }
         case 'proclaimed':
-          return { done: false, value: { type: 'proclaimed', value: this.#said(context), token, revision } }
+          return {
+            done: false,
+            value: { type: 'proclaimed', value: this.#valueOf(context), token, revision },
+          }
         case 'released':
         case 'expired':
           return { done: false, value: { type: 'vacant', value: undefined, token, revision } }
@@ -203,8 +209,8 @@ function valueArg(value: unknown, as: As): Uint8Array {
   return bytes
 }
 
-/** Returns the value that a leader has proclaimed, or undefined if the leader has proclaimed none. */
-function said(context: Bytes | null | undefined, decoding: Decoding, key: Uint8Array): unknown {
+/** Returns the value that a leader has proclaimed, or undefined if the leader has proclaimed no value. */
+function proclaimedValue(context: Bytes | null | undefined, decoding: Decoding, key: Uint8Array): unknown {
   if (context === null || context === undefined) return undefined
   const bytes = typeof context === 'string' ? Buffer.from(context) : context
   return toUserValue(bytes, decoding, nameOfLockKey(key))

@@ -22,8 +22,8 @@ export interface HoldAround {
 }
 
 /**
- * Finds the holds around the current call. A store and all of its subs share one storage, because a lock of
- * the store and a lock of a sub may be the same lock.
+ * Finds the holds around the current call. A store and all of its subs share one storage, because a store and
+ * a sub may use the same lock.
  */
 export type Around = AsyncLocalStorage<HoldAround>
 

@@ -1,13 +1,13 @@
-// Driver: owns what this process knows of one hold: whether the store can still promise that the hold is in
-// force, and the signal that aborts at the loss of the hold.
+// Driver: owns this process's knowledge of one hold: whether the hold is certainly still in force, and the
+// signal that aborts at the loss of the hold.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
 import { NOT_IN_SET, type Indexed } from './indexed-set.js'
-import type { BoundRenewal, Concern } from './bound-renewal.js'
+import type { ClusterTimeRefresh, HoldOrAttempt } from './cluster-time-refresh.js'
 import type { LockCall, LockPort } from './lock-port.js'
 
-interface HoldValidityPorts {
+interface HoldFields {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
@@ -16,7 +16,7 @@ interface HoldValidityPorts {
 }
 
 /** The fields of a hold that a renewal request needs. */
-export type RenewedHold = Pick<HoldValidityPorts, 'key' | 'id' | 'token' | 'lease'>
+export type RenewedHold = Pick<HoldFields, 'key' | 'id' | 'token' | 'lease'>
 
 /** One hold that is being renewed. */
 export interface Renewal extends Indexed {
@@ -33,7 +33,7 @@ export interface Renewal extends Indexed {
   until: number
   last: Try | undefined
   tries: number
-  /** The callback of Renewals.confirm. It gets the first answer, or undefined if no member answers. */
+  /** The callback of Renewals.confirm, which gets the first answer, or undefined if no member answers. */
   confirmed: ((owner: OwnerResult | undefined) => void) | undefined
 }
 
@@ -44,20 +44,20 @@ export interface Try {
 }
 
 /**
- * releasing: the release was sent or is about to be sent. The store no longer promises the hold, and only the
- * answer will show whether the hold was lost before.
+ * releasing: the release was sent or is about to be sent. The store no longer guarantees the hold, and only
+ * the answer will show whether the hold was lost before.
  */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7). The timer of BoundRenewal only makes the signal abort
+ * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh only makes the signal abort
  *   even if `held` is never read.
  * - A lost hold stays lost, even if a late renewal or a lower bound of cluster time arrives.
  * - The deadline only grows.
  */
-export class HoldValidity implements Concern {
-  place = NOT_IN_SET
+export class HoldValidity implements HoldOrAttempt {
+  index = NOT_IN_SET
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
@@ -66,7 +66,7 @@ export class HoldValidity implements Concern {
   /** Set and cleared by Renewals. Undefined if the hold is not renewed. */
   renewal: Renewal | undefined = undefined
   readonly #port: LockPort
-  readonly #boundRenewal: BoundRenewal
+  readonly #clusterTimeRefresh: ClusterTimeRefresh
   readonly #lost: (error: LatchkeyError) => void
   #deadline: number
   #state: State = 'held'
@@ -76,13 +76,13 @@ export class HoldValidity implements Concern {
 
   constructor(
     port: LockPort,
-    boundRenewal: BoundRenewal,
-    of: HoldValidityPorts,
+    boundRenewal: ClusterTimeRefresh,
+    of: HoldFields,
     now: Instant,
     lost: (error: LatchkeyError) => void,
   ) {
     this.#port = port
-    this.#boundRenewal = boundRenewal
+    this.#clusterTimeRefresh = boundRenewal
     this.key = of.key
     this.id = of.id
     this.lease = of.lease
@@ -170,7 +170,9 @@ export class HoldValidity implements Concern {
     this.#lost(why)
   }
 
-  /** Called before the release of all acquires is sent. From then on the store does not promise the hold. */
+  /**
+   * Called before the release of all acquires is sent. From then on the store does not guarantee the hold.
+   */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }
@@ -185,6 +187,6 @@ export class HoldValidity implements Concern {
 
   #finish(state: State): void {
     this.#state = state
-    this.#boundRenewal.remove(this)
+    this.#clusterTimeRefresh.remove(this)
   }
 }

@@ -1,5 +1,5 @@
-// Driver: owns the acquisitions of one lock object, one after the other, and the order of the requests of
-// that object.
+// Driver: owns the acquisitions of one lock object, one at a time, and the order of the requests of that
+// object.
 
 import {
   type ErrorCode,
@@ -61,9 +61,11 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
  * - Everything that changes an acquisition runs in the request order. Only a loss can happen at any time.
  */
 export class Holder {
-  readonly #place: LockServices
+  readonly #services: LockServices
   readonly #terms: HolderTerms
-  /** The lock object that the watchdog's listeners receive. Undefined if there is no such object. */
+  /**
+   * The lock object that the watchdog's listeners receive. Undefined for a hold without a DistributedLock.
+   */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
   readonly #listener = {
@@ -77,8 +79,8 @@ export class Holder {
   #idleSignal: AbortSignal | undefined
   #last: OwnerResult | undefined
 
-  constructor(place: LockServices, terms: HolderTerms, subject?: LockObject) {
-    this.#place = place
+  constructor(services: LockServices, terms: HolderTerms, subject?: LockObject) {
+    this.#services = services
     this.#terms = terms
     this.#subject = subject
     this.#acquisition = this.#newAcquisition()
@@ -99,7 +101,7 @@ export class Holder {
   }
 
   limit(timeout: number | undefined, signal?: AbortSignal): CallLimit {
-    return new CallLimit(this.#place.port, timeout, signal)
+    return new CallLimit(this.#services.port, timeout, signal)
   }
 
   get signal(): AbortSignal {
@@ -121,11 +123,11 @@ export class Holder {
   }
 
   get #shownKey(): string | Uint8Array {
-    return shownLockKey(this.#terms.key, this.#place.port.decoding)
+    return shownLockKey(this.#terms.key, this.#services.port.decoding)
   }
 
   enter(wanted: Wanted): Promise<boolean> {
-    const { observer } = this.#place.port
+    const { observer } = this.#services.port
     if (!wanted.waits || observer?.isOn !== true) return this.#enter(wanted)
     const kind = WAIT_KINDS[kindOfLockKey(this.#terms.key)]
     return observer.wait(kind, [this.#terms.key], isHeld, () => this.#enter(wanted))
@@ -134,7 +136,7 @@ export class Holder {
   async #enter(wanted: Wanted): Promise<boolean> {
     // A store that closes also closes its own watchdog. The error must then name the store, so the store is
     // checked first.
-    if (this.#place.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
+    if (this.#services.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
     if (this.#terms.watchdog?.closed)
       throw new LatchkeyError(
         'ERR_CLOSED',
@@ -198,7 +200,7 @@ export class Holder {
    */
   async leaveAll(): Promise<LatchkeyError | undefined> {
     // A closed store has already released the hold, or the caller of `close` wanted to keep the hold.
-    if (this.#place.port.closed.aborted && this.validity === undefined) return this.#loss?.error
+    if (this.#services.port.closed.aborted && this.validity === undefined) return this.#loss?.error
     try {
       await this.leave(this.limit(RELEASE_TIMEOUT), true)
     } catch (error) {
@@ -228,8 +230,8 @@ export class Holder {
     const { validity } = acquisition
     if (validity === undefined) return
     const { watchdog } = this.#terms
-    if (watchdog === undefined) this.#place.renewals.remove(validity)
-    else watchdog.watch(this.#place.renewals, validity)
+    if (watchdog === undefined) this.#services.renewals.remove(validity)
+    else watchdog.watch(this.#services.renewals, validity)
   }
 
   /**
@@ -252,7 +254,7 @@ export class Holder {
     if (!wanted.waits || end === 'aborted' || end === 'closed') throw error
     if (end === 'timeout') return OVER
     if (!isWorthRetry(error) || (error as LatchkeyError).code === 'ERR_BUSY') throw error
-    await pause(this.#place.port, PAUSE_AFTER_FAILURE)
+    await pause(this.#services.port, PAUSE_AFTER_FAILURE)
     return 'again'
   }
 
@@ -289,7 +291,7 @@ export class Holder {
   }
 
   #newAcquisition(): Acquisition {
-    return new Acquisition(this.#place, this.#terms, this.#listener)
+    return new Acquisition(this.#services, this.#terms, this.#listener)
   }
 
   /**
@@ -298,12 +300,12 @@ export class Holder {
    */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
-    if (acquisition.validity !== undefined) this.#place.renewals.remove(acquisition.validity)
+    if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
     this.#retire(acquisition)
     // If the store itself releases a hold, the hold is not lost, so the watchdog reports nothing.
     if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
-      watchdog?.tellLost(this.#subject, error)
+      watchdog?.emitLost(this.#subject, error)
   }
 
   #hasLossToReport(): boolean {
@@ -333,12 +335,9 @@ export class Holder {
     return { acquires: isLast ? 0 : acquisition.acquires }
   }
 
-  /**
-   * Called before the release is sent. From then on no renewal is sent, and the store does not promise the
-   * hold.
-   */
+  /** Ends the renewals and the guarantee of the hold. Called before the release is sent. */
   #endPromise(validity: HoldValidity): void {
-    this.#place.renewals.remove(validity)
+    this.#services.renewals.remove(validity)
     validity.releasing()
     this.#acquisition = this.#newAcquisition()
   }

@@ -2,7 +2,7 @@
 
 export { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 export { CallLimit, OVER } from './call-deadline-or-abort.js'
-export { ClusterBound, DEFAULT_DRIFT } from './cluster-time-bound.js'
+export { ClusterTimeBound, DEFAULT_DRIFT } from './cluster-time-bound.js'
 export { DistributedLock } from './distributed-lock.js'
 export { FenceGuard, type FencePort } from './fence-guard.js'
 export { Hold } from './hold.js'
@@ -26,7 +26,7 @@ export type {
   Observer,
   WaitKind,
 } from './lock-port.js'
-export type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
+export type { LockWatchEvent, LockWatchOptions } from './lock-watch-types.js'
 export { waiting } from './waiting-count.js'
 export { Watchdog, type WatchdogEvents } from './watchdog.js'
 export {

@@ -3,17 +3,17 @@
 import { expect, test } from 'vitest'
 import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
 
-const people = (count: number) => Array.from({ length: count }, (_, name) => ({ name, place: NOT_IN_SET }))
+const people = (count: number) => Array.from({ length: count }, (_, name) => ({ name, index: NOT_IN_SET }))
 
-function names(indexedSet: IndexedSet<{ name: number; place: number }>): number[] {
+function names(indexedSet: IndexedSet<{ name: number; index: number }>): number[] {
   const met = new Set<number>()
   indexedSet.forEach(({ name }) => met.add(name))
   return [...met].sort((a, b) => a - b)
 }
 
 test('a member that was added is in the set once, until it is deleted; delete returns whether it was there', () => {
-  const indexedSet = new IndexedSet<{ name: number; place: number }>()
-  const [a, b, c] = people(3) as [{ name: number; place: number }, ...{ name: number; place: number }[]]
+  const indexedSet = new IndexedSet<{ name: number; index: number }>()
+  const [a, b, c] = people(3) as [{ name: number; index: number }, ...{ name: number; index: number }[]]
   for (const one of [a, b, c, a]) indexedSet.add(one as typeof a)
   expect([indexedSet.size, names(indexedSet)]).toEqual([3, [0, 1, 2]])
   expect([indexedSet.delete(a), indexedSet.delete(a)]).toEqual([true, false])
@@ -25,18 +25,18 @@ test('a member that was added is in the set once, until it is deleted; delete re
 
 test('forEach visits each member that stays, and none that was deleted before, while others are deleted', () => {
   for (let go = 0; go < 7; go++) {
-    const indexedSet = new IndexedSet<{ name: number; place: number }>()
+    const indexedSet = new IndexedSet<{ name: number; index: number }>()
     const all = people(7)
     for (const one of all) indexedSet.add(one)
     const met = new Set<number>()
     indexedSet.forEach((one) => {
-      expect(one.place).not.toBe(NOT_IN_SET)
+      expect(one.index).not.toBe(NOT_IN_SET)
       met.add(one.name)
       // Deletes this member and one other.
       if (one.name % 2 === 0) indexedSet.delete(one)
       indexedSet.delete(all[go] as (typeof all)[number])
     })
-    for (const { name, place } of all) if (place !== NOT_IN_SET) expect(met.has(name)).toBe(true)
+    for (const { name, index } of all) if (index !== NOT_IN_SET) expect(met.has(name)).toBe(true)
     expect(names(indexedSet)).toEqual([1, 3, 5].filter((name) => name !== go))
   }
 })

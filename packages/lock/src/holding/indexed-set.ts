@@ -1,12 +1,12 @@
 // Rule: a set that stores its members in an array. Each member stores its own index.
 //
-// A JavaScript Set would keep garbage in memory here. Members are added and removed with each hold, so V8
-// replaces the table of the Set again and again. When V8 has moved a replaced table to the old generation, a
+// A JavaScript Set would keep garbage in memory. Members are added and removed with each hold, so V8 replaces
+// the table of the Set again and again. When V8 has moved a replaced table to the old generation, a
 // collection of young objects can no longer free the members that were added later.
 
 export interface Indexed {
   /** The index of the member in the set. Only the set writes this field. */
-  place: number
+  index: number
 }
 
 /** The index of a member that is in no set. */
@@ -20,18 +20,18 @@ export class IndexedSet<Member extends Indexed> {
   }
 
   add(member: Member): void {
-    if (member.place === NOT_IN_SET) member.place = this.#members.push(member) - 1
+    if (member.index === NOT_IN_SET) member.index = this.#members.push(member) - 1
   }
 
   /** Returns false if the member was not in the set. The last member moves to the free index. */
   delete(member: Member): boolean {
-    const { place } = member
+    const { index: place } = member
     if (place === NOT_IN_SET) return false
-    member.place = NOT_IN_SET
+    member.index = NOT_IN_SET
     const last = this.#members.pop() as Member
     if (last === member) return true
     this.#members[place] = last
-    last.place = place
+    last.index = place
     return true
   }
 

@@ -1,6 +1,6 @@
 // Door: checks the arguments of lock calls. A wrong argument is a TypeError, and too many bytes are
-// ERR_TOO_LARGE. After such an error no request was sent. All bytes are copied, so that the caller may reuse
-// its own buffers.
+// ERR_TOO_LARGE. If a call fails with one of these errors, it has sent no request. All bytes are copied, so
+// that the caller may reuse its own buffers.
 
 import { EMPTY, copyBytes, prefixEnd, utf8 } from '@latchkey/base'
 import {

@@ -22,19 +22,19 @@ import type { LockPort } from './lock-port.js'
 const QUERY_OPTIONS = knownNames('queue', 'as', 'consistency', 'timeout', 'signal')
 
 export abstract class HoldCalls {
-  readonly #place: LockServices
+  readonly #services: LockServices
 
   /** Internal: the store creates these objects. */
-  constructor(place: LockServices) {
-    this.#place = place
+  constructor(services: LockServices) {
+    this.#services = services
   }
 
-  protected get place(): LockServices {
-    return this.#place
+  protected get services(): LockServices {
+    return this.#services
   }
 
   protected get port(): LockPort {
-    return this.#place.port
+    return this.#services.port
   }
 
   /** The prefix of a sub, with which all its names begin. The prefix is empty in the store itself. */

@@ -1,4 +1,4 @@
-// Types: the interface of a DistributedLock, for code that receives such a lock.
+// Types: the interface of a DistributedLock, for code that receives a DistributedLock.
 
 import type { Bytes, CallOptions, Duration, Owner } from '@latchkey/protocol'
 

@@ -12,8 +12,8 @@ import type {
   OwnerResult,
   Read,
 } from '@latchkey/protocol'
-import type { ClusterBound } from './cluster-time-bound.js'
-import type { LockWatchEvent } from './lock-watch-event.js'
+import type { ClusterTimeBound } from './cluster-time-bound.js'
+import type { LockWatchEvent } from './lock-watch-types.js'
 
 export interface LockCallOptions {
   /** In milliseconds. A call without a timeout has no limit: only `close` or the signal ends the call. */
@@ -26,25 +26,25 @@ export interface LockCallOptions {
 /** A command that was accepted for sending. */
 export interface LockCall {
   /**
-   * Whether the command was sent to a member at least once. Before that, the command waits in this process.
+   * Whether the command was sent to a member at least once. While false, the command waits in this process.
    */
   readonly sent: boolean
   /**
    * The decoded result. Rejects only with a LatchkeyError. The outcome 'not-applied' of the error proves that
    * the command will never be applied. The outcome 'unknown' says that the command was sent. Before the
-   * promise settles, the client has passed the cluster time that the answer proves to `LockPort.bound`, the
-   * upper bound of cluster time.
+   * promise settles, the client has passed the answer's cluster time to `LockPort.bound`, the upper bound of
+   * cluster time.
    */
   readonly result: Promise<unknown>
   /**
    * Resolves when the members can no longer apply the command later. Called after `result` was rejected with
-   * the outcome 'unknown'. Three events prove that the command will not be applied later: the answer to a
+   * the outcome 'unknown'. One of three events proves that the command will not be applied: the answer to a
    * cancelCall, a `done` number above the number of this call, or the end of the session.
    *
    * The client asks in the background, without limit. The promise rejects with ERR_CLOSED when the store
    * closes. Every call of this method returns the same promise.
    */
-  settled(): Promise<void>
+  whenFinal(): Promise<void>
 }
 
 export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_set' | 'latch' | 'barrier'
@@ -53,7 +53,7 @@ export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_se
 export interface Observer {
   /**
    * Whether a tracer or a listener exists. Read before each of the following calls, so that these calls cost
-   * nothing if nobody listens.
+   * nothing without a listener.
    */
   readonly isOn: boolean
   wait<T>(
@@ -77,13 +77,13 @@ export interface LockPort {
   readonly clock: Clock
   /** Undefined if waits and work are not traced. */
   readonly observer?: Observer | undefined
-  /** Undefined if nobody needs the counts. */
+  /** Undefined if the counts are not needed. */
   readonly counts?: HoldingCounts | undefined
   /**
    * The upper bound of cluster time. Each store has one bound. The client calls `meet` at each handshake and
    * `learn` for each answer.
    */
-  readonly bound: ClusterBound
+  readonly bound: ClusterTimeBound
   /**
    * The members' election timeout in ms, or 0 if the timeout is not known yet. A change of leader takes one
    * to two election timeouts.

@@ -2,7 +2,7 @@
 
 import type { LatchkeyError } from '@latchkey/protocol'
 import type { Around } from './flow-of-request.js'
-import type { BoundRenewal } from './bound-renewal.js'
+import type { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port.js'
 import type { Renewals } from './renewals.js'
@@ -16,12 +16,12 @@ export interface Releasable {
 }
 export interface LockServices {
   readonly port: LockPort
-  readonly boundRenewal: BoundRenewal
+  readonly clusterTimeRefresh: ClusterTimeRefresh
   readonly renewals: Renewals
   /** The acquisitions that have, or may have, a hold or a place in a queue in the store. */
   readonly acquisitions: Set<Releasable>
   /** The holds of withLock around the current asynchronous call. */
   readonly around: Around
-  /** The store's own watchdog, which renews all holds except those of `getDistributedLock`. */
+  /** The store's own watchdog, which renews all holds except the holds of `getDistributedLock`. */
   readonly watchdog: Watchdog
 }

@@ -62,31 +62,31 @@ class Member implements Releasable {
 
 /**
  * Laws:
- * - All keys or none: the set is held only while every key is held. If one key is lost, the store promises
- *   none of the keys any more, and releases the other keys.
+ * - All keys or none: the set is held only while every key is held. If one key is lost, the store no longer
+ *   guarantees any key of the set, and releases the other keys.
  * - A repeated request with the same id changes nothing in the store except the leases and the wait. So a
  *   request whose outcome is unknown is sent again.
- * - The holds and places that the set may have in the store are released only when no request of the set is
- *   under way any more.
+ * - The holds and places that the set may have are released only when no request of the set is under way any
+ *   more.
  */
 export class SetAcquisition {
   readonly id: string
-  readonly #place: LockServices
+  readonly #services: LockServices
   readonly #terms: SetTerms
   readonly #lost: (error: LatchkeyError) => void
   readonly #members: readonly Member[]
-  #unsettled: LockCall[] = []
+  #mayStillApply: LockCall[] = []
   #released: Promise<boolean> | undefined
   #isOver = false
   #wake: () => void = () => {}
   #isWoken = false
 
   /** `lost` is called once, with the first loss. */
-  constructor(place: LockServices, terms: SetTerms, lost: (error: LatchkeyError) => void) {
-    this.#place = place
+  constructor(services: LockServices, terms: SetTerms, lost: (error: LatchkeyError) => void) {
+    this.#services = services
     this.#terms = terms
     this.#lost = lost
-    this.id = place.port.newId()
+    this.id = services.port.newId()
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
@@ -97,7 +97,7 @@ export class SetAcquisition {
 
   /** Asks until all keys are held, until the store refuses the request, or until the limit ends. */
   enter(waits: boolean, limit: CallLimit): Promise<Entered> {
-    const { observer } = this.#place.port
+    const { observer } = this.#services.port
     if (!waits || observer?.isOn !== true) return this.#enter(waits, limit)
     const keys = this.#terms.list.map(([key]) => key)
     return observer.wait('lock_set', keys, isHeld, () => this.#enter(waits, limit))
@@ -105,7 +105,7 @@ export class SetAcquisition {
 
   async #enter(waits: boolean, limit: CallLimit): Promise<Entered> {
     const offs = waits ? this.#listen() : []
-    for (const member of this.#members) this.#place.acquisitions.add(member)
+    for (const member of this.#members) this.#services.acquisitions.add(member)
     let entered: Entered | 'again' = 'broken'
     try {
       do entered = limit.end === undefined ? await this.#step(waits, limit) : 'over'
@@ -120,7 +120,7 @@ export class SetAcquisition {
 
   async #step(waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
     const { list, fencingKey, lease, context, flow } = this.#terms
-    const { port } = this.#place
+    const { port } = this.#services
     this.#isWoken = false
     const wait = waits ? (limit.left() ?? 0) : null
     const ask = [OP.tryLockAll, this.id, list, fencingKey, lease, context, wait] as const
@@ -143,12 +143,12 @@ export class SetAcquisition {
   }
 
   async #failed(error: unknown, call: LockCall, waits: boolean, limit: CallLimit): Promise<'over' | 'again'> {
-    if (mayBeApplied(error)) this.#unsettled.push(call)
+    if (mayBeApplied(error)) this.#mayStillApply.push(call)
     const { end } = limit
     if (!waits || end === 'aborted' || end === 'closed') throw error
     if (end === 'timeout') return 'over'
     if (!isWorthRetry(error) || (error as LatchkeyError).code === 'ERR_BUSY') throw error
-    await pause(this.#place.port, PAUSE)
+    await pause(this.#services.port, PAUSE)
     return 'again'
   }
 
@@ -159,7 +159,7 @@ export class SetAcquisition {
    * is sent again and renews all keys.
    */
   async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
-    const { port, boundRenewal, renewals, watchdog } = this.#place
+    const { port, clusterTimeRefresh: boundRenewal, renewals, watchdog } = this.#services
     const { lease, renews, list } = this.#terms
     if (this.#released !== undefined || owners.length !== list.length) return 'broken'
     const now = port.clock.instant()
@@ -184,7 +184,7 @@ export class SetAcquisition {
    * together.
    */
   #listen(): (() => void)[] {
-    const { port } = this.#place
+    const { port } = this.#services
     const wake = () => {
       this.#isWoken = true
       this.#wake()
@@ -216,7 +216,7 @@ export class SetAcquisition {
   #endPromise(): void {
     this.#isOver = true
     for (const validity of this.validities) {
-      this.#place.renewals.remove(validity)
+      this.#services.renewals.remove(validity)
       validity.releasing()
     }
   }
@@ -225,13 +225,13 @@ export class SetAcquisition {
   async release(): Promise<void> {
     if (this.#isOver) return
     this.#endPromise()
-    const { port } = this.#place
+    const { port } = this.#services
     if (port.closed.aborted) return
     const call = port.command([OP.releaseAll, this.#tickets()], { timeout: RELEASE_TIMEOUT })
     try {
       await call.result
     } catch (error) {
-      if (mayBeApplied(error)) this.#unsettled.push(call)
+      if (mayBeApplied(error)) this.#mayStillApply.push(call)
       void this.giveBack()
       throw error
     }
@@ -241,10 +241,10 @@ export class SetAcquisition {
 
   /** Leaves the queues and releases every hold of this id, in the background. */
   async giveBack(): Promise<void> {
-    const { port } = this.#place
+    const { port } = this.#services
     if (!(await this.#released)) {
       try {
-        await Promise.all(this.#unsettled.map((call) => call.settled()))
+        await Promise.all(this.#mayStillApply.map((call) => call.whenFinal()))
       } catch {
         return // The store is closed. What is left in the store ends with its session or its lease.
       }
@@ -255,7 +255,7 @@ export class SetAcquisition {
   }
 
   #forget(): void {
-    for (const member of this.#members) this.#place.acquisitions.delete(member)
+    for (const member of this.#members) this.#services.acquisitions.delete(member)
   }
 
   #tickets(): TicketArg[] {

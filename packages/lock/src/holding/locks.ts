@@ -1,5 +1,4 @@
-// Driver: the calls of store.locks. Each acquire uses a holder of its own, so that no hold is
-// reentrant by accident.
+// Driver: the calls of store.locks. Each acquire uses a new Holder, so that no hold is reentrant by accident.
 
 import { binary } from '@latchkey/base'
 import {
@@ -56,15 +55,15 @@ import { holdsAround } from './flow-of-request.js'
 import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { Hold } from './hold.js'
 import type { HoldSet } from './held-lock-set.js'
-import type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
+import type { LockWatchEvent, LockWatchOptions } from './lock-watch-types.js'
 import { toHoldInfo, toLockInfo } from './owner-decoding.js'
 import type { LockCallOptions } from './lock-port.js'
 
 /** The options of acquire, tryAcquire and withLock. */
 export interface AcquireOptions extends WaitOptions {
   /**
-   * Several 'shared' holds can be in force together. An 'exclusive' hold excludes all others. All requests
-   * wait in one queue, in the order of their arrival. Default: 'exclusive'.
+   * Several 'shared' holds can be in force together. An 'exclusive' hold excludes all other holds. All
+   * requests wait in one queue, in the order of their arrival. Default: 'exclusive'.
    */
   mode?: LockMode | undefined
   /**
@@ -99,8 +98,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
 
   /** Internal: the store creates this object. */
-  constructor(place: LockServices, releaseAll: (limits: LockCallOptions) => Promise<number>) {
-    super(place)
+  constructor(services: LockServices, releaseAll: (limits: LockCallOptions) => Promise<number>) {
+    super(services)
     this.#releaseAll = releaseAll
   }
 
@@ -121,7 +120,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     const wanted = this.#wanted(key, given)
     this.#refuseDeadlock(wanted.key, durationArg(given.wait, 'wait'))
     const every = rotateArg(given.rotateEvery)
-    const acquired = await acquire(this.place, wanted, given)
+    const acquired = await acquire(this.services, wanted, given)
     return { hold: this.#hold(wanted, acquired, every), id: acquired.validity.id }
   }
 
@@ -130,7 +129,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     const given = optionsArg('tryAcquire', options, ACQUIRE_OPTIONS)
     const wanted = this.#wanted(key, given)
     const every = rotateArg(given.rotateEvery)
-    const acquired = await enter(this.place, wanted, given, false)
+    const acquired = await enter(this.services, wanted, given, false)
     return acquired && this.#hold(wanted, acquired, every)
   }
 
@@ -148,13 +147,13 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     const given = optionsArg('acquireAll', options, SET_OPTIONS)
     const wanted = this.#wantedAll(keys)
     for (const { key } of wanted) this.#refuseDeadlock(key, durationArg(given.wait, 'wait'))
-    return acquireAll<S>(this.place, wanted, given)
+    return acquireAll<S>(this.services, wanted, given)
   }
 
   /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if the locks were not granted. */
   async tryAcquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S> | undefined> {
     const given = optionsArg('tryAcquireAll', options, SET_OPTIONS)
-    return enterAll<S>(this.place, this.#wantedAll(keys), given, false)
+    return enterAll<S>(this.services, this.#wantedAll(keys), given, false)
   }
 
   #wantedAll(keys: readonly LockOfSet[]): Wanted[] {
@@ -200,7 +199,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     if (typeof work !== 'function') throw new TypeError('withLock needs a function')
     const given = typeof options === 'function' ? undefined : options
     const { hold, id } = await this.#acquire('withLock', key, given)
-    const { around } = this.place
+    const { around } = this.services
     const flow = given?.flow ?? null
     const outer = around.getStore()
     const wanted = lockKeyArg(this.prefix, key)
@@ -209,7 +208,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
       const run = () => around.run(own, async () => work(hold))
       const { observer } = this.port
       const result = await (observer?.isOn ? observer.work(wanted, hold.token, run) : run())
-      await settleLoss(hold)
+      await throwIfLost(hold)
       return result
     } finally {
       own.active = false
@@ -235,9 +234,9 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Resolves to the last changes of one lock, in their order: the acquires, losses, releases and waits.
-   * Members remember the last 1,024 changes of all locks together since they were started. A restart forgets
-   * these changes. `sinceMillis` of the answer says how far back the memory of the member that answered goes.
+   * Resolves to the last changes of one lock, in their order: the acquires, losses, releases and waits. Each
+   * member remembers the last 1,024 changes of all locks together, since its start. A restart forgets these
+   * changes. `sinceMillis` of the answer says how far back the memory of the member that answered goes.
    * ```ts
    * for (const { type, context, agoMillis } of await store.locks.history('orders/42'))
    *   console.log(`${agoMillis} ms ago`, type, context)
@@ -265,7 +264,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     target: Bytes | { prefix: Bytes },
     options?: LockWatchOptions<A>,
   ): AsyncIterableIterator<LockWatchEvent<A>> {
-    const { port } = this.place
+    const { port } = this.services
     const given = optionsArg('locks.watch', options, WATCH_OPTIONS)
     const { renewals = false } = given
     if (typeof renewals !== 'boolean') throw new TypeError('renewals must be true or false')
@@ -286,7 +285,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Releases all locks of this store in one request, also those of `getDistributedLock`. Resolves to the
+   * Releases all locks of this store in one request, also the locks of `getDistributedLock`. Resolves to the
    * number of released locks. Callers that wait go on waiting. Before the request is sent, the signals of the
    * holds abort, because the work under the holds has to stop.
    */
@@ -304,13 +303,13 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Refuses a call from within the caller's own hold of the same lock. Without a `wait` such a call would
-   * wait for ever. With a `wait` the call only times out, so it is allowed.
+   * Refuses a call from within the caller's own hold of the same lock. Without a `wait` this call would wait
+   * for ever. With a `wait` the call only times out, so the call is allowed.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return
     const wanted = binary(key)
-    if (holdsAround(this.place.around.getStore()).some((hold) => hold.key === wanted))
+    if (holdsAround(this.services.around.getStore()).some((hold) => hold.key === wanted))
       throw new LatchkeyError('ERR_DEADLOCK', undefined, { key: shownLockKey(key, this.port.decoding) })
   }
 }
@@ -322,7 +321,7 @@ const CLOSED_MEANWHILE =
  * Releases the hold. Throws ERR_LOCK_LOST if the hold was lost before the work was done. A hold that fn
  * itself has released was not lost.
  */
-async function settleLoss(hold: Hold<As>): Promise<void> {
+async function throwIfLost(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)
   if (loss === undefined) return
   const message = loss.code === 'ERR_CLOSED' ? CLOSED_MEANWHILE : undefined

@@ -57,7 +57,7 @@ export function toOwner(result: OwnerResult): Owner {
 }
 
 /**
- * Returns a plain Uint8Array of its own for the caller. The bytes of a frame are Buffers, and a copy of a
+ * Copies the bytes to a plain Uint8Array for the caller. The bytes of a frame are Buffers, and a copy of a
  * Buffer would be a Buffer too.
  */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
@@ -134,8 +134,8 @@ export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how
 }
 
 /**
- * Returns the error for a circle of flows. Keys that are not below the prefix of a sub are left out of the
- * error, because a caller of the sub must not see them.
+ * Returns the error for a circle of flows. The error leaves out keys that are not below the prefix of a sub,
+ * because a caller of the sub must not see these keys.
  */
 export function circleError(
   links: readonly FlowLink[],

@@ -1,9 +1,9 @@
 // Rule: computes when a hold is renewed, and how soon it is renewed again if no member answers.
 //
 // Laws, for a lease L and a round trip R:
-// - A renewal that is sent at s and answered in time proves the hold until about s + L, but its answer
-//   arrives only at s + R. So renewals at intervals of L / 16 keep a hold as long as R is below 15 / 16 of L,
-//   minus the drift of the clocks. The number of unanswered renewals does not matter.
+// - A renewal that is sent at the time s proves the hold until about s + L, but its answer arrives only at s
+//   + R. So renewals at intervals of L / 16 keep a hold as long as R is below 15 / 16 of L. The drift of the
+//   clocks makes this limit a little smaller. The number of unanswered renewals does not matter.
 // - If R is known, the next renewal is sent so early that its answer and one more attempt are still in time.
 // - A hold that can survive a change of leader is renewed so early that it survives the change. Its remaining
 //   time is never less than the time of the change or three quarters of its lease, whichever is shorter.
@@ -28,9 +28,9 @@ export function pauseOf(lease: number): number {
 }
 
 /**
- * Returns how many milliseconds to wait for the answer to an attempt: two leases, but at most MOST_TRIES of
- * the longest pauses. An answer that comes later than two leases is useless, because by then the hold has
- * ended, or a later attempt has prolonged the hold.
+ * Returns how many milliseconds to wait for the answer to an attempt: two leases, but at most MOST_TRIES
+ * times the longest pause. An answer that comes later than two leases is useless, because by then the hold
+ * has ended, or a later attempt has prolonged the hold.
  */
 export function patienceOf(lease: number): number {
   return Math.min(lease * 2, LONGEST_PAUSE * MOST_TRIES)

@@ -1,5 +1,5 @@
-// Driver: owns the renewals of all holds of one store. It has one timer, and sends one request for all
-// renewals that are due together.
+// Driver: owns the renewals of all holds of one store. One timer serves all renewals, and one request carries
+// all renewals that are due together.
 
 import { elementAt, type Timer } from '@latchkey/base'
 import { OP, type OwnerResult, type RenewalArg, type RenewResult, renewedOwners } from '@latchkey/protocol'
@@ -13,8 +13,8 @@ import { splitRequests } from './split-requests.js'
 import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
 
 /**
- * As a fraction of the lease: a renewal that is due within this time is sent early, in one request with a
- * renewal that is due now.
+ * As a fraction of the lease: a renewal that is due within this time is sent early, together with a renewal
+ * that is due now.
  */
 const TOGETHER = 1 / 20
 
@@ -79,7 +79,7 @@ export class Renewals {
    * member has answered within the lease.
    *
    * Attempts that are still under way also prolong the validity that the caller makes from the answer. So the
-   * caller must call `adopt` with that validity, or `discard` if it makes none.
+   * caller must call `adopt` with that validity, or `discard` if the caller makes no validity.
    */
   confirm(
     of: RenewedHold,
@@ -147,7 +147,7 @@ export class Renewals {
     const { validity, confirmed } = renewal
     if (validity !== undefined) {
       if (!validity.held) this.remove(validity)
-      return renewal.place !== NOT_IN_SET
+      return renewal.index !== NOT_IN_SET
     }
     if (confirmed === undefined || now <= renewal.until) return true
     this.#drop(renewal)
@@ -188,7 +188,7 @@ export class Renewals {
     this.#roundTrip.took(this.#port.clock.now() - sentAt)
     renewals.forEach((renewal, i) => {
       renewal.tries--
-      if (renewal.place !== NOT_IN_SET) this.#decide(renewal, elementAt(owners, i))
+      if (renewal.index !== NOT_IN_SET) this.#decide(renewal, elementAt(owners, i))
     })
     this.#rearm()
   }
@@ -237,7 +237,7 @@ function confirm(renewal: Renewal, owner: Confirmed): void {
 
 function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewal {
   return {
-    place: NOT_IN_SET,
+    index: NOT_IN_SET,
     of,
     validity,
     by: undefined,

@@ -5,11 +5,11 @@ import type { CallLimit } from './call-deadline-or-abort.js'
 
 /**
  * Laws:
- * - A task begins when the previous task has ended. Without this law: a caller sends an acquire and then an
- *   unlock without awaiting the acquire, the leader changes, and the retried acquire is applied after its own
+ * - A task begins when the previous task has ended. Without this law: a caller sends an acquire, and then an
+ *   unlock without awaiting the acquire. The leader changes, and the retried acquire is applied after its own
  *   release.
- * - A caller that awaits a task continues before the next task begins, so what the task promised is still
- *   true when the caller reads it.
+ * - A caller that awaits a task continues before the next task begins, so the result of the task is still
+ *   true when the caller reads the result.
  * - An urgent task comes before all waiting tasks. An urgent task releases the hold or the place that a
  *   finished attempt may have got.
  */
@@ -56,8 +56,8 @@ export class RequestOrder {
   }
 
   /**
-   * #busy stays true from the end of a task to the start of the next waiting task, so that no new call can
-   * begin between these two.
+   * #busy stays true from the end of a task to the start of the next waiting task, so that no new call begins
+   * in between.
    */
   readonly #next = (): void => {
     const begin = this.#waiting.shift()

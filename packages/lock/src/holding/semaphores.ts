@@ -1,4 +1,4 @@
-// Driver: the calls of store.semaphores. Each acquire uses a holder of its own, as for locks.
+// Driver: the calls of store.semaphores. Each acquire uses a new Holder, as for locks.
 
 import {
   type As,
@@ -74,7 +74,7 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   async acquire(name: Bytes, options: PermitOptions): Promise<Permit<S>> {
     const given = optionsArg('semaphores.acquire', options, PERMIT_OPTIONS)
     const wanted = wantedPermits(this.prefix, name, given)
-    return this.#permit(wanted, await acquire(this.place, wanted, given))
+    return this.#permit(wanted, await acquire(this.services, wanted, given))
   }
 
   /**
@@ -83,7 +83,7 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   async tryAcquire(name: Bytes, options: PermitOptions): Promise<Permit<S> | undefined> {
     const given = optionsArg('semaphores.tryAcquire', options, PERMIT_OPTIONS)
     const wanted = wantedPermits(this.prefix, name, given)
-    const acquired = await enter(this.place, wanted, given, false)
+    const acquired = await enter(this.services, wanted, given, false)
     return acquired && this.#permit(wanted, acquired)
   }
 

@@ -1,5 +1,5 @@
-// Driver: the lock calls of one store, and the objects that all its locks share: the timer for holds and for
-// the upper bound of cluster time, the renewals, and the store's own watchdog.
+// Driver: the lock calls of one store. It creates the objects that all locks of the store share, such as the
+// renewals and the store's own watchdog.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
@@ -31,7 +31,7 @@ import {
 } from './lock-arguments.js'
 import type { LockServices, Releasable } from './lock-services.js'
 import { DistributedLock } from './distributed-lock.js'
-import { BoundRenewal } from './bound-renewal.js'
+import { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import { Elections } from './elections.js'
 import { flowArg } from './flow-of-request.js'
 import { Locks } from './locks.js'
@@ -68,20 +68,20 @@ export class Locking<S extends As = 'bytes'> {
   readonly semaphores: Semaphores<S>
   readonly elections: Elections<S>
   readonly webLocks: WebLocks
-  readonly #place: LockServices
+  readonly #services: LockServices
 
   /** For a sub, `store` is the Locking of its store. */
   constructor(port: LockPort, store?: Locking<As>) {
-    this.#place = store === undefined ? placeOf(port) : { ...store.#place, port }
+    this.#services = store === undefined ? servicesOf(port) : { ...store.#services, port }
     const release = (limits: LockCallOptions) => this.#releaseHolds(limits)
-    this.locks = new Locks<S>(this.#place, release)
-    this.semaphores = new Semaphores<S>(this.#place)
-    this.elections = new Elections<S>(this.#place)
-    this.webLocks = new WebLocks(this.#place)
+    this.locks = new Locks<S>(this.#services, release)
+    this.semaphores = new Semaphores<S>(this.#services)
+    this.elections = new Elections<S>(this.#services)
+    this.webLocks = new WebLocks(this.#services)
   }
 
   get #prefix(): Uint8Array {
-    return this.#place.port.decoding.prefix
+    return this.#services.port.decoding.prefix
   }
 
   /**
@@ -90,24 +90,25 @@ export class Locking<S extends As = 'bytes'> {
    * the reason `why`. `patience` is in ms.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
-    await this.#release([...this.#place.acquisitions], why, { timeout: patience })
+    await this.#release([...this.#services.acquisitions], why, { timeout: patience })
   }
 
   #releaseHolds(limits: LockCallOptions): Promise<number> {
-    const held = [...this.#place.acquisitions].filter(
+    const held = [...this.#services.acquisitions].filter(
       ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
     )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
     // A caller without holds also sends the request, because the members decide whether the caller has the
     // right to this call.
-    if (held.length === 0) return this.#place.port.command([OP.releaseAll, []], limits).result.then(() => 0)
+    if (held.length === 0)
+      return this.#services.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)
   }
 
   /**
-   * Law (K43): the signals of the holds abort before their release is sent. Without this law: work under a
-   * hold is not stopped and writes to a resource outside the store, while the next holder, which got the lock
-   * by the release, writes to the same resource.
+   * Law (K43): the signals of the holds abort before their release is sent. Without this law: the next holder
+   * gets the lock by the release and writes to a resource outside the store. The work under the old hold was
+   * not stopped, and writes to the same resource.
    */
   async #release(
     acquisitions: readonly Releasable[],
@@ -123,11 +124,11 @@ export class Locking<S extends As = 'bytes'> {
       for (const acquisition of part) acquisition.revoke(why, released)
       const list = part.map(({ ticket: { key, id } }): TicketArg => [key, id])
       try {
-        const tokens = (await this.#place.port.command([OP.releaseAll, list], limits).result) as number[]
+        const tokens = (await this.#services.port.command([OP.releaseAll, list], limits).result) as number[]
         answered(true)
         return tokens.filter((token) => token !== 0).length
       } catch (error) {
-        // Each acquisition then releases its hold or place by itself, in the background.
+        // Each acquisition now releases its hold or place with its own request, in the background.
         answered(false)
         throw error
       }
@@ -146,7 +147,7 @@ export class Locking<S extends As = 'bytes'> {
       throw new TypeError('watchdog must be a Watchdog')
     }
     const { fencingKey, context, mode, flow } = optionsArg('getDistributedLock', options, LOCK_OPTIONS)
-    flowArg(this.#place.around, flow)
+    flowArg(this.#services.around, flow)
     const terms = {
       key: lockKeyArg(this.#prefix, key),
       fencingKey: fencingKeyArg(this.#prefix, fencingKey),
@@ -154,7 +155,7 @@ export class Locking<S extends As = 'bytes'> {
       share: modeArg(mode),
       watchdog: watchdog ?? undefined,
     }
-    return new DistributedLock(this.#place, terms, { context: contextArg(context), flow })
+    return new DistributedLock(this.#services, terms, { context: contextArg(context), flow })
   }
 
   async tryLockWith(
@@ -177,7 +178,7 @@ export class Locking<S extends As = 'bytes'> {
       context,
       null,
     ] as const
-    const [owner] = (await this.#place.port.command(ask, callOptions('tryLockWith', options)).result) as [
+    const [owner] = (await this.#services.port.command(ask, callOptions('tryLockWith', options)).result) as [
       OwnerResult,
       boolean,
     ]
@@ -186,7 +187,7 @@ export class Locking<S extends As = 'bytes'> {
 
   async releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner> {
     const { id, token } = acquirerArg(acquirer)
-    const call = this.#place.port.command(
+    const call = this.#services.port.command(
       [OP.release, lockKeyArg(this.#prefix, key), id, token, false],
       callOptions('releaseLockWith', options),
     )
@@ -194,13 +195,13 @@ export class Locking<S extends As = 'bytes'> {
   }
 }
 
-function placeOf(port: LockPort): LockServices {
-  // Each waiting call adds one listener. More than ten of them are normal, so Node must not print a
-  // warning about a leak.
+function servicesOf(port: LockPort): LockServices {
+  // Each waiting call adds one listener. More than ten listeners are normal, so Node must not print a warning
+  // about a leak.
   setMaxListeners(0, port.closed)
   return {
     port,
-    boundRenewal: new BoundRenewal(port),
+    clusterTimeRefresh: new ClusterTimeRefresh(port),
     renewals: new Renewals(port),
     acquisitions: new Set(),
     around: new AsyncLocalStorage(),

@@ -4,15 +4,15 @@
 import { OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { finish, scene } from '../testing/scene.js'
-import { ClusterBound } from './cluster-time-bound.js'
-import { BoundRenewal } from './bound-renewal.js'
+import { ClusterTimeBound } from './cluster-time-bound.js'
+import { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import { HoldValidity } from './hold-validity.js'
 
 const at = (ms: number, wall = 0) => ({ hr: ms, up: ms, wall: ms + wall })
 
 describe('CT5: the bound of cluster time', () => {
   test('it counts from the sending of the request, and faster than the local clock by the drift of both clocks', () => {
-    const bound = new ClusterBound(0.005)
+    const bound = new ClusterTimeBound(0.005)
     expect(bound.upper(at(0))).toBe(Number.POSITIVE_INFINITY)
     bound.learn(1_000, at(500), at(700))
     expect(bound.upper(at(700))).toBeCloseTo(1_000 + 200 * (1.005 / 0.995), 9)
@@ -23,7 +23,7 @@ describe('CT5: the bound of cluster time', () => {
   })
 
   test('the lowest bound is used; an answer that proves nothing changes nothing', () => {
-    const bound = new ClusterBound()
+    const bound = new ClusterTimeBound()
     bound.learn(1_000, at(0), at(0))
     bound.learn(0, at(0), at(0))
     bound.learn(1_500, at(10), at(20))
@@ -33,7 +33,7 @@ describe('CT5: the bound of cluster time', () => {
   })
 
   test('the age is that of the last proof, even if it did not lower the bound', () => {
-    const bound = new ClusterBound()
+    const bound = new ClusterTimeBound()
     expect(bound.age(at(0))).toBe(Number.POSITIVE_INFINITY)
     bound.learn(1_000, at(0), at(0))
     bound.learn(5_000, at(400), at(410))
@@ -41,19 +41,19 @@ describe('CT5: the bound of cluster time', () => {
   })
 
   test('another cluster drops the bound, the same cluster does not', () => {
-    const bound = new ClusterBound()
+    const bound = new ClusterTimeBound()
     let drops = 0
     bound.onDropped(() => drops++)
-    bound.meet('a')
+    bound.setCluster('a')
     bound.learn(1_000, at(0), at(0))
-    bound.meet('a')
+    bound.setCluster('a')
     expect([bound.upper(at(0)), drops]).toEqual([1_000, 0])
-    bound.meet('b')
+    bound.setCluster('b')
     expect([bound.upper(at(0)), drops]).toEqual([Number.POSITIVE_INFINITY, 1])
   })
 
   test('T6: no precision is lost after 10^9 seconds of uptime', () => {
-    const bound = new ClusterBound()
+    const bound = new ClusterTimeBound()
     const late = 1e12
     bound.learn(7, { hr: late, up: late, wall: 1.7e12 }, { hr: late, up: late, wall: 1.7e12 })
     expect(bound.upper({ hr: late + 1, up: late, wall: 1.7e12 + 1 })).toBeCloseTo(7 + 1.005 / 0.995, 3)
@@ -172,7 +172,7 @@ describe('CT6: what `held` means', () => {
   test('K30: a renewal that is answered after the end of the lease does not prolong the hold, even if `held` was never read', async () => {
     const { world, port, locking } = scene()
     const lost: unknown[] = []
-    const boundRenewal = new BoundRenewal(port)
+    const boundRenewal = new ClusterTimeRefresh(port)
     await finish(world, locking.locks.query())
     const of = { key: new Uint8Array([1]), id: 'a', lease: 1_000, token: 1, deadline: 2_000 }
     const validity = new HoldValidity(port, boundRenewal, of, port.clock.instant(), (error) =>

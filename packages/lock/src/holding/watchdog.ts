@@ -88,7 +88,7 @@ export class Watchdog implements Disposable {
   }
 
   /** Internal: emits 'lost'. */
-  tellLost(lock: LockObject, error: LatchkeyError): void {
+  emitLost(lock: LockObject, error: LatchkeyError): void {
     this.#events.emit('lost', { lock, error })
   }
 }

@@ -1,5 +1,5 @@
 // Driver: store.webLocks, which offers the calls of navigator.locks (the Web Locks API of browsers) for the
-// cluster. Its names are separate from those of store.locks.
+// cluster. The names of web locks are separate from the names of store.locks.
 
 import { text } from '@latchkey/base'
 import { KIND, type LockInfoResult, lockKeyOf, nameOfLockKey, READ, type ShareArg } from '@latchkey/protocol'
@@ -91,8 +91,8 @@ export class WebLocks extends HoldCalls {
     const terms = { lease: LEASE, signal }
     try {
       return await (ifAvailable
-        ? enter(this.place, wanted, terms, false)
-        : acquire(this.place, wanted, terms))
+        ? enter(this.services, wanted, terms, false)
+        : acquire(this.services, wanted, terms))
     } catch (error) {
       signal?.throwIfAborted()
       throw error
@@ -121,7 +121,7 @@ const modeOf = (permits: number): WebLockMode => (permits === 0 ? 'exclusive' : 
 
 /**
  * Runs the callback under the hold. If the hold is lost, the request rejects at once, while the callback may
- * still run. Browsers do the same.
+ * still run. Browsers also reject the request at once.
  */
 async function held<T>({ holder, validity }: Acquired, { name, mode }: Asked, run: Callback<T>): Promise<T> {
   const { signal } = validity

@@ -144,8 +144,8 @@ const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
   acquired(prolong(tx, row, lease), CODE.KEEP_LEASE, tx.now)
 
 /**
- * Prolongs the deadline. The deadline never moves to an earlier time, because a renewal with a short lease
- * must not end a hold earlier than an older answer has promised.
+ * Prolongs the deadline. The deadline never moves to an earlier time. A renewal with a short lease must not
+ * end a hold earlier than an older answer has promised.
  */
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }

@@ -1,9 +1,9 @@
 // Rule: decides whether a request would close a deadlock, which is a circle of flows that wait for each other
 // (docs/locks.md, section 13).
 //
-// A flow is work that does one thing after the other: requests with the same flow name, or a hold of withLock
-// with all requests that its function makes. The table says what can block a waiter, and when each obstacle
-// goes away:
+// A flow is work that makes one request at a time. A flow consists of the requests with one flow name, or of
+// a hold of withLock with all requests that its function makes. The table says what can block a waiter, and
+// when each obstacle goes away:
 //
 // | obstacle                          | when the obstacle goes away                                      |
 // |-----------------------------------|------------------------------------------------------------------|
@@ -191,8 +191,8 @@ class Search {
 
   #isOwn({ id, flow, session }: HoldRow, isDirect: boolean): boolean {
     const { within, flow: name } = this.#asker
-    // A caller that directly waits for its own hold of withLock closes no circle here. The client refuses
-    // such a call before it sends a request, or the caller has allowed the wait with the option `wait`.
+    // A caller that directly waits for its own hold of withLock does not count as a circle. The client
+    // refuses that call before it sends a request, or the caller has allowed the wait with the option `wait`.
     if (within.includes(id)) return !isDirect
     if (name === null || flow !== name) return false
     return isDirect ? session === this.#session : this.#tx.sessionLife(session) !== undefined

@@ -14,11 +14,11 @@ import { grantNext, remove, waitIsOver } from './queue.js'
  * ended hold could be granted, in the same entry, to a waiter whose wait is already over.
  *
  * Law: a hold ends in one entry only. A member that restarts finds the rows of holds that had ended before.
- * If that member granted such a lock again, it might serve the waiters for a set of keys in another order
+ * If that member granted these locks again, it might serve the waiters for a set of keys in another order
  * than the other members.
  *
  * Law: all holds that are over end before any lock is granted again. A set of keys is granted at all of its
- * keys at once. Otherwise such a grant could take a key before the expiry of that key's old hold was
+ * keys at once. Otherwise the grant of a set could take a key before the expiry of that key's old hold was
  * reported.
  *
  * Law: the queues that lost a waiter are served last. Otherwise the next waiter would be granted a lock whose
@@ -48,7 +48,7 @@ export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))
 }
 
-/** Ends a session by a command, after everything that was due at this entry has ended. */
+/** Ends a session by a command, after the due waits and holds of this entry have ended. */
 export function endSession(tx: LockTransaction, session: number): void {
   for (const key of removeWaiters(tx, session)) grantNext(tx, key, CODE.FIRST_TIME)
 }

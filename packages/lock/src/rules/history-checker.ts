@@ -1,5 +1,5 @@
-// Rule: checks a recorded history of lock calls, answers and promises. It shares no code with the rules that
-// it checks.
+// Rule: checks a recorded history of lock calls, of their answers, and of promises. A promise is a process's
+// statement that it holds a lock. The checker shares no code with the rules that it checks.
 
 import { OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
@@ -96,7 +96,7 @@ type Report = (law: Law, event: LockEvent, message: string) => void
 const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
 const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
 
-/** Returns every violation, in the order of the events. Violations of promises come last. */
+/** Returns every violation, in the order of the events. Violations of the law about promises come last. */
 export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const violations: Violation[] = []
   const report: Report = (law, event, message) => violations.push({ law, event, message })
@@ -342,7 +342,10 @@ function judgeCalls(events: readonly LockEvent[], report: Report): void {
   }
 }
 
-/** Law: at the real time of a promise the hold had begun, had not ended, and no later hold had begun. */
+/**
+ * Law: a process may say that it holds the lock only while its hold is in force. At the real time of the
+ * promise, the hold had begun and had not ended, and no later hold had begun.
+ */
 function judgePromises(
   events: readonly LockEvent[],
   histories: ReadonlyMap<string, KeyHistory>,

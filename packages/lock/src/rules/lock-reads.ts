@@ -1,4 +1,4 @@
-// Rule: answers reads of locks, of owners, and of the state of one acquirer. It writes nothing.
+// Rule: answers reads of locks, of owners, and of the state of one acquirer. These functions write nothing.
 
 import type {
   HolderResult,

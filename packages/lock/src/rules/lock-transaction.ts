@@ -5,8 +5,9 @@ import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
 /**
  * A hold. A lock has either one exclusive hold or any number of shared holds. A semaphore has shared holds
- * only. The row of an exclusive hold stays after the lease is over, until another acquirer takes the lock,
- * its owner releases it, or the row is reclaimed. The row of a shared hold is removed when its lease is over.
+ * only. The row of an exclusive hold stays after the lease is over. The row ends when another acquirer takes
+ * the lock, when the owner releases the lock, or when the row is reclaimed. The row of a shared hold is
+ * removed when its lease is over.
  */
 export interface HoldRow {
   readonly key: Uint8Array
@@ -34,8 +35,8 @@ export interface HoldRow {
    */
   readonly since: number
   /**
-   * A waiter's session must confirm a grant by sending any command. If cluster time passes touchBy before
-   * such a command arrives, the grant ends. 0 if the grant is confirmed, or if the holder has not waited.
+   * A waiter's session must confirm a grant by sending any command. If cluster time passes touchBy before a
+   * command arrives, the grant ends. 0 if the grant is confirmed, or if the holder has not waited.
    */
   readonly touchBy: number
   /**
@@ -149,8 +150,8 @@ export interface LockTransaction extends LockView {
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
-   * Replaces the row with the same key and id, if there is such a row. The caller passes the arrival number
-   * of the old row. The session may be another session than before.
+   * Stores the row, and replaces a row with the same key and id. The caller passes the arrival number of the
+   * old row. The session may be another session than before.
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void

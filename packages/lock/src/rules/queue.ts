@@ -48,7 +48,7 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 
 /**
  * Returns the next waiter to serve. If the first waiter waits for a set of keys that cannot be granted yet,
- * the next waiter is the first one that may overtake the set.
+ * returns the first waiter that may overtake the set.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -70,10 +70,10 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
 /**
  * Builds the row of a new hold, with the next token of its counter.
  *
- * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait, because a
- * waiter for a set may have been overtaken. Without this law: a member that restarts reads the shared holds
- * from its disk in the order of their waits. The members that saw the grants have the order of the grants, so
- * the members disagree.
+ * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait. A waiter for
+ * a set may have been overtaken. Without this law: a member that restarts reads the shared holds from its
+ * disk in the order of their waits. The members that saw the grants have the order of the grants, so the
+ * members disagree.
  */
 export function heldBy(
   tx: LockTransaction,
@@ -190,8 +190,8 @@ export function leave(tx: LockTransaction, waiter: WaiterRow): void {
  * Returns the keys at which later waiters may be served now.
  */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
-  // A waiter for a set of keys has one row for each key. The first of these rows that is due removes all of
-  // them.
+  // A waiter for a set of keys has one row for each key. The first of these rows that is due removes all rows
+  // of the waiter.
   if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
   return membersOf(tx, waiter)
     .filter((member) => {

@@ -65,8 +65,8 @@ export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow 
 }
 
 /**
- * Whether something older than the set prevents the set from getting one of its keys: an earlier waiter, or a
- * hold that was granted before the set came.
+ * Whether an older hold or waiter prevents the set from getting one of its keys. Older means that the hold
+ * was granted, or the waiter came, before the set came.
  */
 function waitsForEarlier(tx: LockTransaction, set: WaiterRow): boolean {
   const isEarlier = (arrival: number | undefined) => arrival !== undefined && arrival < set.setFirst

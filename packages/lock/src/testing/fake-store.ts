@@ -14,13 +14,13 @@ import {
   READ,
   type Read,
 } from '@latchkey/protocol'
-import { ClusterBound } from '../holding/cluster-time-bound.js'
+import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
 import { renew, tryLock } from '../rules/acquire.js'
 import { tryLockAll } from '../rules/acquire-all.js'
 import { ownerOfHold } from '../rules/lock-answers.js'
 import { lockInfo, ticketOf } from '../rules/lock-reads.js'
-import { downgrade, proclaim, rotate } from '../rules/hold-changes.js'
+import { downgrade, proclaim, rotate } from '../rules/owner-changes.js'
 import { cancelWait, forceRelease, release, releaseAll, resize, steal } from '../rules/release.js'
 import { MapTransaction } from './map-transaction.js'
 import { ProcessClock, type World } from './world.js'
@@ -40,7 +40,7 @@ export class FakeStore {
     this.world = world
   }
 
-  /** Cluster time never goes back (CT1). It stands still while there is no leader. */
+  /** Cluster time never goes back (CT1). Cluster time stands still while there is no leader. */
   get time(): number {
     this.#time = Math.max(this.#time, Math.floor(this.world.now - this.lag))
     return this.#time
@@ -158,7 +158,7 @@ interface Late {
 
 export class FakePort implements LockPort {
   readonly clock: ProcessClock
-  readonly bound = new ClusterBound()
+  readonly bound = new ClusterTimeBound()
   readonly decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY } as const
   readonly closing = new AbortController()
   readonly closed = this.closing.signal
@@ -192,13 +192,13 @@ export class FakePort implements LockPort {
     this.travel = () => delay
     this.#life = life
     this.clock = new ProcessClock(store.world)
-    this.bound.meet('cluster')
+    this.bound.setCluster('cluster')
     store.tx.now = Math.max(store.tx.now, store.time)
     store.tx.openSession(session, life)
     this.#keepAlive()
   }
 
-  /** The keep-alive request of the session engine. It is not listed in `sent`. */
+  /** The keep-alive request of the session engine, which is not listed in `sent`. */
   #keepAlive(): void {
     this.#store.world.after(this.#life / 3, () => {
       if (this.up && !this.closed.aborted) this.#store.entry(this.session, [OP.keepAlive])
@@ -210,7 +210,7 @@ export class FakePort implements LockPort {
     return `${this.session}.${++this.#ids}`
   }
 
-  /** A test sets the error here. Undefined means that there is a leader. */
+  /** The error of `noLeader`, which a test sets. Undefined means that there is a leader. */
   leaderless: LatchkeyError | undefined
 
   noLeader(): LatchkeyError | undefined {
@@ -251,7 +251,7 @@ export class FakePort implements LockPort {
       get sent() {
         return sent
       },
-      settled: () => settle(),
+      whenFinal: () => settle(),
     }
   }
 
@@ -321,7 +321,7 @@ export class FakePort implements LockPort {
     for (const run of [...this.#attached]) run(newSession)
   }
 
-  /** Delivers the late requests now. Requests that were settled before are refused. */
+  /** Delivers the late requests now, except the requests whose `whenFinal` has resolved. */
   deliver(): void {
     const late = this.#late
     this.#late = []

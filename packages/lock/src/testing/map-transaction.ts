@@ -1,4 +1,5 @@
-// Driver: the lock transaction on maps, for tests. It runs one entry at a time, like the state machine.
+// Driver: the lock transaction on maps, for tests. The transaction runs one entry at a time, like the state
+// machine.
 
 import { binary, compareBytes } from '@latchkey/base'
 import { endSession, expire, removeWaiters, touch } from '../rules/expiry.js'
@@ -101,7 +102,7 @@ export class MapTransaction implements LockTransaction {
       (a, b) => a.arrival - b.arrival,
     )
   }
-  /** Nothing counts here. */
+  /** This transaction counts no forced ends. */
   taken(): void {}
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     this.told.push(`${what} ${row.id}`)

@@ -1,5 +1,5 @@
-// Driver: owns locks in the memory of one process, for tests and for programs of a single process. It is the
-// shortest engine: read it before you write one.
+// Driver: owns locks in the memory of one process, for tests and for programs of a single process. This
+// engine is the shortest one: read it before you write an engine.
 
 import { uptime } from 'node:os'
 import { binary, type Clock, compareBytes, startsWith, systemClock } from '@latchkey/base'

@@ -114,8 +114,8 @@ async function use(
   state.left--
   // Some holds are not released, and end with their leases.
   if (random.chance(0.1)) return
-  // Whatever the engine answers, the hold has ended at its deadline, or at the time of the answer if that is
-  // earlier.
+  // Whatever the engine answers, the hold has ended at the time of the answer, and at its deadline at the
+  // latest.
   const { now } = random.chance(0.3)
     ? await engine.cancel([{ key, id }])
     : await engine.release(key, id, true)
@@ -127,8 +127,8 @@ function prolonged(hold: RecordedHold, is: EngineHold | undefined): void {
 }
 
 /**
- * Checks that the holds of each lock follow each other in the order of their tokens, and that no hold begins
- * before the previous hold has ended.
+ * Checks that the holds of each lock follow each other in the order of their tokens. No hold may begin before
+ * the previous hold has ended.
  */
 export function judgeHolds(holds: readonly RecordedHold[], order: 'token' | 'from' = 'token'): string[] {
   const byKey = new Map<string, RecordedHold[]>()

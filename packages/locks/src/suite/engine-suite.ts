@@ -1,5 +1,5 @@
-// Driver: the test suite for lock engines. It has one test for each law, and tests for each capability that
-// an engine declares. The suite needs only the function `test` of a test runner.
+// Driver: the test suite for lock engines. The suite has one test for each law, and tests for each capability
+// that an engine declares. The suite needs only the function `test` of a test runner.
 
 import assert from 'node:assert/strict'
 import { newId } from '@latchkey/base'

@@ -18,18 +18,18 @@ export interface SuiteOptions {
 /** One client of the engine under test. */
 export interface SuiteClient extends EngineLocks<'bytes' | 'string'> {
   /**
-   * The suite needs this call if `fencing` is 'enforced'. It makes a write. The engine refuses the write
-   * with ERR_FENCED if the lock is not held with that token.
+   * The suite needs this call if `fencing` is 'enforced'. The call makes a write. The engine refuses the
+   * write with ERR_FENCED if the lock is not held with that token.
    */
   guardedWrite?(hold: { readonly key: string | Uint8Array; readonly token: number }): Promise<void>
   /**
-   * The suite needs this call if `survives` is 'restart'. It stops the server and starts it again with the
-   * same data.
+   * The suite needs this call if `survives` is 'restart'. The call stops the server and starts the server
+   * again with the same data.
    */
   restart?(): Promise<void>
   /**
-   * The suite needs this call if `survives` is 'failover'. It ends the server that leads, and another server
-   * takes over.
+   * The suite needs this call if `survives` is 'failover'. The call ends the server that leads, and another
+   * server takes over.
    */
   failover?(): Promise<void>
 }

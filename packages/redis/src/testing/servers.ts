@@ -18,7 +18,7 @@ const START_PATIENCE = 30_000
 export interface TestServer {
   readonly port: number
   readonly url: string
-  /** A client of the server. It ends when the server ends. */
+  /** A client of the server. The client ends when the server ends. */
   readonly client: Redis
   /** Kills the server with SIGKILL. */
   kill(): Promise<void>
@@ -30,7 +30,7 @@ export interface TestServer {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Starts a single sentinel. It reports another master as soon as it loses the present one. */
+/** Starts a single sentinel. The sentinel reports another master as soon as it loses the present master. */
 export async function startSentinel(master: TestServer): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-sentinel-'))
   const file = join(folder, 'sentinel.conf')

@@ -147,7 +147,7 @@ export const clientBugs: readonly WholeBug[] = [
       edit(
         'client/store/mirror',
         'this.#set(event); same.push(event);',
-        '{ this.#set(event); this.#tell(event); } same.push(event);',
+        '{ this.#set(event); this.#emitChange(event); } same.push(event);',
       ),
     ],
     profile: 'kv',

@@ -14,9 +14,9 @@ import { TIME_OF_LAST_ENTRY } from '../../bugs/read-bugs.js'
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
-const LEARN = replaced<typeof bound, 'ClusterBound'>(
+const LEARN = replaced<typeof bound, 'ClusterTimeBound'>(
   'lock/holding/cluster-time-bound',
-  'ClusterBound',
+  'ClusterTimeBound',
   (Real) =>
     class extends Real {
       override learn(time: number, _: Instant, now: Instant) {

@@ -1,7 +1,7 @@
 // Rule: known bugs of shared locks and of semaphores.
 
 import type * as deadlocks from '../../../../../packages/lock/dist/rules/deadlock-detection.js'
-import type * as holdChanges from '../../../../../packages/lock/dist/rules/hold-changes.js'
+import type * as holdChanges from '../../../../../packages/lock/dist/rules/owner-changes.js'
 import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
 import type * as waitingKeySets from '../../../../../packages/lock/dist/rules/waiting-key-sets.js'
 import { inForce } from '../../../../../packages/lock/dist/rules/lock-answers.js'
@@ -98,7 +98,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     ids: ['K62'],
     changes: [
       edit(
-        'lock/rules/hold-changes',
+        'lock/rules/owner-changes',
         "tx.happened('renewed', shared); grantNext(tx, key, CODE.FIRST_TIME);",
         "tx.happened('renewed', shared);",
       ),
@@ -141,7 +141,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     ids: ['K64'],
     changes: [
       replaced<typeof holdChanges, 'rotate'>(
-        'lock/rules/hold-changes',
+        'lock/rules/owner-changes',
         'rotate',
         (real) => (tx, key, id, token) =>
           during(tx, { nextToken: () => token }, () => real(tx, key, id, token)),

@@ -29,7 +29,7 @@ function observedDial(dial: Dial, ear: RouteObserver): Dial {
       events.reply(told)
     }
     const { closed, stranded, cutOff } = bound(events)
-    const link = await dial({ reply, closed, stranded, cutOff }, signal)
+    const link = await dial({ reply, closed, memberRemoved: stranded, cutOff }, signal)
     return {
       send: (request) => {
         if (request.kind === 'command') ear.asked()
@@ -44,7 +44,7 @@ function observedDial(dial: Dial, ear: RouteObserver): Dial {
 
 const bound = (events: Parameters<Dial>[0]) => ({
   closed: (reason: Error) => events.closed(reason),
-  stranded: (reason: Parameters<typeof events.stranded>[0]) => events.stranded(reason),
+  stranded: (reason: Parameters<typeof events.memberRemoved>[0]) => events.memberRemoved(reason),
   cutOff: (isCutOff: boolean) => events.cutOff?.(isCutOff),
 })
 

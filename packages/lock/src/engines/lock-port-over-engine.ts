@@ -15,14 +15,14 @@ import {
   READ,
   type Read,
 } from '@latchkey/protocol'
-import { ClusterBound } from '../holding/cluster-time-bound.js'
+import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
-import type { LockWatchEvent } from '../holding/lock-watch-event.js'
+import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './engine-answers.js'
 import { type EngineCall, EngineRequests, type Send } from './engine-requests.js'
 import { type Ask, EngineWaits } from './engine-waits.js'
 import { compareHolds, watchIsOver } from './engine-watch.js'
-import { UnsettledTakes } from './unsettled-takes.js'
+import { PendingTakes } from './pending-takes.js'
 import type { LockEngine, TakeAnswer, Timed } from './lock-engine.js'
 
 export interface EngineTerms {
@@ -34,7 +34,7 @@ export interface EngineTerms {
    * again.
    */
   readonly poll: number
-  /** In ms, how long a waiter that does not ask keeps its place in the queue. */
+  /** In ms: how long a waiter that does not ask keeps its place in the queue. */
   readonly patience: number
 }
 
@@ -45,7 +45,7 @@ type TryLock = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
 
 export class EnginePort implements LockPort {
   readonly clock: Clock
-  readonly bound: ClusterBound
+  readonly bound: ClusterTimeBound
   readonly decoding: Decoding
   readonly closed: AbortSignal
   readonly #engine: LockEngine
@@ -53,14 +53,14 @@ export class EnginePort implements LockPort {
   readonly #patience: number
   readonly #requests: EngineRequests
   readonly #waits: EngineWaits
-  readonly #takes = new UnsettledTakes()
+  readonly #takes = new PendingTakes()
   readonly #attached = new Set<(isNewSession: boolean) => void>()
 
   constructor(engine: LockEngine, { clock, drift, as, poll, patience }: EngineTerms, closed: AbortSignal) {
     this.#engine = engine
     this.clock = clock
     this.closed = closed
-    this.bound = new ClusterBound(drift)
+    this.bound = new ClusterTimeBound(drift)
     this.decoding = { as, onUndecodable: 'error', prefix: EMPTY }
     this.#poll = poll
     this.#patience = patience
@@ -226,7 +226,7 @@ export class EnginePort implements LockPort {
   ): LockCall {
     const tickets = list.map(([key, id]) => ({ key, id }))
     const send = async () => {
-      await Promise.all(tickets.map(({ key, id }) => this.#takes.settled(key, id)))
+      await Promise.all(tickets.map(({ key, id }) => this.#takes.whenFinal(key, id)))
       return this.#engine.cancel(tickets)
     }
     return this.#call(send, ({ tokens }) => convert(tokens), { ...options, repeats: true })
@@ -272,7 +272,7 @@ const NO_KEYS =
  */
 function refusedCall(error: TypeError): LockCall {
   const result = Promise.reject(error)
-  return { result, sent: false, settled: () => Promise.resolve() }
+  return { result, sent: false, whenFinal: () => Promise.resolve() }
 }
 
 function converted<T>(call: EngineCall<T>, convert: (answer: T) => unknown): LockCall {
@@ -281,6 +281,6 @@ function converted<T>(call: EngineCall<T>, convert: (answer: T) => unknown): Loc
     get sent() {
       return call.sent
     },
-    settled: () => call.settled(),
+    whenFinal: () => call.whenFinal(),
   }
 }

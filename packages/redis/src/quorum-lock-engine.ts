@@ -22,7 +22,7 @@ import type {
   RenewRequest,
   TakeAnswer,
   TakeRequest,
-  OwnTime,
+  ClientClock,
 } from '@latchkey/lock'
 import type { LockInfoResult } from '@latchkey/protocol'
 import { type Attempt, Attempts, nameOf } from './takes-under-way.js'
@@ -51,7 +51,7 @@ interface OwnHold extends EngineHold {
 
 export interface QuorumTerms {
   readonly masters: readonly Master[]
-  readonly time: OwnTime
+  readonly time: ClientClock
   /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
   /** The seed of the random numbers. */
@@ -61,7 +61,7 @@ export interface QuorumTerms {
 export class QuorumEngine implements LockEngine {
   readonly capabilities = CAPABILITIES
   readonly #masters: readonly Master[]
-  readonly #time: OwnTime
+  readonly #time: ClientClock
   readonly #part: number
   readonly #random: Random
   readonly #end: () => void
@@ -240,8 +240,8 @@ export class QuorumEngine implements LockEngine {
   }
 
   /**
-   * Returns the vote id of the hold. If this client has no such hold, the id itself is used, which no master
-   * knows.
+   * Returns the vote id of the hold. If this client has no hold of the lock, the id itself is used, which no
+   * master knows.
    */
   #voteOf(key: Uint8Array, id: string): string {
     return this.#holds.get(nameOf(key, id))?.vote ?? id

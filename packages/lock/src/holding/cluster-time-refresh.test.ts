@@ -4,9 +4,9 @@
 import { EMPTY, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { ProcessClock, settle, World } from '../testing/world.js'
-import { ClusterBound } from './cluster-time-bound.js'
+import { ClusterTimeBound } from './cluster-time-bound.js'
 import { NOT_IN_SET } from './indexed-set.js'
-import { BoundRenewal } from './bound-renewal.js'
+import { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import type { LockPort } from './lock-port.js'
 import { HoldValidity } from './hold-validity.js'
 
@@ -17,8 +17,8 @@ class Trial {
   readonly random
   readonly world = new World()
   readonly clock = new ProcessClock(this.world)
-  readonly bound = new ClusterBound()
-  readonly boundRenewal: BoundRenewal
+  readonly bound = new ClusterTimeBound()
+  readonly boundRenewal: ClusterTimeRefresh
   readonly port: LockPort
   readonly held = new Set<HoldValidity>()
   /** Since when each hold cannot be promised any more, for the holds that were not ended yet. */
@@ -37,7 +37,7 @@ class Trial {
       closed: new AbortController().signal,
       read: () => this.#read(),
     } as unknown as LockPort
-    this.boundRenewal = new BoundRenewal(this.port)
+    this.boundRenewal = new ClusterTimeRefresh(this.port)
     this.#learn()
   }
 
@@ -99,7 +99,7 @@ class Trial {
 
   wait(): void {
     const lease = this.random.pick([50, 1_000, 60_000])
-    const waiting = { place: NOT_IN_SET, lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
+    const waiting = { index: NOT_IN_SET, lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
     this.boundRenewal.add(waiting, Number.POSITIVE_INFINITY)
     this.waits.push(() => this.boundRenewal.remove(waiting))
   }
@@ -179,7 +179,7 @@ test('one read of the cluster time is under way, however short the leases and sl
     return read(...args).finally(() => underWay--)
   }
   trial.answers = false
-  const waiting = { place: NOT_IN_SET, lease: 60, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
+  const waiting = { index: NOT_IN_SET, lease: 60, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
   trial.boundRenewal.add(waiting, Number.POSITIVE_INFINITY)
   await trial.world.advance(2_000)
   expect([most, asked >= 10, asked <= 20]).toEqual([1, true, true])

@@ -1,4 +1,4 @@
-// Driver: errors about values that cannot be decoded, with the revision of the value.
+// Driver: makes the errors about values that cannot be decoded, with the revision of the value.
 
 import { equalBytes } from '@latchkey/base'
 import { READ, type ReadArgs, undecodable, undecodableOf } from '@latchkey/protocol'
@@ -6,9 +6,9 @@ import type { Engine } from '../engine/engine.js'
 
 /**
  * Adds the revision of the value to the error of a value that cannot be decoded. The answers of `get` and
- * `multiGet` have no revision, so the revision is read after the failure. If the key has another value by
- * then, the revision of the failed value is unknown. The error then names `seen`, the revision of the read,
- * if `seen` is given. The promise always rejects.
+ * `multiGet` have no revision, so the revision is read after the failure. If the key has another value at
+ * that time, the revision of the failed value is unknown. The error then names `seen`, the revision of the
+ * read, if `seen` is given. The promise always rejects.
  */
 export async function withRevision(
   engine: Engine,

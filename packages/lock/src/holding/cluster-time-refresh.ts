@@ -1,13 +1,15 @@
-// Driver: owns one timer for all locks of a store. The timer ends holds whose time is over. It also reads
-// from the store so often that the upper bound of cluster time stays exact (CT6).
+// Driver: owns one timer for all locks of a store. The timer ends holds whose time is over. The timer also
+// makes the store read so often that the upper bound of cluster time stays exact (CT6).
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port.js'
 
-/** A hold, or an attempt that waits for a hold. Both need a recent upper bound of cluster time. */
-export interface Concern extends Indexed {
+/**
+ * A hold, or an attempt that waits for a hold. Holds and attempts need a recent upper bound of cluster time.
+ */
+export interface HoldOrAttempt extends Indexed {
   readonly lease: number
   /**
    * Ends the hold if the clocks show that its time is over. Returns the remaining milliseconds: 0 for a hold
@@ -29,12 +31,13 @@ const MOST_LOOKS = 4
  * - A tick comes at the latest when the earliest hold ends. A tick also comes at the latest a third of the
  *   shortest lease after the previous tick. So a clock that jumped, or a machine that slept, is noticed in
  *   time.
- * - A tick may come too early, for a hold that was removed. Such a tick ends nothing and sets the next timer.
+ * - A tick may come too early, for a hold that was removed. An early tick ends no hold and sets the next
+ *   timer.
  * - While there is no hold and no waiting attempt, there is no timer.
  */
-export class BoundRenewal {
+export class ClusterTimeRefresh {
   readonly #port: LockPort
-  readonly #concerns = new IndexedSet<Concern>()
+  readonly #items = new IndexedSet<HoldOrAttempt>()
   #third = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
@@ -45,23 +48,23 @@ export class BoundRenewal {
   constructor(port: LockPort) {
     this.#port = port
     port.bound.onDropped(() => {
-      this.#concerns.forEach((concern) => concern.lose('the store is connected to another cluster now'))
+      this.#items.forEach((item) => item.lose('the store is connected to another cluster now'))
     })
   }
 
   /** Checks the hold or attempt at each tick until it is removed. `left` is its remaining time now, in ms. */
-  add(concern: Concern, left: number): void {
-    this.#concerns.add(concern)
+  add(item: HoldOrAttempt, left: number): void {
+    this.#items.add(item)
     this.#joined = true
-    const third = concern.lease / 3
+    const third = item.lease / 3
     if (third < this.#third) {
       this.#third = third
       this.#arm(Math.min(left, this.#untilRead()))
     } else if (left < this.#third) this.#arm(left)
   }
 
-  remove(concern: Concern): void {
-    if (!this.#concerns.delete(concern) || this.#concerns.size > 0) return
+  remove(item: HoldOrAttempt): void {
+    if (!this.#items.delete(item) || this.#items.size > 0) return
     this.#third = Number.POSITIVE_INFINITY
     this.#disarm()
   }
@@ -91,7 +94,7 @@ export class BoundRenewal {
     // A listener may react to the loss of a lock by acquiring again, which adds a new hold or attempt.
     for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
-    if (this.#concerns.size === 0) return
+    if (this.#items.size === 0) return
     const { bound, clock } = this.#port
     // The store is read even if only nine tenths of the interval have passed. Otherwise a timer that fires
     // just before the full interval would have to wait for a whole second interval.
@@ -104,11 +107,11 @@ export class BoundRenewal {
     this.#joined = false
     let next = Number.POSITIVE_INFINITY
     let shortest = Number.POSITIVE_INFINITY
-    this.#concerns.forEach((concern) => {
-      const left = concern.remaining()
+    this.#items.forEach((item) => {
+      const left = item.remaining()
       if (left === 0) return
       next = Math.min(next, left)
-      shortest = Math.min(shortest, concern.lease)
+      shortest = Math.min(shortest, item.lease)
     })
     this.#third = shortest / 3
     return next

@@ -7,24 +7,24 @@ import type { EngineCall } from './engine-requests.js'
  * Law: a caller's hold or place is given back only when the engine can no longer apply any attempt of the
  * caller's take requests. An earlier attempt counts too, even if a later attempt was answered. Without this
  * law: the first attempt of a take is delayed, the second attempt is answered, and the caller leaves. Then
- * the first attempt arrives, and the lock has a holder that nobody knows.
+ * the first attempt arrives, and the lock has a holder that no caller knows.
  */
-export class UnsettledTakes {
+export class PendingTakes {
   readonly #open = new Map<string, Set<Promise<void>>>()
 
   track(key: Uint8Array, id: string, call: EngineCall<unknown>): void {
     const name = nameOf(key, id)
     const takes = this.#open.get(name) ?? new Set()
     this.#open.set(name, takes)
-    const settled: Promise<void> = call.result
+    const final: Promise<void> = call.result
       .then(ignore, ignore)
-      .then(() => call.settled())
+      .then(() => call.whenFinal())
       .catch(ignore)
       .then(() => {
-        takes.delete(settled)
+        takes.delete(final)
         if (takes.size === 0 && this.#open.get(name) === takes) this.#open.delete(name)
       })
-    takes.add(settled)
+    takes.add(final)
   }
 
   has(key: Uint8Array, id: string): boolean {
@@ -32,7 +32,7 @@ export class UnsettledTakes {
   }
 
   /** Resolves when none of the present take requests of this caller can be applied any more. */
-  async settled(key: Uint8Array, id: string): Promise<void> {
+  async whenFinal(key: Uint8Array, id: string): Promise<void> {
     await Promise.all([...(this.#open.get(nameOf(key, id)) ?? [])])
   }
 }

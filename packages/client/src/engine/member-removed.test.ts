@@ -19,7 +19,7 @@ async function embedded() {
   const warm = follow(client.merge('log', 'warm'))
   await world.run(50)
   expect(codeOf(warm)).toBe('ok')
-  const strand = (reason: LatchkeyError | undefined) => told?.stranded(reason)
+  const strand = (reason: LatchkeyError | undefined) => told?.memberRemoved(reason)
   return { world, cluster, client, strand }
 }
 
@@ -34,7 +34,7 @@ test('M12: what was sent ends as unknown, what was not as not applied, and nobod
   const left = client.lockPort.command([OP.merge, null, utf8('log'), utf8('left')], { timeout: 20 })
   const leaving = follow(left.result)
   await world.run(50)
-  const gone = follow(left.settled())
+  const gone = follow(left.whenFinal())
   await world.run(5)
   expect([sent, leaving, gone].map(codeOf)).toEqual(['pending', 'ERR_OUTCOME_UNKNOWN', 'pending'])
   cluster.elect(undefined)

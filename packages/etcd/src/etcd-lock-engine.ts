@@ -2,7 +2,7 @@
 // lock-rows.ts has the rows in etcd.
 
 import { asBuffer, binary, type Clock } from '@latchkey/base'
-import type { Capabilities, LockEngine, OwnTime, TakeAnswer } from '@latchkey/lock'
+import type { Capabilities, LockEngine, ClientClock, TakeAnswer } from '@latchkey/lock'
 import { CAPS, fenced, type LockInfoResult } from '@latchkey/protocol'
 import { Contender, type Ports } from './caller-at-one-lock.js'
 import type { EtcdCalls } from './etcd-calls.js'
@@ -27,7 +27,7 @@ export interface EtcdTerms {
   readonly calls: EtcdCalls
   readonly rows: LockRows
   readonly clock: Clock
-  readonly time: OwnTime
+  readonly time: ClientClock
   /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
 }
@@ -90,7 +90,7 @@ export class EtcdEngine implements LockEngine {
   }
 
   async cancel(tickets: Parameters<LockEngine['cancel']>[0]): ReturnType<LockEngine['cancel']> {
-    // The servers end the holds after this moment and before they answer.
+    // The servers end the holds after this moment and before the servers answer.
     const now = this.#now()
     const tokens = await Promise.all(tickets.map(async ({ key, id }) => this.#known(key, id)?.cancel() ?? 0))
     return { now, tokens }
