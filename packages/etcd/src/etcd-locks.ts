@@ -75,7 +75,7 @@ export function etcdEngine(
   of: {
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
-    /** Engines whose histories are compared must share one time. */
+    /** The clock of the engine. Engines whose histories are compared must share one clock. */
     readonly time?: ClientClock
   } = {},
   end: () => void = () => {},

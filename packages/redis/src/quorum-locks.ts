@@ -69,7 +69,7 @@ export function quorumEngine(
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
     readonly scripts?: readonly Scripts[]
-    /** Engines whose histories are compared must share one time. */
+    /** The clock of the engine. Engines whose histories are compared must share one clock. */
     readonly time?: ClientClock
   } = {},
   end: () => void = () => {},

@@ -3,9 +3,11 @@
 // Law: a grant that arrives after its caller has given up, or has released, is given back at once (EN5). A
 // master may answer long after the other masters have decided, and a release may overtake the take request.
 // Without this law: an unused id keeps the vote for a whole lease. If one master is down, no other caller
-// gets a majority. Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter
-// tries again while the votes of its last attempt are still being given back. The late return of an old vote
-// removes a new vote, and a second caller gets a majority while the first caller still holds the lock.
+// gets a majority.
+//
+// Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter tries again while
+// the votes of its last attempt are still being given back. The late return of an old vote removes a new
+// vote, and a second caller gets a majority while the first caller still holds the lock.
 
 import { binary, newId } from '@latchkey/base'
 

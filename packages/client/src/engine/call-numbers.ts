@@ -1,4 +1,6 @@
-// Rule: the numbers of a session's calls (docs/locks.md, 6). Laws:
+// Rule: the numbers of a session's calls (docs/locks.md, 6).
+//
+// Laws:
 // - a number is given once. A number stays open until it is certain that the members will not execute its
 //   call later.
 // - `done` is the lowest open number. All numbers below it are finished, and the members refuse them for

@@ -147,8 +147,8 @@ export class Call implements DeadlineItem {
   }
 
   /**
-   * False for calls that one member can answer alone: its status, stale reads, and reads of a view. A view
-   * was confirmed when it was opened.
+   * False for calls that one member can answer alone: its status, stale reads, and reads of a view. Reads of
+   * an open view need no leader.
    */
   get needsCluster(): boolean {
     const { payload } = this

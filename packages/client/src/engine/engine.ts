@@ -1,7 +1,9 @@
 // Driver: the session engine. The engine sends the requests of a store over the open link, until the answer
 // arrives or the call's time is over. The engine uses only the clock, the random source and the links that
-// its creator passes. Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9;
-// docs/locks.md, 6). The full laws are in exactly-once-commands.ts, outcome-of-answer.ts and session.ts.
+// its creator passes.
+//
+// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The
+// full laws are in exactly-once-commands.ts, outcome-of-answer.ts and session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterTimeBound } from '@latchkey/lock'

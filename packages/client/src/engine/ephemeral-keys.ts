@@ -1,6 +1,8 @@
-// Driver: remembers whether this store has put ephemeral keys. Law: after the first ephemeral key, the
-// session is kept alive until the store closes, even if the store sends nothing else. Without this law: a
-// worker registers itself with a key, waits silently for work, and its key is deleted after 30 s.
+// Driver: remembers whether this store has put ephemeral keys.
+//
+// Law: after the first ephemeral key, the session is kept alive until the store closes, even if the store
+// sends nothing else. Without this law: a worker registers itself with a key, waits silently for work, and
+// its key is deleted after 30 s.
 
 export class EphemeralKeys {
   readonly #use: () => () => void

@@ -1,10 +1,12 @@
 // Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). This class owns the
-// session and every call number of the session. Laws:
+// session and every call number of the session.
+//
+// Laws:
 // - a command gets its number when it is first sent, and keeps its number and its bytes for ever.
 // - a command whose outcome is unknown is only ever sent again with the same number and the same bytes.
 // - if the caller stops waiting while the outcome is unknown, the number is cancelled in the background, so
 //   that the command is not executed later.
-// - a command that was never given to a member may wait, move to another session, or end as not applied.
+// - a command that was never sent to a member may wait, move to another session, or end as not applied.
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
 import type { Call, LinkState } from './call.js'

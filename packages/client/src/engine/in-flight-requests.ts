@@ -26,7 +26,7 @@ export class InFlightRequests<Call> {
     return this.#ids[place] === id ? this.#calls[place] : this.#late.get(id)
   }
 
-  /** Each `id` is added once. */
+  /** The caller must add each id only once. */
   add(id: number, call: Call): void {
     const place = id % PLACES
     const before = this.#calls[place]

@@ -1,5 +1,7 @@
 // Driver: owns the links of a store. The router keeps one link open and prefers a link to the leader. When
-// the link closes, the router opens another link at once. Laws:
+// the link closes, the router opens another link at once.
+//
+// Laws:
 // - new requests go to `active` alone. A link that the store has left stays open until all requests on that
 //   link are answered.
 // - the engine is notified once of each closed link, with all unanswered requests of the link.
@@ -7,8 +9,8 @@
 //   leader may be cut off, or removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
 //   the silence is certain, for that other member. The store asks one member at a time, and stops as soon as
-//   the silent member sends something. The store sends the unanswered requests of the left link again, and a
-//   late answer on that link is still valid.
+//   the silent member sends something. The store sends the unanswered requests of the former link again, and
+//   a late answer on the former link is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
 //   off from the leader (link-to-third-member.ts).
 
@@ -295,7 +297,7 @@ export class Router {
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
     this.#moving = url
-    const arrived = (next: Live): void => {
+    const arrived = (next: LinkState): void => {
       // Another member may lead by now. If the store has no other link, it uses this link nevertheless.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else shut(next)
@@ -310,7 +312,7 @@ export class Router {
    * The leader may only be unreachable for a moment. A member does not report the same leader twice, so
    * without another attempt the store would stay at a follower until the next election.
    */
-  #preferLeaderLater(live: Live): void {
+  #preferLeaderLater(live: LinkState): void {
     this.#preferring?.cancel()
     this.#preferring = this.#clock.after(MOST_PAUSE * (0.5 + this.#random.float()), () => {
       if (live === this.active && live.leader !== undefined) this.#preferLeader(live, live.leader)

@@ -1,4 +1,6 @@
-// Rule: a session as its client knows it (docs/locks.md, 6). Laws:
+// Rule: a session as its client knows it (docs/locks.md, 6).
+//
+// Laws:
 // - The session is certainly alive while its last answered request was sent less than the session's life ago.
 //   The fastest of the local clocks measures this time. The reason: the log entry of that request came after
 //   the request was sent, and cluster time never runs faster than real time.

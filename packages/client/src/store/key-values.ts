@@ -329,8 +329,8 @@ function toInitialEvent(item: InitialItem, how: Decoding): InitialWatchEvent<Wat
 }
 
 /**
- * The same class with the types that callers see. The constructor takes the encoding as a value. A caller of
- * the constructor must give the type argument that fits this value.
+ * The class KeyValues with the types that callers see. The constructor takes the encoding as a value. A
+ * caller of the constructor must give the type argument that fits this value.
  */
 export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
   ...args: ConstructorParameters<typeof KeyValues>

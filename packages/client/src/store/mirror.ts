@@ -48,7 +48,8 @@ export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Recor
    */
   synced: Synced
   /**
-   * Emitted when the mirror does not follow any more. The error is undefined if `close()` ended the mirror.
+   * Emitted when the mirror has stopped following the store. The error is undefined if `close()` ended the
+   * mirror.
    */
   closed: { error: LatchkeyError | undefined }
 }

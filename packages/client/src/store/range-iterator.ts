@@ -1,12 +1,15 @@
 // Driver: reads a range page by page from one view at the member that opened the view. When a page arrives,
 // the next page is requested, so that the member reads it while the caller takes the rows. At most one page
-// is requested ahead, so that memory use stays limited. Law (R9): all rows come from one view. If the view is
-// lost, an iteration that has returned no row begins again. An iteration that has returned rows ends with an
-// error. The revision of the view counts as a returned row. Without this law: a caller reads the revision of
-// one view and gets the rows of a later one. The caller then watches from that revision on, and gets some
-// changes twice. Law (C48): a request is sent even for a range that can contain nothing, because the member
-// decides whether this caller may read the range. Without this law: a program is tried with limit 0, works,
-// and is refused at its first real scan.
+// is requested ahead, so that memory use stays limited.
+//
+// Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
+// again. An iteration that has returned rows ends with an error. The revision of the view counts as a
+// returned row. Without this law: a caller reads the revision of one view and gets the rows of a later one.
+// The caller then watches from that revision on, and gets some changes twice.
+//
+// Law (C48): a request is sent even for a range that can contain nothing, because the member decides whether
+// this caller may read the range. Without this law: a program is tried with limit 0, works, and is refused at
+// its first real scan.
 
 import {
   type AtRevision,

@@ -66,7 +66,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     })
   }
 
-  /** Ends the watch without an error. The waiting `next()` calls resolve to the end. */
+  /** Ends the watch without an error. The `next()` calls that wait resolve to the end of the iteration. */
   async return(): Promise<IteratorResult<Event>> {
     this.#end(true)
     return DONE

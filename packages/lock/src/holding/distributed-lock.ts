@@ -25,8 +25,8 @@ export interface LockDefaults {
 }
 
 /**
- * A lock with RheaKV's interface. The lock is reentrant and counts its acquires. The lock is held until its
- * lease ends. A Watchdog can renew the lease.
+ * A lock with RheaKV's interface. The lock is reentrant and counts its acquires. The lock is held until the
+ * last unlock or until its lease ends. A Watchdog can renew the lease.
  * ```ts
  * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * if (await lock.tryLock({ timeout: '5s' })) {

@@ -54,7 +54,7 @@ export interface ElectionEvent<S extends As = 'bytes'> {
 const CAMPAIGN_OPTIONS = knownNames('value', 'lease', 'wait', 'signal', 'flow')
 const OBSERVE_OPTIONS = knownNames('signal')
 
-/** The leadership of an election, until the caller resigns or loses it. `await using` resigns it. */
+/** The leadership of an election, until the caller resigns or loses the leadership. `await using` resigns. */
 export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
   readonly #as: As
   #value: ValueIn<S> | undefined

@@ -69,7 +69,7 @@ export interface Observer {
 export interface HoldingCounts {
   /** How many callers now wait in a queue, at a latch or at a barrier. */
   waiting: number
-  /** Holds that were lost. */
+  /** How many holds were lost. */
   lost: number
 }
 

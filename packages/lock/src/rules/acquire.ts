@@ -1,5 +1,4 @@
-// Rule: decides acquires (tryLockWith) and renewals. Each function is one row of the table in
-// docs/locks.md, section 2.
+// Rule: decides acquires (tryLockWith) and renewals. The table in docs/locks.md, section 2, has the cases.
 
 import type {
   Command,
