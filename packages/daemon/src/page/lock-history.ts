@@ -65,7 +65,7 @@ export class LockHistory {
   readonly #streams: Stream[]
   #events: LockEvent[] = []
   #count = 0
-  /** Why the member refuses to send changes of locks. Undefined if it sends them. */
+  /** Why the member refuses to send changes of locks. Undefined if the member sends these changes. */
   refusal: Refusal | undefined
 
   constructor(api: Api, person: Person) {

@@ -211,7 +211,10 @@ export class Stream {
   }
 }
 
-/** Adds the time at which the answer arrived. The page uses it to count durations in the answer up to now. */
+/**
+ * Adds the time at which the answer arrived. With this time, the page counts durations in the answer up to
+ * now.
+ */
 export const withReadTime = <T extends object>(answer: T): T & { readonly at: number } => ({
   ...answer,
   at: now(),

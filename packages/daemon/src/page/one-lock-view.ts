@@ -30,8 +30,8 @@ export class OneLock implements View {
   readonly #events: Table<LockEvent>
   readonly #note = el('p', { class: 'note' })
   /**
-   * The changes from before the page was opened, as far as the member remembers them. The newest change is
-   * first.
+   * The changes from before the page was opened, as far as the member still remembers these changes. The
+   * newest change is first.
    */
   #before: readonly LockEvent[] = []
   #isBeforeRead = false

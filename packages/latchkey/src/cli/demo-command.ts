@@ -1,5 +1,5 @@
-// Driver: `latchkey demo` starts three members, and workers that take turns with one lock. Then it kills the
-// leader, and the workers continue with the next leader.
+// Driver: `latchkey demo` starts three members, and workers that take turns with one lock. Then the demo
+// kills the leader, and the workers continue with the next leader.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
 import { loadDaemon } from './load-daemon-package.js'

@@ -1,5 +1,5 @@
-// Driver: `latchkey doctor`, which examines this machine and each member of a cluster. For each fault, it
-// prints what the user should do next.
+// Driver: `latchkey doctor`, which examines this machine and each member of a cluster. For each fault, the
+// command prints what the user should do next.
 
 import { silentLogger } from '@latchkey/base'
 import { ConfigError } from '../sidecar/index.js'
@@ -17,7 +17,7 @@ import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 /** In ms, between the two status requests by which the doctor measures a member's clock. */
 const WATCH_MS = 3_000
 
-/** `probesOf` makes the measurements of the machine. Tests replace them. */
+/** `probesOf` makes the measurements of the machine. Tests give other measurements. */
 export const doctorCommand = (
   version: string,
   probesOf: (io: Io) => Probes = ({ clock }) => realProbes(clock),

@@ -1,6 +1,6 @@
 // Driver: loads the package @latchkey/daemon, or prints how the user can install it. `latchkey start` needs
-// it for its log and its metrics. Embedded stores, connect() and most commands do not need it, so the package
-// `latchkey` does not install it.
+// the package for its log and its metrics. Embedded stores, connect() and most commands do not need it, so
+// the package `latchkey` does not install it.
 
 import { ConfigError } from '../sidecar/index.js'
 
@@ -15,7 +15,7 @@ export async function loadDaemon<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Returns whether @latchkey/daemon itself is not installed. If one of its own dependencies is missing, the
+ * Returns whether @latchkey/daemon itself is not installed. If a dependency of the package is missing, the
  * installation is broken, and Node's message names the missing package.
  */
 const isMissing = (error: unknown): boolean =>

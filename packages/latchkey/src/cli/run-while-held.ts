@@ -4,7 +4,8 @@
 // Laws:
 // - CMD runs only while the hold is certainly in force. When that is not certain any more, CMD gets SIGTERM
 //   and later SIGKILL, and the exit code is 75.
-// - In all other cases the exit code is that of CMD. This process always releases the hold before it ends.
+// - In all other cases the exit code is the exit code of CMD. This process always releases the hold before it
+//   ends.
 
 import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'

@@ -41,7 +41,7 @@ async function content(file: string | undefined, io: Io): Promise<string> {
   }
 }
 
-/** Parses the JSON. The store checks its fields later. */
+/** Parses the JSON. The store checks the fields of the transaction later. */
 function parsed(file = 'standard input', text: string): Txn {
   try {
     return JSON.parse(text) as Txn

@@ -2,8 +2,8 @@
 // gets the same answer (C73).
 //
 // The store keeps the answer in a key below a reserved prefix, for KEPT_MS of cluster time. If the caller may
-// use only some prefixes of keys, the reserved prefix follows the first of these. So the usual check of
-// rights also covers the key of the answer.
+// use only keys with some prefixes, the reserved prefix stands behind the first of these prefixes. So the
+// usual check of rights also covers the key of the answer.
 
 import { txnOnce } from '@latchkey/client'
 import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'
@@ -23,8 +23,8 @@ export interface TxnDone {
 }
 
 /**
- * Returns the text of the header Idempotency-Key, or undefined if the request has none. Throws a TypeError if
- * the text is not allowed.
+ * Returns the text of the header Idempotency-Key, or undefined if the request has no such header. Throws a
+ * TypeError if the text is not allowed.
  */
 export function idempotencyKey(call: Call): string | undefined {
   const key = oneHeader(call, 'idempotency-key')

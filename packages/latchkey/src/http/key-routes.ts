@@ -116,7 +116,7 @@ async function change(
 
 /**
  * Reads the condition of a write. If-Match: "7" means that the key must have revision 7. If-Match: * means
- * that the key must exist, and If-None-Match: * means that it must not.
+ * that the key must exist, and If-None-Match: * means that the key must not exist.
  */
 function conditionOf(call: Call): Wanted | undefined {
   const match = oneHeader(call, 'if-match')

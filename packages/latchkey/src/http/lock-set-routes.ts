@@ -1,6 +1,6 @@
 // Door: the routes for lock sets: POST /v1/locks:acquireAll, :renewAll and :releaseAll. The cluster grants
-// all locks of a set in one command, or none. The id that the caller gives to the set is also the idempotency
-// key.
+// all locks of a set in one command, or no lock of the set. The id that the caller gives to the set is also
+// the idempotency key.
 
 import { circleError } from '@latchkey/lock'
 import {

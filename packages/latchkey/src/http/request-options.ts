@@ -87,8 +87,8 @@ export function wholeOption(call: Call, name: string): number | undefined {
 }
 
 /**
- * Returns how many rows a page may have. A limit above the maximum is an error. If it were reduced, the
- * caller would get fewer rows than its limit and would think that the list is complete.
+ * Returns how many rows a page may have. A limit above the maximum is an error. If the limit were reduced in
+ * silence, the caller would get fewer rows than it asked for and would think that the list is complete.
  */
 export function limitOption(call: Call): number {
   const limit = wholeOption(call, 'limit') ?? LIST_ROWS

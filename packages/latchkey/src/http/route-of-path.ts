@@ -8,7 +8,7 @@ import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-
 /** A path of the API with all its routes, by method. */
 export interface Place {
   readonly path: string
-  /** The key in the path, where the route has a name in braces. Empty if the route has none. */
+  /** The key in the path, where the route has a name in braces. Empty if the route has no key. */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
   /** The methods that the path allows. HEAD is allowed with GET, if the answer is not a stream. */

@@ -1,8 +1,9 @@
 // Door: POST /v1/batch and POST /v1/txn. The fields of the body are named like the options of the store's
 // calls. A key that is not UTF-8 is given in base64 as keyBase64, and each value names its form.
 //
-// Law: an operation whose key should live as long as a session is refused. Without this law: the key gets the
-// session of this member's own store. The caller's script crashes, that session goes on, and the key stays.
+// Law: an operation whose key should live as long as a session is refused. Without this law: the key gets a
+// session of this member, and not of the caller. The caller's script crashes, the session of this member goes
+// on, and the key stays.
 
 import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'

@@ -62,7 +62,8 @@ interface ClientWebSocketsPorts {
   clusterId(): string
   /**
    * Returns the index of the last entry that this member has applied. A session's id is the index of the
-   * entry that opened it, so a session with a greater id is unknown here.
+   * entry that opened the session. So a session with a smaller id was opened before the client connected
+   * here.
    */
   applied(): number
   readonly defer: (run: () => void) => void

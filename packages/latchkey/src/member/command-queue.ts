@@ -2,9 +2,9 @@
 // commands are small and do not wait. Large commands of several connections take turns.
 //
 // Without this queue: one client sends ten putAll of 20,000 rows each. These commands stand one after another
-// in the log and take three seconds to apply. A renewal of another client comes after them, and a lock with a
-// lease of 3 s is lost. Seven thousand openSession have the same effect, because each openSession is a
-// separate entry.
+// in the log and take three seconds to apply. A renewal of another client comes after these commands, and a
+// lock with a lease of 3 s is lost. Seven thousand openSession have the same effect, because each openSession
+// is a separate entry.
 //
 // Laws:
 //   - The large commands that are in the log and not applied cost at most WINDOW together, or there is only
@@ -68,7 +68,7 @@ class Lane {
   readonly waiting: Waiting[] = []
   /**
    * The cost of the commands of this sender that were sent to the log. A new sender begins with the value of
-   * the sender that had the last turn, so it gets no advantage over the others.
+   * the sender that had the last turn, so a new sender gets no advantage over earlier senders.
    */
   served: number
   bytes = 0

@@ -97,8 +97,8 @@ export class Forwarder {
   }
 
   /**
-   * Called when the connection to that member has closed. Its requests end as unknown, because the member may
-   * still execute them.
+   * Called when the connection to that member has closed. The requests to that member end as unknown, because
+   * the member may still execute these requests.
    */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)

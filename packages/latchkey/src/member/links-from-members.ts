@@ -5,8 +5,8 @@
 // Laws (M28)
 // - A request is forwarded only once. This member forwards a request from a link to its leader as a command
 //   between members. A member that is not the leader refuses such a command. Without this law: member a
-//   believes that c reaches the leader, and c believes that a does. One command then travels between a and c
-//   for ever.
+//   believes that c reaches the leader, and c believes that a reaches the leader. One command then travels
+//   between a and c for ever.
 // - Only a member of this cluster may open a link, and only while this member has contact with its leader.
 //   When this member loses that contact, it closes the link. Without this law: member c follows a deposed
 //   leader and accepts the requests of member a. The store of a then waits at c until its lease ends,
@@ -85,7 +85,7 @@ export class LinksFromMembers {
     })
   }
 
-  /** Runs the function. If it throws, only this link is closed. */
+  /** Runs the function. If the function throws, only this link is closed. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()
@@ -112,8 +112,8 @@ export class LinksFromMembers {
   }
 
   /**
-   * Called when the connection to that member has closed. All links of its store end, because replies may be
-   * lost.
+   * Called when the connection to that member has closed. All links of that member's store end, because
+   * replies may be lost.
    */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')

@@ -1,6 +1,6 @@
 // Rule: explains why this member has lost an election. The explanation names members that refused their vote,
-// members that did not answer, and a member that leads or has a higher term. The reason of a refusal is
-// unknown, because a refused vote carries none.
+// members that did not answer, and a member that leads or has a higher term. The message with a refused vote
+// has no reason, so the reasons stay unknown.
 
 import type { LostCampaign, MemberId } from '@latchkey/raft'
 

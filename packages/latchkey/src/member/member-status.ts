@@ -55,7 +55,10 @@ function memberStatus({ node, transport }: Replica, times: PeerTimes, id: string
   }
 }
 
-/** Returns what clients learn about the leader: its id, or, without a leader, which members are missing. */
+/**
+ * Returns what clients learn about the leader. If no leader is known, the reply names the members that are
+ * missing.
+ */
 export function leaderReplyOf(replica: Replica, membership: Membership): LeaderReply {
   const { node, transport } = replica
   const { leader, term, role } = node.raft

@@ -9,8 +9,8 @@
 import type { Clock } from '@latchkey/base'
 
 /**
- * In bytes. The answers to reads may have this many bytes in one turn of the event loop. To read them takes
- * about 16 ms on a slow core, far less than an election timeout.
+ * In bytes. The answers to reads may have this many bytes in one turn of the event loop. To read so many
+ * bytes takes about 16 ms on a slow core, far less than an election timeout.
  */
 const TURN_BYTES = 4 * 1024 * 1024
 /** In bytes. For each ms that a read takes, it counts as at least this many bytes. */

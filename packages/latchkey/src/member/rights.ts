@@ -26,8 +26,8 @@ export interface AuthOptions {
   /**
    * A secret of all members, for example 32 random bytes in hex. Two members prove to each other that they
    * know the secret, and never send the secret. A cluster of several members needs a member token. With a
-   * list, the member proves the first token and accepts all tokens of the list. So you can replace the token
-   * on one member after the other.
+   * list, the member proves the first token and accepts all tokens of the list. So you can change the token
+   * member by member, without a stop of the cluster.
    */
   memberToken?: string | readonly string[] | undefined
 }

@@ -171,7 +171,10 @@ export class StateSearch {
   }
 }
 
-/** Describes the first row that differs: which member has it, or that both have it with other bytes. */
+/**
+ * Describes the first row that differs. Only one member has the row, or both members have the row with
+ * different bytes.
+ */
 function differenceOf(
   space: SpaceName,
   here: Uint8Array | undefined,

@@ -3,8 +3,9 @@
 //
 // Laws:
 //   1. Unfinished messages use at most MOST bytes of this member's memory, and LARGEST bytes more for
-//      connections that are being closed. If they use more, one connection is closed: of the connections with
-//      more than an equal share of the bytes, the one that has been silent for the longest time.
+//      connections that are being closed. If unfinished messages use more, one connection is closed: of the
+//      connections with more than an equal share of the bytes, the one that has been silent for the longest
+//      time.
 //   2. An unfinished message must make progress. After its first WINDOW_MS, at least LEAST bytes must arrive
 //      in each further WINDOW_MS. Otherwise the connection is closed.
 //

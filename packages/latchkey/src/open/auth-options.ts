@@ -1,5 +1,5 @@
-// Door: checks the tokens and certificates in the option `auth` and in the tokens file. The member uses them
-// only if all are correct.
+// Door: checks the tokens and certificates in the option `auth` and in the tokens file. The member uses these
+// tokens and certificates only if all of them are correct.
 //
 // Laws:
 // - Each token occurs once in the list. A token and its SHA-256 count as the same token. Without this law: a

@@ -7,7 +7,7 @@ import { certifiedName, whyUntrusted } from '@latchkey/raft'
 import type { Identities, Identity } from '../member/rights.js'
 import type { TlsOptions } from './tls-options.js'
 
-/** Returns the caller's identity, or the error if the caller has none. */
+/** Returns the caller's identity, or the error if the caller has no identity. */
 export function callerOf(
   identities: Identities,
   tls: TlsOptions | undefined,

@@ -68,7 +68,7 @@ export class ConnectionsOfMembers {
     return this.#network
   }
 
-  /** Handles an upgrade request if it comes from a member. Returns false if it does not. */
+  /** Handles an upgrade request of a member. Returns false if the request does not come from a member. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
     if (whyNoMembers(this.#settings()) !== undefined && isForMembers(request)) {
       refuseUpgrade(socket, '401 Unauthorized', this.#clock)

@@ -1,12 +1,12 @@
 // Driver: owns the stores of HTTP callers, one for each identity. Such a store uses a client connection with
-// the caller's identity. That connection checks the rights, as it does for a WebSocket, so no HTTP route
-// needs to check them.
+// the caller's identity. That connection checks the rights, as for a WebSocket, so no HTTP route needs to
+// check rights.
 
 import type { ClientStore } from '@latchkey/client'
 import { ANONYMOUS, type Identity } from '../member/rights.js'
 
 export class HttpCallerStores {
-  /** The member's own store. Every caller uses it if no tokens are configured. */
+  /** The member's own store. If no tokens are configured, every caller uses this store. */
   readonly #own: ClientStore
   readonly #make: (who: Identity) => ClientStore
   readonly #stores = new Map<Identity, ClientStore>()
@@ -18,8 +18,8 @@ export class HttpCallerStores {
   }
 
   /**
-   * Returns the store of an identity. There are at most as many stores as tokens. A token with all rights has a
-   * store of its own too. Otherwise its watches would continue after the token was removed.
+   * Returns the store of an identity. There are at most as many stores as tokens. A token with all rights has
+   * its own store too. Otherwise the watches of its callers would continue after the token was removed.
    */
   of(who: Identity): ClientStore {
     if (this.#closed || who === ANONYMOUS) return this.#own

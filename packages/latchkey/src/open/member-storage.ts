@@ -13,7 +13,7 @@ import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
 
-/** The log and the state of a member. If the member is closed and opened again, it uses the same Storage. */
+/** The log and the state of a member. A member that is closed and opened again uses the same Storage. */
 export interface Storage {
   readonly rows: RowStorage
   readonly fs: ReturnType<typeof nodeFileSystem>

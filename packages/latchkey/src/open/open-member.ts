@@ -169,7 +169,7 @@ export class OpenedMember {
     return this.#callerStores.of(who)
   }
 
-  /** The address of this member, as its own log has it. Undefined if it has none. */
+  /** The address of this member, as its own log has it. Undefined if the log has no address. */
   get address(): string | undefined {
     const url = this.current?.replica.node.raft.membership.peers[this.#settings.id]?.url
     return url === '' ? undefined : url
@@ -189,8 +189,8 @@ export class OpenedMember {
   }
 
   /**
-   * Returns why this ready member opens no new session, or undefined if it does. Without a session, a new
-   * store can only read.
+   * Returns why this ready member opens no new session, or undefined if the member opens new sessions.
+   * Without a session, a new store can only read.
    */
   warning(): string | undefined {
     return this.isReady() ? this.current?.kv.openSessions.whyNone() : undefined

@@ -96,8 +96,9 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** The logger. By default, warnings and errors go to `console`. With `false`, the store logs nothing. */
   logger?: Logger | false | undefined
   /**
-   * Whether the store and the member trace requests with OpenTelemetry (docs/tracing.md). By default, they
-   * trace if an SDK is registered. With true, a missing @opentelemetry/api is a TypeError.
+   * Whether the store and the member trace requests with OpenTelemetry (docs/tracing.md). By default, the
+   * store and the member trace if an SDK is registered. With true, a missing @opentelemetry/api is a
+   * TypeError.
    */
   tracing?: boolean | undefined
   /** Aborts `open`. */
@@ -126,7 +127,7 @@ export interface Settings {
   readonly tls: TlsOptions | undefined
   /** The tokens of the option, together with the tokens in the file of the option. */
   readonly auth: Auth | undefined
-  /** The option `auth` as the user gave it. The member needs it to read the file again. */
+  /** The option `auth` as the user gave it. The member needs this option to read the file again. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable

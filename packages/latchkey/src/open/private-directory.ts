@@ -1,5 +1,6 @@
-// Driver: makes a member's directory private to its user. The directory contains all data of the store. If
-// its mode stayed 0755, as `mkdir` sets it, every user of the machine could read all data without a token.
+// Driver: makes a member's directory private to its user. The directory contains all data of the store.
+// `mkdir` gives a directory the mode 0755, with which every user of the machine could read all data without a
+// token.
 
 import { chmod, stat } from 'node:fs/promises'
 import type { Logger } from '@latchkey/base'

@@ -1,9 +1,9 @@
-// Door: checks new certificates and tokens for a running member. The member uses them only if all of them are
-// correct.
+// Door: checks new certificates and tokens for a running member. The member uses the new certificates and
+// tokens only if all of them are correct.
 //
-// Law: a reload changes all settings or none. Without this law: an operator writes a new certificate, and its
-// key a moment later. A member that reads between the two has the new certificate and the old key, and can
-// open no connection.
+// Law: a reload changes all settings or no setting. Without this law: an operator writes a new certificate,
+// and its key a moment later. A member that reads between the two has the new certificate and the old key,
+// and can open no connection.
 
 import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
@@ -66,8 +66,8 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
 }
 
 /**
- * Returns whether the certificates are the same as before. If so, their dates are not checked, so an operator
- * can remove a token after the certificate has expired.
+ * Returns whether the certificates are the same as before. The dates of unchanged certificates are not
+ * checked, so an operator can remove a token after the certificate has expired.
  */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

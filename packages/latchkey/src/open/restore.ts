@@ -17,9 +17,9 @@ import { closeToOthers } from './private-directory.js'
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
 /**
- * Makes the directory of one member of a new cluster from a backup. Call it once for each member, with the
- * same backup and the same option `members`. The first leader draws a new cluster id, so the new cluster is
- * never taken for the old one.
+ * Makes the directory of one member of a new cluster from a backup. Call this function once for each member,
+ * with the same backup and the same option `members`. The first leader draws a new cluster id, so the new
+ * cluster is never taken for the old one.
  */
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))

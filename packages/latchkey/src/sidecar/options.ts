@@ -32,7 +32,7 @@ export interface SidecarOptions {
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
-  /** The files of certificates and tokens. The sidecar reads them again when they change. */
+  /** The files of certificates and tokens. The sidecar reads these files again when they change. */
   readonly files: readonly string[]
   /** The sidecar logs these warnings about the settings at its start. */
   readonly warnings: readonly string[]

@@ -17,7 +17,7 @@ export interface SettingRow {
   /** The placeholder for the flag's value in the help, for example NAME. */
   readonly value?: string
   readonly help: string
-  /** The value if the user gives none. */
+  /** The value if the user gives no value. */
   readonly fallback?: unknown
   readonly secret?: true
 }

@@ -5,8 +5,8 @@
 //   the disk unchanged. (If the user gives a directory and no address, the sidecar first reads the address
 //   from the directory.)
 // - A stop has four steps. First /readyz reports that the member is not ready. Then the member transfers its
-//   leadership while everything still works. Then the member finishes the calls in progress. Then it closes.
-//   So a member that has given its directory free answers no calls.
+//   leadership while everything still works. Then the member finishes the calls in progress. Then the member
+//   closes. So a member that has given its directory free answers no calls.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'

@@ -179,8 +179,8 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Returns whether some member reaches a majority. If no member does, no election can succeed, however far
-   * time advances.
+   * Returns whether some member reaches a majority. If no member reaches a majority, no election can succeed,
+   * however far time advances.
    */
   #canElect(): boolean {
     return this.#members.some((one) => this.#reachesMajority(one))

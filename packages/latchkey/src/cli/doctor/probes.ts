@@ -16,7 +16,8 @@ export interface Probes {
   openFiles(): number | undefined
   lookup(host: string): Promise<readonly string[]>
   /**
-   * Resolves to undefined if a server accepts the connection. Otherwise resolves to the reason why none does.
+   * Resolves to undefined if a server accepts the connection. Otherwise resolves to the reason why no server
+   * accepts the connection.
    */
   dial(address: string, port: number): Promise<string | undefined>
   /**

@@ -19,7 +19,10 @@ export interface At {
   key(name?: string): string
 }
 
-/** Call this function once in a test file. The stores open before its tests, and close after them. */
+/**
+ * Call this function once in a test file. The stores open before the tests of the file, and close after these
+ * tests.
+ */
 export function onEveryStore(run: (at: At) => void, kinds: readonly Kind[] = KINDS): void {
   const stores = {} as Record<Kind, Store>
   const folder = tempFolders()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Store } from '@latchkey/client'
 import { ROUTE_EXAMPLES } from '../../http/testing/route-examples.js'
 
-/** Makes one call. All its keys and locks begin with the prefix `at`. */
+/** Makes one call. All keys and locks of the call begin with the prefix `at`. */
 export type StoreRow = (store: Store, at: string) => Promise<unknown>
 export interface HttpRow {
   readonly method: string

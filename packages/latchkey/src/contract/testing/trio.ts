@@ -54,7 +54,10 @@ export interface TrioOfFile {
   remote(): Promise<Store>
 }
 
-/** Call this function once in a test file. The three members start before its tests, and close after them. */
+/**
+ * Call this function once in a test file. The three members start before the tests of the file, and close
+ * after these tests.
+ */
 export function trioOfFile(): TrioOfFile {
   const folder = tempFolders()
   const opened: Store[] = []

@@ -13,7 +13,7 @@ export interface HttpMember {
   readonly requestHandler: HttpRequestHandler
   readonly url: string
   readonly port: number
-  /** The errors that were bugs: they were logged, and the caller got status 500. */
+  /** The errors that were bugs. A caller got status 500 for each of these errors. */
   readonly faults: unknown[]
   call(path: string, init?: RequestInit): Promise<Response>
   /** Makes a call with a JSON body, and resolves to the status and the JSON body of the answer. */

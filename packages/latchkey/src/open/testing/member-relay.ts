@@ -7,7 +7,7 @@ import { freePorts } from './ports.js'
 interface Pair {
   readonly near: Socket
   readonly far: Socket
-  /** The id of the member that connects. Undefined until its first bytes have arrived. */
+  /** The id of the member that connects. Undefined until the first bytes of the member have arrived. */
   from: string | undefined
 }
 

@@ -1,5 +1,5 @@
-// Driver: opens stores and members for tests. After each test, it closes them, the last one first, and
-// deletes the folder of the test.
+// Driver: opens stores and members for tests. After each test, this file closes the stores, the last store
+// first, and deletes the folder of the test.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
