@@ -243,6 +243,14 @@ describe('A15: what is applied in a turn is bounded', () => {
     expect(await turnsOf(async (w) => [await large(w), await large(w), await large(w)])).toBeGreaterThan(2)
   })
 
+  test('a command that names one key many times, before its row is changed', async () => {
+    const pairs = many(20_000, () => [k('k'), k('v')] as const)
+    // One turn decodes the command, one finds the last value of each key, and one changes the row.
+    expect(await turnsOf((w) => w.one([OP.putAll, null, pairs]))).toBeGreaterThanOrEqual(2)
+    const swaps = many(20_000, () => [k('k'), null, k('v')] as const)
+    expect(await turnsOf((w) => w.one([OP.compareAndPutAll, null, swaps]))).toBeGreaterThanOrEqual(2)
+  })
+
   test('the turns change nothing: the answers and the state are the same in one turn and in many', async () => {
     const w = await World.open()
     const commands: Command[] = [

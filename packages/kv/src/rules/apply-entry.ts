@@ -22,6 +22,7 @@ import {
   decodeCommand,
   isBadCommand,
   overBudget,
+  rowsNamed,
 } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import {
@@ -224,9 +225,11 @@ export class EntryRun {
     if (over !== null) return this.#finish(session, number, crc, new Refused('ERR_TOO_LARGE', over))
     const needed = rangesOf(command)
     const held = { session, number, crc, command }
-    if (needed === undefined) return this.#run(held, NOTHING_FOUND)
+    const { turn } = this.#context
+    turn.named(rowsNamed(command))
+    if (needed === undefined && !turn.isOver) return this.#run(held, NOTHING_FOUND)
     this.#held = held
-    return needed
+    return needed ?? 'turn'
   }
 
   /**

@@ -12,6 +12,8 @@ import type { WorkInTurns } from '../work-in-turns.js'
  */
 const RECORD = 1
 export const ROW = 2
+/** In units of work: decoding one key that a command names, or looking for a later change of the same key. */
+const NAMED = 0.1
 /** This many bytes are one more unit of work. */
 export const BYTES = 2 * 1024
 /** In units, the work that one turn of the event loop may do. This work takes about ten milliseconds. */
@@ -38,6 +40,10 @@ export class WorkOfTurn {
 
   row(bytes: number): void {
     this.#work += ROW + bytes / BYTES
+  }
+
+  named(keys: number): void {
+    this.#work += keys * NAMED
   }
 
   get isOver(): boolean {

@@ -58,15 +58,25 @@ export function touch({ data, expiryIndex }: State, [, , key, ttl]: Of<'touch'>,
  * change.
  */
 export function* putAll(writeSet: WriteSet, [, , pairs]: Of<'putAll'>, begin: Begin): WorkInTurns<number> {
-  for (const [key, value, life] of lastOfEach(pairs)) {
+  for (const [key, value, life] of yield* lastOfEach(writeSet, pairs)) {
     writeSet.put(key, value, begin(life))
     if (writeSet.turnIsOver) yield
   }
   return writeSet.commit()
 }
 
-function lastOfEach<P extends readonly [Uint8Array, ...unknown[]]>(list: readonly P[]): Iterable<P> {
-  return list.length === 1 ? list : new Map(list.map((item) => [binary(item[0]), item])).values()
+function* lastOfEach<P extends readonly [Uint8Array, ...unknown[]]>(
+  writeSet: WriteSet,
+  list: readonly P[],
+): WorkInTurns<Iterable<P>> {
+  if (list.length === 1) return list
+  const last = new Map<string, P>()
+  for (const item of list) {
+    last.set(binary(item[0]), item)
+    writeSet.budget.turn.named(1)
+    if (writeSet.turnIsOver) yield
+  }
+  return last.values()
 }
 
 export function putIfAbsent(writeSet: WriteSet, [, , key, value]: Of<'putIfAbsent'>): Uint8Array | null {
@@ -97,7 +107,7 @@ export function* compareAndPutAll(
     if (!hasValue(writeSet.row(binary(key)), expect)) return false
     if (writeSet.turnIsOver) yield
   }
-  for (const [key, , update] of lastOfEach(list)) {
+  for (const [key, , update] of yield* lastOfEach(writeSet, list)) {
     if (update === null) writeSet.delete(binary(key))
     else writeSet.put(key, update)
     if (writeSet.turnIsOver) yield
