@@ -2,13 +2,11 @@
 // not change the others.
 
 import { seededRandom } from '@latchkey/base'
+import type { TimedFault } from '../world/nemesis.js'
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js'
 import type { Options } from './options.js'
 
-export interface Fault {
-  /** Its place in the whole list: its name when a run is shrunk. */
-  readonly number: number
-  readonly at: number
+export interface Fault extends TimedFault {
   readonly kind: FaultKind
   /** Microseconds that it lasts, where it lasts. */
   readonly span: number

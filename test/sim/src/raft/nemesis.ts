@@ -5,6 +5,7 @@
 // be in force.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
+import { bothWays, cut, Nemesis, slowDisk, stop } from '../world/nemesis.js'
 import { isMajority } from '../laws/observed-cluster.js'
 import type { FaultKind } from './fault-kinds.js'
 import type { Fault } from './draw-faults.js'
@@ -27,55 +28,39 @@ const STEPS: readonly CrashStep[] = [
   { kind: 'remove', when: 'after' },
 ]
 
-type Strike = (fault: Fault) => void
-
-export class Nemesis {
+export class RaftNemesis extends Nemesis<Fault> {
   readonly #world: RaftWorld
-  readonly #strikes: Readonly<Record<FaultKind, Strike>>
-  #over = false
+  readonly #strikes: Readonly<Record<FaultKind, (fault: Fault) => void>> = {
+    crash: (fault) => this.#crash(fault),
+    crashAll: (fault) => this.#crashAll(fault),
+    crashPoint: (fault) => this.#crashPoint(fault),
+    orphan: (fault) => this.#orphan(fault),
+    storm: (fault) => this.#storm(fault),
+    isolate: (fault) => this.#isolate(fault),
+    split: (fault) => this.#split(fault),
+    oneWay: (fault) => this.#oneWay(fault),
+    bridge: (fault) => this.#bridge(fault),
+    link: (fault) => this.#link(fault),
+    burst: (fault) => this.#burst(fault),
+    pause: (fault) => this.#pause(fault, false),
+    suspend: (fault) => this.#pause(fault, true),
+    stall: (fault) => this.#stall(fault),
+    step: (fault) => this.#step(fault),
+    drift: (fault) => this.#drift(fault),
+    slowDisk: (fault) => this.#slowDisk(fault),
+    sickDisk: ({ dice }) => this.#target(dice)?.sicken(),
+    rot: (fault) => this.#rot(fault),
+    transfer: (fault) => this.#transfer(fault),
+    change: (fault) => this.#change(fault),
+    compact: ({ dice }) => this.#target(dice)?.compact(),
+  }
 
   constructor(world: RaftWorld) {
+    super(world)
     this.#world = world
-    this.#strikes = {
-      crash: (fault) => this.#crash(fault),
-      crashAll: (fault) => this.#crashAll(fault),
-      crashPoint: (fault) => this.#crashPoint(fault),
-      orphan: (fault) => this.#orphan(fault),
-      storm: (fault) => this.#storm(fault),
-      isolate: (fault) => this.#isolate(fault),
-      split: (fault) => this.#split(fault),
-      oneWay: (fault) => this.#oneWay(fault),
-      bridge: (fault) => this.#bridge(fault),
-      link: (fault) => this.#link(fault),
-      burst: (fault) => this.#burst(fault),
-      pause: (fault) => this.#pause(fault, false),
-      suspend: (fault) => this.#pause(fault, true),
-      stall: (fault) => this.#stall(fault),
-      step: (fault) => this.#step(fault),
-      drift: (fault) => this.#drift(fault),
-      slowDisk: (fault) => this.#slowDisk(fault),
-      sickDisk: (fault) => this.#sickDisk(fault),
-      rot: (fault) => this.#rot(fault),
-      transfer: (fault) => this.#transfer(fault),
-      change: (fault) => this.#change(fault),
-      compact: (fault) => this.#compact(fault),
-    }
   }
 
-  schedule(faults: readonly Fault[]): void {
-    const { time } = this.#world
-    for (const fault of faults) time.later(fault.at, () => this.#strike(fault))
-  }
-
-  /** From now on nothing breaks any more, and what was to come does not come. */
-  end(): void {
-    this.#over = true
-  }
-
-  #strike(fault: Fault): void {
-    if (this.#over) return
-    this.#world.note(() => `--- fault ${fault.number}: ${fault.kind}`)
-    this.#world.time.print.add(fault.number)
+  protected strike(fault: Fault): void {
     this.#strikes[fault.kind](fault)
   }
 
@@ -92,12 +77,6 @@ export class Nemesis {
     return pick(this.#up(), whom)
   }
 
-  #later(micros: number, run: () => void): void {
-    this.#world.time.later(micros, () => {
-      if (!this.#over) run()
-    })
-  }
-
   // ---- processes and disks
 
   #crash({ dice, span }: Fault): void {
@@ -108,7 +87,7 @@ export class Nemesis {
   }
 
   #restart(member: RaftMember, after: number): void {
-    this.#later(after, () => member.boot())
+    this.later(after, () => member.boot())
   }
 
   #crashAll({ dice, span }: Fault): void {
@@ -136,8 +115,12 @@ export class Nemesis {
     if (leader === undefined) return
     const others = this.#world.members.filter((member) => member !== leader)
     const friend = pick(others, dice[0])
-    for (const other of others) if (other !== friend) this.#cut(leader, other, span / 2)
-    this.#later(span / 10, () => {
+    this.#cutOff(
+      leader,
+      others.filter((other) => other !== friend),
+      span / 2,
+    )
+    this.later(span / 10, () => {
       this.#world.crash(leader, dice[1] >= 0.7)
       this.#restart(leader, span * dice[2])
     })
@@ -147,10 +130,10 @@ export class Nemesis {
   #storm({ dice, span }: Fault): void {
     const rounds = 3 + Math.floor(dice[0] * 5)
     for (let round = 0; round < rounds; round++) {
-      this.#later((span * round) / 2, () => {
+      this.later((span * round) / 2, () => {
         const leader = this.#world.leader()
         if (leader === undefined) return
-        for (const other of this.#world.members) if (other !== leader) this.#cut(leader, other, span / 2)
+        this.#cutOff(leader, this.#world.members, span / 2)
         const victim = pick(this.#up(), (dice[1] + round * 0.37) % 1)
         if (victim === undefined || (dice[2] + round * 0.61) % 1 > 0.5) return
         victim.crashPoint = { kind: 'sync', when: dice[3] < 0.7 ? 'during' : 'after', after: 0 }
@@ -161,15 +144,7 @@ export class Nemesis {
   #slowDisk({ dice, span }: Fault): void {
     const member = this.#target(dice)
     if (member === undefined) return
-    member.slowness = dice[2] < 0.5 ? 10 : 100
-    this.#later(span, () => {
-      member.slowness = 1
-    })
-  }
-
-  /** D4: an operation of the disk fails; the member must stop, and what was unsynced is in doubt. */
-  #sickDisk({ dice }: Fault): void {
-    this.#target(dice)?.sicken()
+    slowDisk(member, dice[2] < 0.5 ? 10 : 100, this.undoAfter(span))
   }
 
   /** Rot where durability was promised: that member must not come back, so enough others must be whole. */
@@ -191,21 +166,15 @@ export class Nemesis {
 
   // ---- network
 
-  #cut(a: RaftMember, b: RaftMember, span: number): void {
-    this.#cutOneWay(a, b, span)
-    this.#cutOneWay(b, a, span)
-  }
-
-  #cutOneWay(from: RaftMember, to: RaftMember, span: number): void {
-    const { cuts } = this.#world
-    cuts.cut(from.host.index, to.host.index)
-    this.#later(span, () => cuts.mend(from.host.index, to.host.index))
+  #cutOff(member: RaftMember, others: readonly RaftMember[], span: number): void {
+    const hosts = others.map(({ host }) => host)
+    cut(this.#world.cuts, bothWays(member.host, hosts), this.undoAfter(span))
   }
 
   #isolate({ dice, span }: Fault): void {
     const member = this.#target(dice)
     if (member === undefined) return
-    for (const other of this.#world.members) if (other !== member) this.#cut(member, other, span)
+    this.#cutOff(member, this.#world.members, span)
   }
 
   #split({ dice, span }: Fault): void {
@@ -230,15 +199,15 @@ export class Nemesis {
   #link({ dice, span }: Fault): void {
     const from = pick(this.#world.members, dice[0])
     const to = pick(this.#world.members, dice[1])
-    if (from !== undefined && to !== undefined && from !== to) this.#cutOneWay(from, to, span)
+    this.#cutWhere((one, other) => one === from && other === to, span)
   }
 
   #cutWhere(between: (from: RaftMember, to: RaftMember) => boolean, span: number): void {
-    for (const from of this.#world.members) {
-      for (const to of this.#world.members) {
-        if (from !== to && between(from, to)) this.#cutOneWay(from, to, span)
-      }
-    }
+    const { members, cuts } = this.#world
+    const pairs = members.flatMap((from) =>
+      members.filter((to) => from !== to && between(from, to)).map((to) => [from.host, to.host] as const),
+    )
+    cut(cuts, pairs, this.undoAfter(span))
   }
 
   /** Most of what is sent is lost for a while, on a network that loses anything. */
@@ -247,7 +216,7 @@ export class Nemesis {
     if (world.options.network.unreliable === undefined) return
     const before = world.options.network.unreliable.loss
     world.loss = 0.2 + dice[0] * 0.6
-    this.#later(span, () => {
+    this.later(span, () => {
       world.loss = before
     })
   }
@@ -257,9 +226,7 @@ export class Nemesis {
   #pause({ dice, span }: Fault, suspended: boolean): void {
     const member = this.#target(dice)
     if (member === undefined || member.host.stopped) return
-    const { host } = member
-    host.stop(suspended)
-    this.#later(span, () => host.resume(suspended))
+    stop(member.host, suspended, this.undoAfter(span))
   }
 
   #stall({ dice, span }: Fault): void {
@@ -295,10 +262,6 @@ export class Nemesis {
     if (leader === undefined || membership === undefined) return
     const change = chooseChange(this.#world, membership, dice)
     if (change !== undefined) leader.change(change)
-  }
-
-  #compact({ dice }: Fault): void {
-    this.#target(dice)?.compact()
   }
 }
 

@@ -5,7 +5,7 @@ import { checkRegister } from '../history/register.js'
 import { LawBroken } from '../laws/verdict.js'
 import { type RunResult, runSeed } from '../run/run-seed.js'
 import { drawPlan, type Fault } from './draw-faults.js'
-import { Nemesis } from './nemesis.js'
+import { RaftNemesis } from './nemesis.js'
 import type { Options } from './options.js'
 import type { RaftModules } from './raft-modules.js'
 import { demandProgress } from './progress.js'
@@ -17,7 +17,7 @@ export function run(
   mode: RunMode & { readonly faults?: readonly Fault[] } = {},
 ): Promise<RunResult<Fault>> {
   const world = new RaftWorld(options, modules, mode)
-  const nemesis = new Nemesis(world)
+  const nemesis = new RaftNemesis(world)
   const { clients, history } = world
   return runSeed(world, mode.faults ?? drawPlan(options), {
     startFaults: (faults) => {

@@ -2,6 +2,7 @@
 
 import type { Message } from '@latchkey/raft/core'
 import type { Host } from '@latchkey/raft/memory'
+import { bothWays, cut } from '../world/nemesis.js'
 import type { FaultTarget } from './fault-target.js'
 import { killClient } from './clients/kill-client.js'
 import { LawBroken } from '../laws/verdict.js'
@@ -18,7 +19,8 @@ const REBOOT = 20_000
  */
 export function forgottenVote({ world, who, undo }: FaultTarget): void {
   const { time, members, network } = world
-  const alone = (one: MemberServer) => separate(one, members, undo, world)
+  const hosts = members.map(({ host }) => host)
+  const alone = (one: MemberServer) => cut(world.cuts, bothWays(one.host, hosts), undo)
   const meetAgain = alone(who)
   const off = network.overhear((message) => {
     if (!isVote(message) || message.to === who.id || message.from === who.id) return
@@ -106,8 +108,8 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
     world.records.twoClusters = true
     world.note(() => `${foreign.id} of another cluster stands at ${foreign.url}`)
     foreign.boot()
-    if (silence > 0) time.later(silence * 1_000, cutFrom(foreign.host, others, world, undo))
-    for (const hosts of missed(others)) cutFrom(world.addRemote(), hosts, world, undo)
+    if (silence > 0) time.later(silence * 1_000, cut(world.cuts, bothWays(foreign.host, others), undo))
+    for (const hosts of missed(others)) cut(world.cuts, bothWays(world.addRemote(), hosts), undo)
   }
   begin()
   undo(() => {
@@ -123,41 +125,6 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
     // Who met two clusters serves nobody any more: an operator starts it anew.
     for (const host of world.hosts.filter(({ name }) => name.startsWith('p'))) killClient(world, host)
   })
-}
-
-/** Returns what mends it, which happens once, with the fault itself at the latest. */
-function cutFrom(
-  host: Host,
-  others: readonly Host[],
-  { cuts }: FaultTarget['world'],
-  undo: FaultTarget['undo'],
-): () => void {
-  for (const { index } of others) {
-    cuts.cut(host.index, index)
-    cuts.cut(index, host.index)
-  }
-  let mended = false
-  const mend = () => {
-    if (mended) return
-    mended = true
-    for (const { index } of others) {
-      cuts.mend(host.index, index)
-      cuts.mend(index, host.index)
-    }
-  }
-  undo(mend)
-  return mend
-}
-
-/** Returns what mends it. */
-function separate(
-  one: MemberServer,
-  all: readonly MemberServer[],
-  undo: FaultTarget['undo'],
-  world: FaultTarget['world'],
-): () => void {
-  const others = all.filter((other) => other !== one).map(({ host }) => host)
-  return cutFrom(one.host, others, world, undo)
 }
 
 const isVote = (message: Message) => message.type === 'voteReply' && message.granted

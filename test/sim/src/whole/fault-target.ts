@@ -1,6 +1,7 @@
 // Types: what a fault meets, and how it is undone.
 
 import type { Host } from '@latchkey/raft/memory'
+import type { Undo } from '../world/nemesis.js'
 import type { MemberServer } from './members/member-server.js'
 import type { WholeWorld } from './whole-world.js'
 
@@ -10,5 +11,5 @@ export interface FaultTarget {
   readonly peer: MemberServer
   readonly client: Host | undefined
   readonly millis: number
-  undo(mend: () => void): void
+  readonly undo: Undo
 }

@@ -5,60 +5,44 @@ import type { FaultTarget } from './fault-target.js'
 import { foreignAmongOthers, foreignDirectory, forgottenVote, statesLost } from './directed-faults.js'
 import type { Host, MemoryConnection } from '@latchkey/raft/memory'
 import type { MemberServer } from './members/member-server.js'
-import type { FaultKind, WholeFault } from './draw-faults.js'
+import { bothWays, cut, Nemesis, slowDisk, stop, type Undo } from '../world/nemesis.js'
+import type { DrawnFault, FaultKind } from './draw-faults.js'
 import type { WholeWorld } from './whole-world.js'
 
-export class Nemesis {
+export class WholeNemesis extends Nemesis<DrawnFault> {
   readonly #world: WholeWorld
-  /** What is broken just now, and how it is mended. */
-  readonly #open = new Set<() => void>()
-  #over = false
 
   constructor(world: WholeWorld) {
+    super(world)
     this.#world = world
   }
 
-  schedule(faults: readonly WholeFault[]): void {
-    for (const fault of faults) this.#world.time.later(fault.at, () => this.#strike(fault))
-  }
-
   /** Everything works from now on. */
-  end(): void {
-    this.#over = true
-    for (const mend of [...this.#open]) mend()
+  override end(): void {
+    this.repairAll()
+    super.end()
     this.#world.cuts.heal()
     fast([...this.#world.network.connections(), ...this.#world.clientNetwork.connections()])
     for (const server of this.#world.members) server.boot()
   }
 
-  #strike(fault: WholeFault): void {
-    if (this.#over) return
-    const { members } = this.#world
-    const who = this.#server(fault.who)
+  protected override changes(): void {
     this.#world.reach.changed(this.#world.time.now)
-    if (fault.kind === 'slowNet') this.#world.reach.end()
-    this.#world.note(() => `fault ${fault.kind} ${who.id} ${fault.other} ${fault.millis} ms`)
-    ACTIONS[fault.kind]({
-      world: this.#world,
-      who,
-      peer:
-        members[
-          (members.indexOf(who) + 1 + (fault.other % Math.max(1, members.length - 1))) % members.length
-        ] ?? who,
-      client: this.#clientHost(fault.other),
-      millis: fault.millis,
-      undo: (mend) => this.#undo(fault.millis, mend),
-    })
   }
 
-  #undo(millis: number, mend: () => void): void {
-    const once = () => {
-      if (!this.#open.delete(once)) return
-      this.#world.reach.changed(this.#world.time.now)
-      mend()
-    }
-    this.#open.add(once)
-    this.#world.time.later(millis * 1000, once)
+  protected strike({ kind, who: number, other, millis }: DrawnFault): void {
+    const { members } = this.#world
+    const who = this.#server(number)
+    if (kind === 'slowNet') this.#world.reach.end()
+    const next = members.indexOf(who) + 1 + (other % Math.max(1, members.length - 1))
+    ACTIONS[kind]({
+      world: this.#world,
+      who,
+      peer: members[next % members.length] ?? who,
+      client: this.#clientHost(other),
+      millis,
+      undo: this.undoAfter(millis * 1000),
+    })
   }
 
   #server(number: number): MemberServer {
@@ -73,31 +57,19 @@ export class Nemesis {
   }
 }
 
-const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => void>> = {
+const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => unknown>> = {
   kill: (target) => down(target, [target.who], false),
   power: (target) => down(target, [target.who], true),
   powerAll: (target) => down(target, target.world.members, true),
   pause: ({ who, undo }) => stop(who.host, false, undo),
   suspend: ({ who, undo }) => stop(who.host, true, undo),
-  isolate: ({ world, who, undo }) =>
-    cutOff(
-      world,
-      who.host,
-      world.members.map(({ host }) => host),
-      'both',
-      undo,
-    ),
-  cut: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'both', undo),
-  oneWay: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'out', undo),
+  isolate: ({ world, who, undo }) => cutOff(world, who.host, undo),
+  cut: ({ world, who, peer, undo }) => cut(world.cuts, bothWays(who.host, [peer.host]), undo),
+  oneWay: ({ world, who, peer, undo }) => who !== peer && cut(world.cuts, [[who.host, peer.host]], undo),
   reset: ({ world, who }) => reset(world.network.connections(), who.host),
   slowNet: ({ world, who, millis }) =>
     slow([...world.network.connections(), ...world.clientNetwork.connections()], who.host, millis),
-  slowDisk: ({ who, millis, undo }) => {
-    who.slowness = 1 + millis
-    undo(() => {
-      who.slowness = 1
-    })
-  },
+  slowDisk: ({ who, millis, undo }) => slowDisk(who, 1 + millis, undo),
   sickDisk: ({ who }) => who.sicken(),
   wall: ({ who, client, millis }) => {
     const sign = millis % 2 === 0 ? 1 : -1
@@ -123,15 +95,7 @@ const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => void>> = {
   clientPause: ({ client, undo }) => client && stop(client, false, undo),
   clientSuspend: ({ client, undo }) => client && stop(client, true, undo),
   clientKill: ({ world, client }) => client && killClient(world, client),
-  clientCut: ({ world, client, undo }) =>
-    client &&
-    cutOff(
-      world,
-      client,
-      world.members.map(({ host }) => host),
-      'both',
-      undo,
-    ),
+  clientCut: ({ world, client, undo }) => client && cutOff(world, client, undo),
   clientReset: ({ world, client, who }) =>
     client && reset(world.clientNetwork.connections(), client.index % 2 === 0 ? client : who.host),
 }
@@ -144,33 +108,10 @@ function down({ undo }: FaultTarget, members: readonly MemberServer[], power: bo
   }
 }
 
-function stop(host: Host, suspend: boolean, undo: FaultTarget['undo']): void {
-  host.stop(suspend)
-  undo(() => host.resume(suspend))
-}
-
-function cutOff(
-  { cuts }: WholeWorld,
-  host: Host,
-  others: readonly Host[],
-  how: 'both' | 'out',
-  undo: FaultTarget['undo'],
-): void {
-  const pairs = others
-    .filter(({ index }) => index !== host.index)
-    .flatMap(
-      ({ index }) =>
-        (how === 'both'
-          ? [
-              [host.index, index],
-              [index, host.index],
-            ]
-          : [[host.index, index]]) as [number, number][],
-    )
-  for (const [from, to] of pairs) cuts.cut(from, to)
-  undo(() => {
-    for (const [from, to] of pairs) cuts.mend(from, to)
-  })
+/** From all members. */
+function cutOff({ cuts, members }: WholeWorld, host: Host, undo: Undo): void {
+  const hosts = members.map((member) => member.host)
+  cut(cuts, bothWays(host, hosts), undo)
 }
 
 const touches = (pipe: MemoryConnection, host: Host) =>

@@ -3,7 +3,7 @@
 import { type RunResult, runSeed } from '../run/run-seed.js'
 import { employ } from './clients/workload.js'
 import { type DrawnFault, drawFaults, numbered, type WholeFault } from './draw-faults.js'
-import { Nemesis } from './nemesis.js'
+import { WholeNemesis } from './nemesis.js'
 import type { WholeOptions } from './options.js'
 import type { ProductModules } from './product-modules.js'
 import { demandProgress, judgeHistory } from './progress.js'
@@ -21,7 +21,7 @@ export function runWhole(
 ): Promise<RunResult<DrawnFault>> {
   const world: WholeWorld = new WholeWorld(options, product, (client) => employ(world, client), mode)
   const faults = mode.faults === undefined ? drawFaults(options) : numbered(mode.faults)
-  const nemesis = new Nemesis(world)
+  const nemesis = new WholeNemesis(world)
   return runSeed(world, faults, {
     startFaults: (all) => nemesis.schedule(all),
     endFaults: () => nemesis.end(),
