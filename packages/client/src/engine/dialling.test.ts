@@ -51,6 +51,20 @@ test('C6: whoever lets it in first is used; the others that were dialled are giv
   expect([dialled.length, world.pending]).toEqual([2, 0])
 })
 
+test('C6: a link that opens although its attempt has ended is closed', async () => {
+  const { world, cluster, store } = scene('late')
+  // This dial does not listen to its signal.
+  const dialTo = (url: string) => (events: LinkEvents) =>
+    cluster.dialTo(url)(events, new AbortController().signal)
+  cluster.faults = { ...cluster.faults, latency: 500 }
+  const client = store({ route: { seeds: ['a'], dialTo } })
+  await world.run(100)
+  expect(cluster.dials).toBe(1)
+  await client.close()
+  await world.run(1_000)
+  expect(cluster.links.size).toBe(0)
+})
+
 test('C6: one that says nothing gets company by the next after 250 ms, and is given up after three seconds', async () => {
   const { world, dialled, store } = dialling('slow', ['x', 'y', 'z'], ['x', 'y', 'z'])
   const began = world.now

@@ -242,6 +242,20 @@ describe('who is gone and who is dead', () => {
     expect(a.network.peer('b')?.boot).toBe(again.self.boot)
   })
 
+  test('M23: a second process that connected first is sent away once the process at the address answers', async () => {
+    const a = await crew.start('a')
+    const copy = await crew.start('b')
+    copy.network.setPeers({ a: { url: a.url } })
+    await until(() => copy.network.connected('a'))
+    expect(a.network.peer('b')?.boot).toBe(copy.self.boot)
+    const b = await crew.start('b')
+    a.network.setPeers({ b: { url: b.url } })
+    await until(() => a.network.connected('b'))
+    expect(a.network.peer('b')?.boot).toBe(b.self.boot)
+    await until(() => copy.refused.some(({ reason }) => reason.startsWith('two processes are member b')))
+    expect(a.events).toEqual(['up b'])
+  })
+
   test('TR1: when a connection closes, its waiting messages are dropped, also a half sent one', async () => {
     const [a, b] = await pair()
     for (const socket of b.sockets) socket.pause()

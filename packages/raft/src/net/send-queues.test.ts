@@ -68,6 +68,14 @@ describe('lanes', () => {
     expect(sendQueues.bytes).toBe(0)
   })
 
+  test('thousands of messages that waited all leave, in their order', () => {
+    const sendQueues = new SendQueues()
+    const rounds = Array.from({ length: 4_000 }, (_, i) => i + 1)
+    for (const round of rounds) sendQueues.add(heartbeat(round))
+    expect(drain(sendQueues).said).toEqual(rounds.map((round) => `heartbeat ${round}`))
+    expect([sendQueues.empty, sendQueues.bytes]).toEqual([true, 0])
+  })
+
   test('a piece of a snapshot of exactly one frame travels uncut', () => {
     const sendQueues = new SendQueues()
     sendQueues.add(append(1, CAPS.frameBytes))
