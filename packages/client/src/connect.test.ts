@@ -6,12 +6,12 @@ import { seededRandom, systemClock } from '@latchkey/base'
 import { type As, LatchkeyError, READ, errorAnswer } from '@latchkey/protocol'
 import { expect, test, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
-import { connect } from './connect.js'
-import type { ConnectOptions } from './connect-options.js'
+import { connect, connectIn } from './connect.js'
+import { checkConnect, type ConnectOptions } from './connect-options.js'
 import { socketDial } from './websocket-link.js'
 import { ClientStore } from './store/create-store.js'
 import type { Store } from './store/store.js'
-import { codeOf, follow } from './testing/stores.js'
+import { codeOf, follow, scene } from './testing/stores.js'
 import { socketMembers } from './testing/socket-member.js'
 
 const { member, opened } = socketMembers()
@@ -63,6 +63,30 @@ test('nobody there within the timeout: ERR_NO_LEADER, with the reason; a signal:
   const later = failure(connect(['ws://127.0.0.1:1'], { signal: stop.signal }))
   setTimeout(() => stop.abort(reason), 20)
   expect(await later).toMatchObject({ code: 'ERR_ABORTED', cause: reason })
+})
+
+test('a connect that has failed dials nobody any more, and leaves no timer', async () => {
+  const { world, cluster } = scene('failed', ['ws://a'])
+  const failed = async (reason: string, options: ConnectOptions) => {
+    const made = follow(
+      connectIn(
+        { clock: world.clock(), dial: (url) => cluster.dialTo(url) },
+        checkConnect('ws://a', { logger: false, tracing: false, ...options }),
+      ),
+    )
+    await world.run(1_000)
+    expect(codeOf(made)).toBe(reason)
+    const { dials } = cluster
+    await world.run(60_000)
+    expect([cluster.dials, cluster.links.size, world.pending], reason).toEqual([dials, 0, 0])
+  }
+  cluster.down.add('ws://a')
+  await failed('ERR_NO_LEADER', { timeout: 900 })
+  const stop = new AbortController()
+  setImmediate(() => stop.abort())
+  await failed('ERR_ABORTED', { signal: stop.signal })
+  cluster.refusal = new LatchkeyError('ERR_UNAUTHORIZED')
+  await failed('ERR_UNAUTHORIZED', {})
 })
 
 test('a port that is no member: not a handshake, and not a hang', async () => {

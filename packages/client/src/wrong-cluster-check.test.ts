@@ -67,6 +67,9 @@ test('C30: of two clusters none is picked: the error names who belongs to which,
   expect(refused).toBeLessThan(60)
   expect(y.stats.messages).toBe(0)
   expect(y.machine.data.size).toBe(0)
+  await expect
+    .poll(() => [y, b, c].map(({ sockets }) => sockets.size), { timeout: 10_000 })
+    .toEqual([0, 0, 0])
 }, 20_000)
 
 test('C30: where all that were given are members of the first, nobody is asked', async () => {
@@ -179,6 +182,7 @@ test('C30: clusterId: no other cluster is used', async () => {
     clusters: { x: [], y: [y.url] },
   })
   expect(y.stats.messages).toBe(0)
+  await expect.poll(() => y.sockets.size, { timeout: 10_000 }).toBe(0)
   await expect(connect([x.url], { clusterId: '' })).rejects.toThrow(TypeError)
   await expect(connect([x.url], { logger: {} as Logger })).rejects.toThrow(TypeError)
 })

@@ -17,6 +17,7 @@ import { applyAll, hashOfRows, newMachine } from '../testing/members.js'
 import { show } from '../testing/show.js'
 import { drawWorkload } from '../testing/workload.js'
 import { World, k } from '../testing/world.js'
+import { readView } from './reader.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
@@ -132,7 +133,8 @@ describe('S14: damage', () => {
     const { machine } = await sender('damage')
     const reader = await machine.snapshot()
     const whole = Buffer.concat(await bytesOf(reader))
-    const receiver = newMachine(new SimulatedRowStorage())
+    const storage = new SimulatedRowStorage()
+    const receiver = newMachine(storage)
     await receiver.open()
     await applyAll(receiver, drawWorkload('mine', 20))
     const before = receiver.stateHash()
@@ -140,6 +142,7 @@ describe('S14: damage', () => {
       const parts = [bytes.subarray(0, 5_000), bytes.subarray(5_000)]
       await expect(install(receiver, reader.state, parts)).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
       expect(receiver.stateHash()).toEqual(before)
+      expect(storage.disk.leftovers).toBe(0)
     }
     const random = seededRandom('damage')
     for (let i = 0; i < 150; i++) {
@@ -177,6 +180,13 @@ describe('S14: damage', () => {
     const reader = await w.machine.snapshot()
     await expect(bytesOf(reader)).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
   })
+})
+
+test('a view that cannot be sent, because its meta row is missing, is closed', async () => {
+  let closed = 0
+  const view = { page: async () => ({ rows: [], end: true }), close: () => void closed++ }
+  await expect(readView(view)).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+  expect(closed).toBe(1)
 })
 
 describe('S10, S16: aborted and begun again', () => {
