@@ -1,4 +1,4 @@
-// Rule: all known bugs.
+// Rule: the list of all known bugs of the Raft profile.
 
 import type { Bug } from './bug.js'
 import { electionBugs } from './election-bugs.js'

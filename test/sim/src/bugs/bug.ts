@@ -1,23 +1,26 @@
-// Rule: a known bug: what to change in the compiled core, and within how many seeds the simulator must
-// notice.
+// Rule: a known bug: what the bug changes in the compiled core, and within how many seeds the simulator must
+// find it.
 
 import type { Change } from '../run/changed-packages.js'
 import type { RaftWorkload } from '../raft/options.js'
 
 export interface Bug {
   readonly name: string
-  /** Of docs/laws.md. */
+  /** The ids of the broken laws in docs/laws.md. */
   readonly ids: readonly string[]
   readonly changes: readonly Change[]
-  /** Drawn by chance from this profile, or from any. */
+  /** The profile from which the runs are drawn. Undefined means any profile. */
   readonly profile?: RaftWorkload
-  /** Seeds within which it must be caught; 0: chance would take too long, only the scenarios count. */
+  /**
+   * Within how many seeds the simulator must find the bug. 0 means that random runs would take too long, so
+   * only the scenarios count.
+   */
   readonly seeds: number
   /**
-   * What a seed must break; an assertion of the core counts as safety. A run that fails otherwise proves
-   * nothing about the bug.
+   * Which kind of law a seed must break. An assertion of the core counts as safety. A run that fails in
+   * another way proves nothing about the bug.
    */
   readonly breaks?: 'safety' | 'liveness'
-  /** Directed scenarios that must catch it, by one of their ids. */
+  /** An id of the directed scenarios that must find the bug. */
   readonly scenario?: string
 }

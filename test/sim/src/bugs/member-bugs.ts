@@ -15,10 +15,10 @@ import {
   inReplication,
 } from './core-exports.js'
 
-/** Configurations that a leader has appended, and that do not count yet. */
+/** The configurations that a leader has appended and that the wrong code does not use yet. */
 const uncommitted = new WeakMap<State, { readonly index: number; readonly membership: Membership }>()
 
-/** The commit index is counted among these, instead of among the voters. */
+/** The wrong code counts the commit index among these members instead of among the voters. */
 const countedIn = (voters: (state: State) => readonly string[]): Change =>
   inReplication(
     'moveCommit',

@@ -1,5 +1,5 @@
-// Rule: what clients saw: one operation a line, from its call to its return. A return that never came is
-// infinity.
+// Rule: the operations of clients, each with the times of its call and of its return. The return of an
+// operation without an answer is infinity.
 
 export interface Operation {
   readonly client: number
@@ -7,9 +7,15 @@ export interface Operation {
   readonly value: number
   readonly expected: number
   readonly call: number
-  /** Infinity: the outcome is unknown, it may take effect at any time from the call on, or never. */
+  /**
+   * Infinity if the outcome is unknown. Then the operation may take effect at any time after its call, or
+   * never.
+   */
   readonly end: number
-  /** What the register held before it (of a read: what it holds); meaningless while the end is unknown. */
+  /**
+   * The value of the register before the operation. For a read, it is the value that the read returned.
+   * Meaningless if the outcome is unknown.
+   */
   readonly seen: number
   readonly swapped: boolean
 }
@@ -25,7 +31,7 @@ export class History {
     this.size++
   }
 
-  /** Linearizability is local: a history is linearizable when each key's is. */
+  /** The operations by key. A history is linearizable if the history of each key is linearizable. */
   keys(): readonly (readonly [number, readonly Operation[]])[] {
     return [...this.#keys].sort(([a], [b]) => a - b)
   }

@@ -1,5 +1,5 @@
-// Test: the checker of linearizability, on histories whose verdict is known and on small ones against brute
-// force.
+// Test: the check of linearizability gives the known result for each history, and agrees with brute force on
+// small histories.
 
 import { seededRandom } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

@@ -1,12 +1,12 @@
-// Rule: linearizability of a history, by the search of Wing and Gong with Lowe's memory of (done, state)
-// pairs that led nowhere.
+// Rule: decides whether a history is linearizable, by the search of Wing and Gong. Like Lowe, the search
+// remembers pairs of (placed operations, state) that led to no solution.
 //
-// An operation may take effect at any moment between its call and its return. One of unknown outcome has no
-// return: it may take effect late, or never.
+// An operation takes effect at some moment between its call and its return. An operation with unknown outcome
+// has no return: it may take effect late, or never.
 
 /**
- * A sequential specification: the state after the operation, or undefined when it could not have answered so
- * in this state.
+ * A sequential specification. Returns the state after the operation, or undefined if the operation could not
+ * have had its answer in this state.
  */
 export interface Model<State, Op> {
   readonly initial: State
@@ -21,11 +21,11 @@ export interface Timed {
 
 export type Verdict =
   | { readonly ok: true }
-  /** `stuckAt`: the operation that no order could place, as far as the search came. */
+  /** `stuckAt` is the operation that the search could not place in any order. */
   | { readonly ok: false; readonly stuckAt: number }
   | { readonly ok: undefined; readonly reason: 'too-long' }
 
-/** Call and return of each operation in the order of time, as a doubly linked list. */
+/** The calls and returns of all operations in the order of time, as a doubly linked list. */
 interface Mark {
   readonly operation: number
   readonly isReturn: boolean
@@ -60,7 +60,7 @@ export function linearizable<State, Op extends Timed>(
       } else at = at.next
       continue
     }
-    // A return whose call is not placed, or the end: the last choice was wrong.
+    // The search has reached a return whose call is not placed yet, or the end. So the last choice was wrong.
     if (stack.length >= deepest && at !== undefined) {
       deepest = stack.length
       stuckAt = at.operation
@@ -76,8 +76,8 @@ export function linearizable<State, Op extends Timed>(
 }
 
 /**
- * Only operations that returned must be placed; when none of their returns is left, the rest may never have
- * happened.
+ * Only operations that have returned must be placed. If no return is left, the remaining operations may never
+ * have happened.
  */
 function mustGoOn(head: Mark): boolean {
   for (let mark = head.next; mark !== undefined; mark = mark.next) if (mark.isReturn) return true
@@ -114,7 +114,7 @@ function marks(operations: readonly Timed[]): Mark {
     start.partner = { operation, isReturn: true, previous: undefined, next: undefined, partner: start }
     times.push({ at: end, mark: start.partner })
   })
-  // At one instant calls come before returns: the two overlap.
+  // At the same moment, calls come before returns, because the operations overlap.
   times.sort(
     (a, b) =>
       a.at - b.at || Number(a.mark.isReturn) - Number(b.mark.isReturn) || a.mark.operation - b.mark.operation,

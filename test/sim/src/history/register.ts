@@ -1,5 +1,5 @@
-// Rule: the register as a sequential object, and what may be left out of its histories without changing the
-// verdict.
+// Rule: a register as a sequential object, and which operations can be left out of its history without
+// changing the result.
 
 import type { Operation } from './history.js'
 import { type Model, type Verdict, linearizable } from './linearizable.js'
@@ -19,9 +19,9 @@ export const register: Model<number, Operation> = {
 }
 
 /**
- * Every written value is another, and every operation but those of unknown outcome says what it saw. So an
- * operation of unknown outcome whose value nobody saw, and no unknown swap waits for, can always stand at the
- * end, where it changes nothing.
+ * Every written value is unique, and every operation with a known outcome says which value it saw. Some
+ * operations with unknown outcome wrote a value that nobody saw and that no other unknown swap waits for.
+ * Such an operation can always be placed at the end, where it changes nothing.
  */
 export function relevant(operations: readonly Operation[]): readonly Operation[] {
   const seen = new Set<number>()

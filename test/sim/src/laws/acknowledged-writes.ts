@@ -1,5 +1,5 @@
-// Rule: no acknowledged write is lost. It is committed at its place, and every log that reaches so far holds
-// it for ever.
+// Rule: no acknowledged write is lost. The write is committed at its index, and from then on every log that
+// reaches this index contains the write.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -20,7 +20,7 @@ export const acknowledgedWrites: MakeLaw = (cluster) => {
     },
     role(member, role, term) {
       if (role !== 'leader') return
-      // What was committed in this term or later, a leader of this term that was late need not have
+      // A leader that wins its term late may lack entries that were committed in this term or in a later one
       // (leader-completeness.ts).
       const index = Math.min(highest, cluster.committedBefore(term))
       const wanted = acknowledged.get(index)

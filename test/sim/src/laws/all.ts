@@ -1,4 +1,4 @@
-// Rule: Raft's laws. They judge the members of both profiles.
+// Rule: the list of Raft's laws. Both profiles check their members with these laws.
 
 import { decodeMembership } from '@latchkey/raft/core'
 import { acknowledgedWrites } from './acknowledged-writes.js'
@@ -22,7 +22,7 @@ import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
 import { LawBroken } from './verdict.js'
 
-/** What a client or a replica would notice. */
+/** Laws whose violation a client or another member can notice. */
 const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
   electionSafety,
   leaderAppendOnly,
@@ -35,7 +35,7 @@ const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
   clusterTime(bounds),
 ]
 
-/** Laws about the way there: they notice a wrong step before it has done harm. */
+/** Laws about the steps before. They notice a wrong step before it has done harm. */
 const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
   diskBeforeWord,
   hardState,
@@ -53,6 +53,6 @@ const decode: ReadMembership = (data) => {
   return membership
 }
 
-/** `outerOnly` leaves the inner laws out. `more`: what else the world wants to hear. */
+/** With `outerOnly`, the inner laws are not checked. `more` contains further laws of the world. */
 export const newLawChecker = (bounds: TimeBounds, outerOnly: boolean, more: readonly MakeLaw[]): LawChecker =>
   new LawChecker(decode, [...(outerOnly ? [] : innerLaws(decode)), ...outerLaws(bounds), ...more])

@@ -1,9 +1,11 @@
-// Rule: cluster time (docs/locks.md, section 1). Along the log it never goes back (CT1), and for entries x
-// before y of the final log y.time - x.time <= (1 + drift) * (real time between their stampings). An answer's
-// L bounds it from the sending on (CT5).
+// Rule: cluster time (docs/locks.md, section 1). The time of an entry is never smaller than the time of the
+// entry before (CT1). For entries x before y of the final log, y.time - x.time <= (1 + drift) * (real time
+// between the moments at which the leaders set the two times). After an answer with the time L, cluster time
+// is at most L plus the allowed growth since the request was sent (CT5).
 //
-// The real time of a stamping is that of the clock reading the leader used. A monotonic clock is promised not
-// to step; where the simulator steps one all the same, each step may cost at most the clamp (CT2).
+// The moment at which a leader set a time is the moment of the clock reading that the leader used. A
+// monotonic clock must not step. If the simulator steps such a clock nevertheless, each step may add at most
+// the clamp (CT2).
 
 import type { Entry, MemberId } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -12,21 +14,24 @@ import type { MakeLaw } from './law.js'
 const name = 'cluster-time'
 
 export interface TimeBounds {
-  /** The fastest any clock of this run goes, over real time. */
+  /** The rate of the fastest clock of this run, relative to real time. */
   readonly fastest: number
-  /** CT2: what one reading may add at most. */
+  /** In ms, how much one reading of the clock may add at most (CT2). */
   readonly clamp: number
-  /** How many steps forward any clock took up to this real time, µs. */
+  /** Returns how many forward steps all clocks have made up to this real time, which is in µs. */
   readonly steps: (until: number) => number
 }
 
 interface Stamp {
   readonly at: number
-  /** The least "entry time minus allowed growth" that an answer had proven at that moment. */
+  /** The smallest value of "entry time minus allowed growth" that answers had proved at that moment. */
   readonly bound: number
 }
 
-/** Whole milliseconds: each of two stamps is rounded down. */
+/**
+ * In ms. The times of two entries are each rounded down to whole milliseconds, so their difference can be
+ * wrong by one millisecond.
+ */
 const ROUNDING = 1.001
 
 export const clusterTime =
@@ -63,14 +68,17 @@ function inOrder(member: MemberId, entry: Entry, previous: number): void {
   }
 }
 
-/** Compares entries of the final log with real time: "entry time less what may have passed" never grows. */
+/**
+ * Compares entries of the final log with real time. The value "entry time minus allowed growth" must never
+ * grow.
+ */
 class Judge {
   readonly #bounds: TimeBounds
   readonly #stamps = new Map<Entry, Stamp>()
-  /** The least so far, of an entry of the final log. */
+  /** The smallest value so far, over the entries of the final log. */
   #least = Number.POSITIVE_INFINITY
   #leastEntry: Entry | undefined
-  /** The least so far, of an answer. */
+  /** The smallest value so far, over all answers. */
   #proven = Number.POSITIVE_INFINITY
 
   constructor(bounds: TimeBounds) {
@@ -81,7 +89,7 @@ class Judge {
     this.#stamps.set(entry, { at, bound: this.#proven })
   }
 
-  /** From the sending on cluster time is at most `time` and what may pass since. */
+  /** From the moment `sentAt` on, cluster time is at most `time` plus the allowed growth since. */
   promised(time: number, sentAt: number): void {
     this.#proven = Math.min(this.#proven, time - this.#reach(sentAt))
   }
@@ -111,7 +119,7 @@ class Judge {
     )
   }
 
-  /** How far the clocks of all leaders can have come at a real time. */
+  /** Returns the largest cluster time that the clocks of all leaders can have reached at a real time. */
   #reach(at: number): number {
     return (at / 1000) * this.#bounds.fastest + this.#bounds.steps(at) * this.#bounds.clamp
   }

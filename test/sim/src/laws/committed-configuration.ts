@@ -1,5 +1,5 @@
-// Rule: configurations follow each other so that their quorums always meet, one at a time, from the moment
-// they are appended.
+// Rule: each configuration follows from the one before, so that their quorums always have a common member.
+// The rule counts from the moment at which the configuration is appended.
 
 import type { Entry, Membership } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -20,7 +20,10 @@ export const committedConfiguration =
         if (entry.kind === 'members') proposed(member, entry, decode(entry.data))
       }
     },
-    /** What a member acts on is what its log says: the latest configuration in it, else the snapshot's. */
+    /**
+     * A member must use the latest configuration in its log. If the log has none, the member must use the
+     * configuration of its snapshot.
+     */
     membership(member, membership) {
       if (membershipText(membership) === membershipText(member.live.membership)) return
       throw new LawBroken(
@@ -45,7 +48,7 @@ function proposed(member: ObservedMember, entry: Entry, next: Membership): void 
   }
 }
 
-/** Null or the reason. */
+/** Returns undefined if the configuration is valid, otherwise the reason. */
 function wellFormed(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext } = membership
   if (voters.length === 0) return 'no voters'
@@ -57,7 +60,10 @@ function wellFormed(membership: Membership): string | undefined {
   return undefined
 }
 
-/** One voter more or less, into a joint configuration with the old voters, or out of one. */
+/**
+ * A valid change adds or removes one voter, enters a joint configuration with the old voters, or leaves a
+ * joint configuration.
+ */
 function follows(before: Membership, next: Membership): string | undefined {
   const wasJoint = before.outgoing.length > 0
   const isJoint = next.outgoing.length > 0

@@ -1,4 +1,4 @@
-// Rule: disk before word. A vote or an acknowledgement leaves only after what it promises is durable.
+// Rule: a vote or an acknowledgement is sent only after the promised data is durable.
 
 import type { Message } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -18,7 +18,8 @@ export const diskBeforeWord: MakeLaw = (cluster) => {
   }
   const matched = (member: ObservedMember, message: Message, match: number) => {
     const leader = cluster.member(message.to)
-    // The promise is to the leader of that term; another one at that address now will not count it.
+    // The promise is for the leader of that term. Another member that leads now at this address does not
+    // count it.
     if (leader.role !== 'leader' || leader.term !== message.term) return
     const wanted = leader.live.termAt(match)
     if (wanted === undefined || cluster.keeps(member, match, wanted)) return
@@ -31,7 +32,7 @@ export const diskBeforeWord: MakeLaw = (cluster) => {
     name,
     sending(member, message) {
       if (message.type === 'vote') {
-        // Who asks for a term has taken it, and voted for itself (E4).
+        // A candidate that asks for votes in a term has stored this term and its own vote (E4).
         const { term: durable, vote } = member.durableHard
         if (durable > message.term || (durable === message.term && vote === member.id)) return
         throw new LawBroken(

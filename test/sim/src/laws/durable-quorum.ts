@@ -1,6 +1,6 @@
-// Rule: what a leader commits is of its own term at the end and on the disks of a quorum at that moment,
-// counted by the configuration of its log. A leader that commits a joint configuration leaves it in the same
-// step, so one looks at the end of the step.
+// Rule: the last entry that a leader commits is of its own term and is on the disks of a quorum at that
+// moment. The quorum follows from the configuration in the leader's log. A leader that commits a joint
+// configuration leaves it in the same step, so the law checks at the end of the step.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'

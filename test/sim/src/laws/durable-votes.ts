@@ -1,5 +1,5 @@
-// Rule: a leader was chosen by a quorum of votes that were on disk, counted by the configuration of its own
-// log.
+// Rule: a leader has the durable votes of a quorum. The quorum follows from the configuration in the leader's
+// own log.
 
 import { isQuorum } from './observed-cluster.js'
 import { LawBroken } from './verdict.js'
@@ -8,7 +8,7 @@ import type { MakeLaw } from './law.js'
 const name = 'durable-votes'
 
 export const durableVotes: MakeLaw = () => {
-  /** By term, then candidate: whose vote for it was ever durable. */
+  /** By term and candidate: the members whose vote for this candidate was durable at some moment. */
   const votes = new Map<string, Set<string>>()
   const note = (voter: string, term: number, vote: string | undefined) => {
     if (vote === undefined) return

@@ -1,5 +1,5 @@
-// Rule: election safety. At most one member leads in a term, and only between one start of it and the next: a
-// member that starts again has voted for itself in that term, and remembers the vote (E1, E3, E4).
+// Rule: election safety. At most one member leads in a term. A member that starts again must not lead again
+// in the same term, because it has voted for itself and remembers the vote (E1, E3, E4).
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'

@@ -1,5 +1,5 @@
-// Rule: a durable term never goes back, a vote of a term never changes, and a member finds after a crash what
-// it had been promised.
+// Rule: a durable term never becomes smaller, and a vote of a term never changes. After a crash, a member
+// finds everything that was reported to it as durable.
 
 import { LawBroken } from './verdict.js'
 import type { RecoveredState } from './law-events.js'
@@ -34,7 +34,10 @@ function follows(
   }
 }
 
-/** Everything durable is there, except what an unsynced truncation or restart may have taken. */
+/**
+ * Everything durable must be there. The exception is data that an unsynced truncation or an unsynced start of
+ * the log may have removed.
+ */
 function remembers(member: ObservedMember, found: RecoveredState): void {
   if (member.unsynced.some((batch) => batch.restartAfter !== undefined)) return
   let end = member.disk.lastIndex

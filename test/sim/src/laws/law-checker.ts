@@ -1,5 +1,5 @@
-// Rule: hears of everything that a member does that a law may judge, at once, before the next effect. Keeps the
-// state of the cluster as seen from outside, and lets each law judge.
+// Rule: receives each event of a member that a law checks, at once and before the next effect. The class
+// keeps the state of the cluster as an observer sees it, and calls each law.
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -15,7 +15,7 @@ import type { Law, MakeLaw } from './law.js'
 import { ObservedCluster, type ObservedMember } from './observed-cluster.js'
 import type { ReadMembership } from './observed-log.js'
 
-/** What a run met, for its summary. */
+/** What happened in a run, for its summary. */
 export interface Counts {
   elections: number
   commits: number
@@ -29,7 +29,10 @@ export class LawChecker {
   readonly observed: ObservedCluster
   readonly counts: Counts = { elections: 0, commits: 0, snapshots: 0, changes: 0, acknowledged: 0, reads: 0 }
   readonly #laws: readonly Law[]
-  /** Only the laws that listen, so that an event costs what is asked for. */
+  /**
+   * For each kind of event, only the laws that need this event. Otherwise each event would cost a call of
+   * every law.
+   */
   readonly #persisting: Law[]
   readonly #sending: Law[]
   readonly #applied: Law[]
@@ -53,8 +56,8 @@ export class LawChecker {
   }
 
   /**
-   * The member's log in memory has changed so; `stampedAt` is the real time of the clock reading it was
-   * given.
+   * The member has changed its log in memory by this batch. `stampedAt` is the real time of the clock reading
+   * that the member used.
    */
   persisting(id: MemberId, batch: PersistBatch, stampedAt: number): void {
     const member = this.observed.member(id)
@@ -65,7 +68,7 @@ export class LawChecker {
     this.observed.persist(member, batch)
   }
 
-  /** The log says that this batch, one of those that were asked for, is durable. */
+  /** The log has reported that this batch is durable. */
   durable(id: MemberId, batchId: number): void {
     const member = this.observed.member(id)
     const batch = member.unsynced.find((one) => one.id === batchId)
@@ -87,7 +90,7 @@ export class LawChecker {
     for (const law of this.#laws) law.membership?.(member, membership)
   }
 
-  /** The member's commit index, as it knows it now. */
+  /** The commit index of the member has changed. */
   decided(id: MemberId, commit: number): void {
     const member = this.observed.member(id)
     if (commit <= member.commit) {
@@ -100,13 +103,13 @@ export class LawChecker {
     member.commit = commit
   }
 
-  /** All effects of one step are carried out. */
+  /** The member has executed all effects of one step. */
   settled(id: MemberId): void {
     const member = this.observed.member(id)
     for (const law of this.#settled) law.settled?.(member)
   }
 
-  /** Entries are handed out to apply; they are durable there. */
+  /** The member gives committed entries to its state machine. The entries are durable on this member. */
   committed(id: MemberId, from: number, to: number): void {
     const member = this.observed.member(id)
     this.#agree(member, to)
@@ -114,7 +117,10 @@ export class LawChecker {
     member.handed = Math.max(member.handed, to)
   }
 
-  /** The first to commit sets what is committed; the laws then compare everybody with it. */
+  /**
+   * The first member that commits an entry decides which entry is committed. The laws then compare all
+   * members with this entry.
+   */
   #agree(member: ObservedMember, to: number): void {
     const before = this.observed.commitTop
     if (to <= before || to > member.live.lastIndex) return
@@ -128,14 +134,17 @@ export class LawChecker {
     member.applied = applied.entry.index
   }
 
-  /** Behind the last piece the state machine is being replaced: nothing may be handed out to it (S3). */
+  /**
+   * After the last piece, the state machine is being replaced, so the member must not give it any entries
+   * (S3).
+   */
   staged(id: MemberId, piece: StagedPiece): void {
     const member = this.observed.member(id)
     for (const law of this.#laws) law.staged?.(member, piece)
     if (piece.done) member.installing = true
   }
 
-  /** The state machine was replaced by a snapshot's. */
+  /** A snapshot has replaced the state of the state machine. */
   installed(id: MemberId, position: LogPosition, membership: Membership, state?: StateHash): void {
     const member = this.observed.member(id)
     for (const law of this.#laws) law.installed?.(member, position.index, position.term, state)
@@ -143,7 +152,7 @@ export class LawChecker {
     this.counts.snapshots++
   }
 
-  /** The disk failed while the snapshot was written, so the state machine keeps its state. */
+  /** The disk failed during the write of the snapshot, so the state machine keeps its state. */
   installFailed(id: MemberId): void {
     this.observed.member(id).installing = false
   }
@@ -163,7 +172,10 @@ export class LawChecker {
     for (const law of this.#laws) law.served?.(read)
   }
 
-  /** No disk of the simulator forgets what it synced, so nobody may be told that it did. */
+  /**
+   * Called if a member is said to have lost synced data. No simulated disk loses such data, so this report
+   * breaks a law.
+   */
   accused(id: MemberId, acknowledged: number, holds: number): void {
     const message = `${id} is said to have lost ${holds + 1} to ${acknowledged}; no disk was rolled back`
     throw new LawBroken('no-false-accusation', message)

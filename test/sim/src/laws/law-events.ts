@@ -1,4 +1,4 @@
-// Rule: what laws are told of, as plain data.
+// Rule: the events for the laws, as plain data.
 
 import type { Effect, Entry, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 
@@ -9,12 +9,12 @@ export interface RecoveredState {
   readonly base: { readonly index: number; readonly term: number; readonly time: number }
   readonly membership: Membership
   readonly entries: PersistBatch['entries']
-  /** What its state machine holds already. */
+  /** The index of the last entry that the state machine had applied. */
   readonly applied: number
 }
 
 export interface StateHash {
-  /** Of the whole state. */
+  /** The hash of the whole state. */
   readonly hash: number | string
   /** The hash of each part of the state, for the message of a broken law. */
   readonly spaces?: Readonly<Record<string, string>>
@@ -41,7 +41,7 @@ export interface ReadServed {
   readonly member: MemberId
   readonly index: number
   readonly time: number
-  /** Real time of the client's sending. */
+  /** The real time at which the client sent the request. */
   readonly sentAt: number
   /** The highest acknowledged write when the read was sent. */
   readonly floor: number

@@ -1,4 +1,4 @@
-// Rule: what a law is. One law a file.
+// Rule: the interface of a law. Each law has its own file.
 
 import type { Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import type { ObservedCluster, ObservedMember } from './observed-cluster.js'
@@ -11,16 +11,18 @@ import type {
   StateHash,
 } from './law-events.js'
 
-/** A law hears of what it asks for. */
+/** A law receives only the events whose methods it defines. */
 export interface Law {
   readonly name: string
   booted?(member: ObservedMember, found: RecoveredState): void
-  /** Before the ledger's log is changed: the law sees the log as it was. */
+  /** Called before the observed log is changed, so the law sees the log as it was. */
   persisting?(member: ObservedMember, batch: PersistBatch, stampedAt: number): void
   durable?(member: ObservedMember, batch: PersistBatch): void
   role?(member: ObservedMember, role: string, term: number): void
   membership?(member: ObservedMember, membership: Membership): void
-  /** Only when it grew; the ledger still holds the one before. */
+  /**
+   * Called only if the commit index has grown. The observed member still has the commit index from before.
+   */
   decided?(member: ObservedMember, commit: number): void
   settled?(member: ObservedMember): void
   committed?(member: ObservedMember, from: number, to: number): void
@@ -30,7 +32,7 @@ export interface Law {
   sending?(member: ObservedMember, message: Message): void
   acknowledged?(ack: Acknowledged): void
   served?(read: ReadServed): void
-  /** At the end of a run. */
+  /** Called at the end of a run. */
   finish?(): void
 }
 

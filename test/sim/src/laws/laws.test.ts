@@ -1,4 +1,4 @@
-// Test: each law hears a history that breaks it, and says so; and one that does not.
+// Test: each law reports a history that breaks it, and accepts a history that does not.
 
 import { describe, expect, test } from 'vitest'
 import { acknowledgedWrites } from './acknowledged-writes.js'

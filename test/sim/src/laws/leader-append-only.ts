@@ -1,4 +1,4 @@
-// Rule: leader append-only. While it leads, a member never removes or replaces an entry of its own log.
+// Rule: leader append-only. A member that leads never removes or replaces an entry of its own log.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'

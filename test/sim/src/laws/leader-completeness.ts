@@ -1,7 +1,8 @@
-// Rule: leader completeness. What was committed in earlier terms is in the log of every later leader.
+// Rule: leader completeness. Every entry that was committed in an earlier term is in the log of each later
+// leader.
 //
-// Only earlier terms count: a candidate of term 7 may win late, after an entry was committed in term 9,
-// without that entry.
+// Only earlier terms count. A candidate of term 7 may win late, after an entry was committed in term 9, and
+// its log need not contain this entry.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -14,7 +15,7 @@ export const leaderCompleteness: MakeLaw = (cluster) => ({
     if (role !== 'leader') return
     const index = cluster.committedBefore(term)
     const entry = cluster.committed[index]
-    // By log matching the last one stands for all before it.
+    // Log matching holds, so if the last entry is in the log, all entries before it are in the log too.
     if (entry === undefined || cluster.holds(member.live, index, entry.term)) return
     throw new LawBroken(
       name,

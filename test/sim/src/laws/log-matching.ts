@@ -1,4 +1,5 @@
-// Rule: log matching. Two entries of one index and term are the same entry, and so is everything before them.
+// Rule: log matching. If two entries have the same index and term, they are equal, and so are all entries
+// before them.
 
 import { equalBytes } from '@latchkey/base'
 import type { Entry } from '@latchkey/raft/core'
@@ -9,7 +10,7 @@ const name = 'log-matching'
 
 interface Known {
   readonly entry: Entry
-  /** By induction: the same predecessor's term means the same log up to here. */
+  /** If two logs have the same previous term here, they are equal up to here, by induction. */
   readonly previousTerm: number
 }
 

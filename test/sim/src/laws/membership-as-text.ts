@@ -1,4 +1,4 @@
-// Rule: a configuration on one line.
+// Rule: shows a configuration as one line of text.
 
 import type { Membership } from '@latchkey/raft/core'
 

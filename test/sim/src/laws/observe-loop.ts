@@ -1,5 +1,5 @@
-// Driver: tells the laws what the loop of one process does: each call of the core, each effect, and what its
-// log has made durable.
+// Driver: reports to the laws what the event loop of one process does: each call of the core, each effect,
+// and which batches of its log are durable.
 
 import type { Effect, MemberId, Message, PersistBatch, Raft } from '@latchkey/raft/core'
 import type { LoopObserver, Replica } from '@latchkey/raft/node'
@@ -9,14 +9,14 @@ import type { RecoveredState } from './law-events.js'
 interface ObserverPorts {
   readonly laws: LawChecker
   readonly checkInvariants: ((raft: Raft) => void) | undefined
-  /** Runs a part of the laws, while the process lives. */
+  /** Runs a check of the laws, if the process is still alive. */
   judge(part: () => void): void
   note(line: () => string): void
-  /** The true time of a reading of the process's clock. */
+  /** Returns the real time of a reading of the process's clock. */
   takenAt(reading: number): number
 }
 
-/** What a replica that was just opened found on its disk. */
+/** Returns what a replica found on its disk at its start. */
 export function recoveredState({ node }: Replica): RecoveredState {
   const { log, configs, vote, term } = node.raft.state
   return {
@@ -31,14 +31,15 @@ export function recoveredState({ node }: Replica): RecoveredState {
 
 export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
   const { laws } = ports
-  /** The true time of the reading of the clock with which the core was called that asked for a batch. */
+  /** By batch: the real time of the clock reading in the call of the core that asked for this batch. */
   const askedAt = new WeakMap<PersistBatch, number>()
   return {
     called: (raft, effects) =>
       ports.judge(() => {
         for (const effect of effects)
           if (effect.type === 'persist') askedAt.set(effect.batch, ports.takenAt(raft.state.now))
-        // A leader's commit index never rests on entries of this very call; a follower's may.
+        // The commit index of a leader never depends on entries of the same call. The commit index of a
+        // follower may.
         if (raft.role === 'leader') laws.decided(id, raft.commit)
       }),
     effect: (effect) => ports.judge(() => tell(id, effect, ports, askedAt)),

@@ -1,5 +1,5 @@
-// Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and
-// what is committed.
+// Rule: the state of the whole cluster as an observer sees it: each member's log in memory and on disk, and
+// the committed entries.
 
 import type { Entry, HardState, LogPosition, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 import type { RecoveredState } from './law-events.js'
@@ -10,28 +10,31 @@ const NOBODY: Membership = { voters: [], outgoing: [], learners: [], learnersNex
 
 export class ObservedMember {
   readonly id: MemberId
-  /** As the running process believes its log to be. */
+  /** The log in the memory of the running process. */
   readonly live: ObservedLog
-  /** As it would be found after a power loss now. */
+  /** The log that a start would find after a power loss now. */
   readonly disk: ObservedLog
   hard: HardState = NOTHING
   durableHard: HardState = NOTHING
-  /** Asked for and not durable yet, oldest first. */
+  /** The batches that the member has asked for and that are not durable yet, oldest first. */
   unsynced: PersistBatch[] = []
   role = 'follower'
   term = 0
-  /** As the member knows it; `handed`: given out to apply. */
+  /**
+   * The commit index that the member knows. `handed` is the last index that the member gave to its state
+   * machine.
+   */
   commit = 0
   handed = 0
   applied = 0
   installing = false
-  /** How many times the member was opened. */
+  /** How many times the member has started. */
   starts = 0
-  /** The durable snapshot's index: a start finds at least this, whatever the log says. */
+  /** The index of the durable snapshot. A start finds at least this snapshot, whatever the log contains. */
   snapshot = 0
   /**
-   * A snapshot is in use and the log's record of it is not durable yet: what was written before does not
-   * count any more.
+   * True while a snapshot is used but the log's record about it is not durable yet. Then earlier records do
+   * not count any more.
    */
   restarting = false
 
@@ -45,10 +48,10 @@ export class ObservedMember {
 export class ObservedCluster {
   readonly members = new Map<MemberId, ObservedMember>()
   readonly #decode: ReadMembership
-  /** committed[i] is the entry that somebody said is committed at index i; the first to say so wins. */
+  /** committed[i] is the committed entry at index i. The first member that commits an entry decides. */
   readonly committed: Entry[] = []
   commitTop = 0
-  /** (term, index): in that term the entries up to index were committed. Terms ascend. */
+  /** Each pair says that the entries up to `index` were committed in `term`. The terms ascend. */
   readonly commitMarks: { readonly term: number; index: number }[] = []
 
   constructor(decode: ReadMembership) {
@@ -64,13 +67,19 @@ export class ObservedCluster {
     return record
   }
 
-  /** Would that member find the entry (index, term), or a snapshot of it, after a power loss now? */
+  /**
+   * Returns whether the member would find the entry (index, term), or a snapshot with it, after a power loss
+   * now.
+   */
   keeps(record: ObservedMember, index: number, term: number): boolean {
     if (index <= record.snapshot) return index === 0 || this.committed[index]?.term === term
     return this.holds(record.disk, index, term)
   }
 
-  /** Does this log hold the entry (index, term)? What lies before its base is committed, so it is known. */
+  /**
+   * Returns whether this log contains the entry (index, term). Entries before the beginning of the log are
+   * committed, so they are known.
+   */
   holds(log: ObservedLog, index: number, term: number): boolean {
     if (index === 0) return term === 0
     if (index < log.base.index) return this.committed[index]?.term === term
@@ -114,7 +123,7 @@ export class ObservedCluster {
     record.unsynced = record.unsynced.filter((other) => other.id > batch.id)
   }
 
-  /** The snapshot is durable: a start from now on finds at least this. */
+  /** The snapshot is durable, so each later start finds at least this snapshot. */
   install(record: ObservedMember, position: LogPosition, membership: Membership): void {
     if (!this.holds(record.live, position.index, position.term)) {
       record.disk.restart(position, membership, [])
@@ -138,11 +147,13 @@ export class ObservedCluster {
   }
 }
 
-/** More than half. */
+/** Returns whether more than half of the members satisfy the condition. */
 export const isMajority = (ids: readonly MemberId[], has: (id: MemberId) => boolean): boolean =>
   ids.filter(has).length * 2 > ids.length
 
-/** A majority of each half; a configuration that is not joint has one half. */
+/**
+ * Returns whether each half of a joint configuration has a majority. Another configuration has only one half.
+ */
 export function isQuorum(membership: Membership, has: (id: MemberId) => boolean): boolean {
   if (!isMajority(membership.voters, has)) return false
   return membership.outgoing.length === 0 || isMajority(membership.outgoing, has)

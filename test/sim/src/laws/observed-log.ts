@@ -1,4 +1,5 @@
-// Rule: a copy of one member's log, kept by the laws. It trusts only what the member asked its disk to write.
+// Rule: a copy of one member's log for the laws. The copy contains only what the member asked its disk to
+// write.
 
 import type { Entry, LogPosition, Membership, PersistBatch } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -9,7 +10,7 @@ export class ObservedLog {
   base: LogPosition = { index: 0, term: 0, time: 0 }
   baseMembership: Membership
   #entries: Entry[] = []
-  /** Places of configurations, lowest first. */
+  /** The indexes of the configurations in the log, lowest first. */
   #memberships: { readonly index: number; readonly membership: Membership }[] = []
   readonly #decode: ReadMembership
 
@@ -34,7 +35,7 @@ export class ObservedLog {
     return index === this.base.index ? this.base.term : this.entry(index)?.term
   }
 
-  /** The configuration in force: the latest in the log, committed or not. */
+  /** The configuration that the member uses: the latest one in the log, committed or not. */
   get membership(): Membership {
     return this.#memberships[this.#memberships.length - 1]?.membership ?? this.baseMembership
   }
@@ -74,7 +75,7 @@ export class ObservedLog {
     while ((this.#memberships[this.#memberships.length - 1]?.index ?? -1) >= from) this.#memberships.pop()
   }
 
-  /** From an index on; what lies before the base is not there any more. */
+  /** Returns the entries from an index on. Entries before the beginning of the log are missing. */
   entriesFrom(index: number): readonly Entry[] {
     return this.#entries.slice(Math.max(0, index - this.base.index - 1))
   }

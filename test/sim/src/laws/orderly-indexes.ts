@@ -1,5 +1,5 @@
-// Rule: within one life of a member its term, commit index and applied index never go back, and snapshot <=
-// applied <= commit <= last.
+// Rule: between two starts of a member, its term, commit index and applied index never decrease, and snapshot
+// <= applied <= commit <= last.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -12,7 +12,7 @@ export const orderlyIndexes: MakeLaw = () => ({
     if (term < member.term)
       throw new LawBroken(name, `${member.id} goes back from term ${member.term} to ${term}`)
     if (member.role === 'leader' && role !== 'leader' && term === member.term) {
-      // Allowed: a leader may step down in its term (check-quorum); it must not lead that term again.
+      // A leader may step down in its term (check-quorum), but must not lead again in this term.
       return
     }
     if (role === 'leader' && term === member.term && member.role === 'leader') {

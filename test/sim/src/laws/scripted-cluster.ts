@@ -1,4 +1,4 @@
-// Rule: a cluster for the tests of one law. Its members do what the script says, right or wrong.
+// Rule: a cluster for the tests of a single law. Its members do what the test says, right or wrong.
 
 import { utf8 } from '@latchkey/base'
 import {
@@ -40,7 +40,7 @@ export const configuration = (index: number, term: number, membership: Membershi
   data: encodeMembership(membership),
 })
 
-/** A cluster of a, b and c whose members do as told. */
+/** A cluster of the members a, b and c, which do what the test says. */
 export class ScriptedCluster {
   readonly laws: LawChecker
   #batch = 0

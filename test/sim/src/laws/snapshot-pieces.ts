@@ -1,4 +1,4 @@
-// Rule: the pieces of a snapshot are handed over in their order, without a gap (S4).
+// Rule: the pieces of a snapshot reach the state machine in order and without a gap (S4).
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -6,7 +6,7 @@ import type { MakeLaw } from './law.js'
 const name = 'snapshot-pieces'
 
 export const snapshotPieces: MakeLaw = () => {
-  /** By member: how many bytes of the snapshot under way were handed over. */
+  /** By member: how many bytes of the present snapshot the state machine has received. */
   const sizes = new Map<string, number>()
   return {
     name,

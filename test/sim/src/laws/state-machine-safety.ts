@@ -1,5 +1,5 @@
 // Rule: state-machine safety. All members commit the same entry at an index, apply each entry once and in
-// order, and hold the same state after it (A10).
+// order, and have the same state after each entry (A10).
 
 import type { StateHash } from './law-events.js'
 import { equalEntries } from './log-matching.js'
@@ -19,7 +19,7 @@ export const stateMachineSafety: MakeLaw = (cluster) => {
   }
   return {
     name,
-    // By log matching the last entry stands for all before it.
+    // Log matching holds, so it is enough to compare the last entry.
     decided: (member, commit) => agrees(cluster, member, commit),
     committed(member, from, to) {
       if (member.installing)

@@ -1,17 +1,17 @@
-// Rule: how a run ends: it passes, or says how it failed.
+// Rule: the results of a run: it passes, or it fails for a reason.
 
 export type Verdict = 'pass' | 'crash' | 'safety' | 'liveness'
 
 export interface Ending {
   readonly verdict: Verdict
-  /** The name of the law, of what is missing, or of the error; '' where it passed. */
+  /** The name of the broken law, of the missing progress, or of the error. It is '' if the run has passed. */
   readonly law: string
   readonly message: string
 }
 
 export const PASS: Ending = { verdict: 'pass', law: '', message: '' }
 
-/** A law is broken: what was seen cannot be. */
+/** A law is broken. The message says what the law saw. */
 export class LawBroken extends Error {
   override readonly name = 'LawBroken'
   readonly law: string
@@ -22,7 +22,7 @@ export class LawBroken extends Error {
   }
 }
 
-/** Faults are over, and still something does not come to its end. */
+/** The faults have stopped, but something still does not end. */
 export class NoProgress extends Error {
   override readonly name = 'NoProgress'
   readonly missing: string
@@ -33,7 +33,7 @@ export class NoProgress extends Error {
   }
 }
 
-/** How a run ended that threw this. */
+/** Returns the result of a run that threw this error. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof LawBroken) return { verdict: 'safety', law: error.law, message: error.message }
   if (error instanceof NoProgress) return { verdict: 'liveness', law: error.missing, message: error.message }

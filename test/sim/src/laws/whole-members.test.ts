@@ -1,4 +1,4 @@
-// Test: Raft's laws judge whole members too: a bug of the core breaks a law in a whole world.
+// Test: Raft's laws also check whole members: in the whole profile, a bug of the core breaks a law.
 
 import { expect, test } from 'vitest'
 import { bugs } from '../bugs/all.js'

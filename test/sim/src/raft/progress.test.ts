@@ -1,4 +1,5 @@
-// Test: what is demanded of a healed world, by worlds that are healed and by one that is not.
+// Test: after the faults, the check of progress accepts repaired clusters, and finds the fault in a cluster
+// that makes no progress.
 
 import { expect, test } from 'vitest'
 import { drawOptions } from './options.js'

@@ -1,4 +1,4 @@
-// Test: the command line: what it prints, and that exit codes tell crash, safety and liveness apart.
+// Test: the output of the command line, and its exit codes for a crash, a broken law and missing progress.
 
 import { expect, test } from 'vitest'
 import { parseArgs, UsageError } from './args.js'

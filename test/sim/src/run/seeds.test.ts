@@ -1,4 +1,4 @@
-// Test: fixed seeds, fresh seeds, and the same run twice.
+// Test: a quick run of fixed seeds and new seeds, and two equal runs of the same seed.
 
 import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: a failing run becomes small, and stays failing in the same way.
+// Test: the list of faults of a failing run becomes shorter, and the run still fails in the same way.
 
 import { expect, test } from 'vitest'
 import { drawPlan } from '../raft/draw-faults.js'

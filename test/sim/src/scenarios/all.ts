@@ -1,4 +1,4 @@
-// Rule: all directed scenarios.
+// Rule: the list of all directed scenarios.
 
 import { elections } from './elections.js'
 import { members } from './members.js'

@@ -267,7 +267,7 @@ export const members: readonly Scenario[] = [
       cluster.read('a')
       await cluster.run(20)
       cluster.isolate('a')
-      // Cut off, still leading: what was heard before must not confirm what is asked now.
+      // a is cut off and still leads. Answers that a received before must not confirm the new read.
       const late = cluster.read('a')
       await cluster.run(cluster.electionTimeout / 2)
       cluster.demand(!cluster.isDone(late), 'confirmed by an older round')
@@ -294,7 +294,7 @@ export const members: readonly Scenario[] = [
   },
 ]
 
-/** c lags behind, is to install a snapshot, and dies at that step of it. */
+/** c lacks many entries and must install a snapshot. c dies at the given step of the installation. */
 async function crashedInstall(cluster: ScenarioCluster, step: CrashStep, after: number): Promise<void> {
   cluster.isolate('c')
   for (let i = 0; i < 8; i++) await cluster.mustWrite()

@@ -1,4 +1,5 @@
-// Rule: directed scenarios about the log: Figure 8, old words that come late, acknowledgements and disks.
+// Rule: directed scenarios about the log: Figure 8 of the Raft paper, messages that arrive late,
+// acknowledgements, and disks.
 
 import type { Entry } from '@latchkey/raft/core'
 import type { Scenario } from './scenario.js'
@@ -15,7 +16,7 @@ export const replication: readonly Scenario[] = [
     cluster: { members: 5, member: { maxAppendBytes: 1 } },
     async run(cluster) {
       await cluster.lead('a')
-      // One entry of the first term reaches b only.
+      // One entry of the first term reaches only b.
       const at = lastOf(cluster, 'a') + 1
       const { term: old } = cluster.view('a')
       for (const other of ['c', 'd', 'e']) cluster.cut('a', other)
@@ -26,15 +27,15 @@ export const replication: readonly Scenario[] = [
         ['c', 'd', 'e'].every((id) => lastOf(cluster, id) < at),
         'the orphan reached others',
       )
-      // e leads with another entry there, which reaches nobody, and dies.
+      // e leads with another entry at this index. The entry reaches no other member, and e dies.
       cluster.drop(({ type, from }) => from === 'e' && (type === 'append' || type === 'heartbeat'))
       cluster.isolate('b')
       await cluster.elect('e')
       await cluster.until('e has written its own', () => termAt(cluster, 'e', at) === old + 1)
       await cluster.run(10)
       cluster.crash('e')
-      // a is back, leads again and brings its old entry to c: now on a majority, but of an old term. Its new
-      // one reaches b only.
+      // a returns, leads again, and sends its old entry to c. The entry is then on a majority, but it is of
+      // an old term. The new entry of a reaches only b.
       cluster.heal()
       cluster.drop(({ type, from, to, ...rest }) => {
         if (type !== 'append' || from !== 'a') return false
@@ -57,7 +58,8 @@ export const replication: readonly Scenario[] = [
       await cluster.runTimeouts(1)
       cluster.crash('a')
       cluster.heal()
-      // e may win with its own entry: what was there must not have been called committed.
+      // e may win with its own entry. So the earlier entry at this index must not have been reported as
+      // committed.
       cluster.crash('b')
       cluster.start('e')
       await cluster.elect('e')
@@ -79,7 +81,7 @@ export const replication: readonly Scenario[] = [
       const orphan = cluster.write('a')
       await cluster.run(5)
       cluster.demand(lastOf(cluster, 'a') === agreed + 1, 'no orphan')
-      // b leads a new term with another entry there.
+      // b leads a new term with another entry at this index.
       cluster.drop(({ type, to }) => to === 'a' && type === 'append')
       await cluster.lead('b')
       const { term: newTerm, commit } = cluster.view('b')
@@ -109,7 +111,7 @@ export const replication: readonly Scenario[] = [
     async run(cluster) {
       await cluster.lead('a')
       const { lastIndex: prevIndex, term, lastIndex } = cluster.view('a')
-      // Nothing is committed meanwhile: the leader hears nobody.
+      // Meanwhile nothing is committed, because the leader receives no messages.
       cluster.drop(({ to }) => to === 'a')
       for (let i = 0; i < 4; i++) cluster.write('a')
       await cluster.until('b has all', () => lastOf(cluster, 'b') === lastIndex + 4)
@@ -144,7 +146,8 @@ export const replication: readonly Scenario[] = [
       for (let i = 0; i < 3; i++) cluster.write('a')
       await cluster.run(50)
       cluster.crash('a')
-      // b already knows the next term, durably, when its entries are replaced; its disk is slow by then.
+      // b has already stored the next term when its entries are replaced. At this time, the disk of b is
+      // slow.
       for (const other of ['c', 'd', 'e']) cluster.mend('b', other)
       cluster.drop(({ type, to }) => to === 'b' && (type === 'append' || type === 'heartbeat'))
       await cluster.lead('c')

@@ -1,7 +1,7 @@
-// Driver: a small, calm world for directed scenarios: no loss, no chance in the network, and a script that
-// says what breaks.
+// Driver: a small simulated world for directed scenarios. The network loses nothing and draws nothing by
+// chance, and the scenario says which faults happen.
 //
-// All laws watch as in any run; a scenario only says what else must come out.
+// All laws are checked as in any run. A scenario only says which results it demands in addition.
 
 import type { MemberId, Message } from '@latchkey/raft/core'
 import type { Answer, CrashPoint, RaftMember } from '../raft/raft-member.js'
@@ -20,7 +20,7 @@ export interface ClusterOptions {
   readonly members: number
   readonly electionTimeout?: number
   readonly member?: Partial<MemberOptions>
-  /** Microseconds of a sync. */
+  /** How long a sync takes, in µs. */
   readonly sync?: number
 }
 
@@ -59,7 +59,7 @@ export class ScenarioCluster {
     return this.run(count * this.electionTimeout)
   }
 
-  /** Until it holds; else the scenario has failed. */
+  /** Runs until the condition is true. If the time is over before, the scenario has failed. */
   async until(what: string, holds: () => boolean, millis = 20 * this.electionTimeout): Promise<void> {
     const end = this.now + millis
     while (!holds()) {
@@ -70,7 +70,7 @@ export class ScenarioCluster {
 
   // ---- leaders
 
-  /** The cluster is founded, and the first member leads it. */
+  /** Runs until the cluster is founded and its first member leads. */
   async found(): Promise<void> {
     const first = this.#onlyCandidate('a')
     await found(this.world)
@@ -81,13 +81,13 @@ export class ScenarioCluster {
     )
   }
 
-  /** All members are started anew at the same time. */
+  /** Restarts all members at the same time. */
   restart(): void {
     for (const { id } of this.world.members) this.crash(id)
     for (const { id } of this.world.members) this.start(id)
   }
 
-  /** Whoever leads the highest term. */
+  /** Returns the leader of the highest term. */
   leader(): MemberId | undefined {
     return this.world.leader()?.id
   }
@@ -96,14 +96,14 @@ export class ScenarioCluster {
     return this.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from !== id)
   }
 
-  /** Lets nobody else ask for votes until this member leads. */
+  /** Runs until this member leads. Until then, no other member can ask for votes. */
   async elect(id: MemberId): Promise<void> {
     const allow = this.#onlyCandidate(id)
     await this.until(`${id} leads`, () => this.leader() === id, 30 * this.electionTimeout)
     allow()
   }
 
-  /** Until the one that leads has committed something of its term. */
+  /** Runs until the leader has committed an entry of its term. */
   settle(id: MemberId): Promise<void> {
     return this.until(`${id} has committed its log`, () => {
       const { commit, lastIndex, role } = this.view(id)
@@ -118,7 +118,7 @@ export class ScenarioCluster {
 
   // ---- faults
 
-  /** Returns what lets these messages pass again. */
+  /** Drops these messages. The returned function stops the drops. */
   drop(which: (message: Message) => boolean): () => void {
     this.#dropped.push(which)
     return () => {
@@ -173,7 +173,7 @@ export class ScenarioCluster {
     this.member(id).slowness = factor
   }
 
-  /** As if this message arrived now. */
+  /** Delivers this message as if it arrived now. */
   inject(message: Message): void {
     this.member(message.to).receive(message)
   }
@@ -200,7 +200,7 @@ export class ScenarioCluster {
     return this.answer(request)?.type === 'done'
   }
 
-  /** A write that must succeed in time at whoever leads. */
+  /** Writes at the present leader. The write must succeed within the given time. */
   mustWrite(millis = 10 * this.electionTimeout): Promise<void> {
     let request: number | undefined
     let sentAt = 0
@@ -245,7 +245,7 @@ function calm({ members, sync, member }: ClusterOptions, electionTimeout: number
     network: {
       base: MS,
       tail: 0,
-      // Nobody gives a connection up within a scenario, and what is cut is lost.
+      // During a scenario, no member gives up a connection, and messages on a cut link are lost.
       pulse: [3_600_000_000, 3_600_000_001],
       silentDeath: false,
       encoded: false,

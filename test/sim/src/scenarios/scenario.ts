@@ -1,4 +1,4 @@
-// Rule: a directed scenario: what is given, what happens, what must come out. Its title begins with the ids
+// Rule: a directed scenario: its start, its steps, and the results that it demands. Its title begins with ids
 // of docs/laws.md.
 
 import type { RaftModules } from '../raft/raft-modules.js'
@@ -15,7 +15,10 @@ export interface Scenario {
 export const idsOf = ({ title }: Scenario): readonly string[] =>
   title.slice(0, title.indexOf(':')).split(', ')
 
-/** How it ended: a broken law, an error of the code, or what the script demanded. All laws watch. */
+/**
+ * Returns how the scenario ended: it passed, a law was broken, the code threw an error, or a demanded result
+ * was missing. All laws are checked.
+ */
 export function play(
   scenario: Scenario,
   modules: RaftModules,

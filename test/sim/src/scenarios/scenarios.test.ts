@@ -1,4 +1,4 @@
-// Test: every directed scenario, with all laws watching.
+// Test: every directed scenario gives its demanded results, and breaks no law.
 
 import { expect, test } from 'vitest'
 import { realModules } from '../raft/raft-modules.js'

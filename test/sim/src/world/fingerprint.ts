@@ -1,11 +1,11 @@
-// Rule: one number for a whole run. Everything that happens is folded in, so two runs are equal when their
-// fingerprints are.
+// Rule: computes one number from everything that happens in a run. Two runs are equal if their numbers are
+// equal.
 
 export class Fingerprint {
   #low = 0x9e3779b9 | 0
   #high = 0x85ebca6b | 0
 
-  /** Folds in a safe integer; fractions are cut. */
+  /** Adds a safe integer. Fractions are cut off. */
   add(value: number): void {
     const low = value | 0
     const high = Math.floor(value / 2 ** 32) | 0
@@ -19,7 +19,7 @@ export class Fingerprint {
     for (let i = 0; i < text.length; i++) this.add(text.charCodeAt(i))
   }
 
-  /** The words as they are now, for a state that is hashed step by step. */
+  /** Returns the present value, for a state whose hash is computed step by step. */
   value(): number {
     return ((this.#high & 0x1fffff) >>> 0) * 2 ** 32 + (this.#low >>> 0)
   }

@@ -1,4 +1,4 @@
-// Test: a process that stood still hears everything in its order.
+// Test: a process that was paused receives everything in the right order.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,28 +1,30 @@
-// Driver: virtual time. One event a turn; before the next one every promise that can go
-// on has gone on.
+// Driver: simulated time. Each turn runs one event. Before the next event, every promise that can continue
+// has continued.
 //
-// Law: nothing but the heap decides what happens next. Promises are woken in the order in which the code
-// under test made them, and no timer, socket or thread of this machine takes part, so the same seed is the
+// Law: only the heap of events decides what happens next. Promises continue in the order in which the tested
+// code made them. No timer, socket or thread of this machine takes part, so the same seed always makes the
 // same run.
 
 import { NoProgress } from '../laws/verdict.js'
 import { Fingerprint } from './fingerprint.js'
 import { EventHeap } from '@latchkey/raft/memory'
 
-/** More than this in one seed is a storm, and a failure of its own. */
+/** The most events in one seed. A run with more events counts as a failure, because its events never end. */
 export const EVENT_BUDGET = 2_000_000
 /**
- * More looks at clocks than this in one event is an endless loop: promises that wake each other and let
- * nothing else go on.
+ * The most readings of clocks in one event. More readings show an endless loop of promises that wake each
+ * other.
  */
 const LOOKS = 200_000
-/** Immediates queued at once: between two of them the runtime wakes all promises. */
+/**
+ * How many immediates are queued at a time. Between two immediates, Node lets all ready promises continue.
+ */
 const TURNS = 64
 
 const call = (run: () => void): void => run()
 
 export class VirtualTime {
-  /** Microseconds of true time. */
+  /** The real time of the simulated world, in µs. */
   now = 0
   events = 0
   readonly print = new Fingerprint()
@@ -32,19 +34,22 @@ export class VirtualTime {
   #instants = 0
   #looks = 0
 
-  /** Something outside of an event went wrong: the run ends with it. */
+  /** Reports an error outside of an event. The run ends with this error. */
   fail(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
     this.#failure = error
   }
 
-  /** Grows with each call: the order of what clients did and saw, also within one microsecond. */
+  /**
+   * Returns a number that grows with each call. The number orders what clients did and saw, also within one
+   * microsecond.
+   */
   instant(): number {
     return ++this.#instants
   }
 
-  /** Somebody looks at a clock. Whoever goes round in promises does so at some point. */
+  /** Called at each reading of a clock. An endless loop of promises also reads a clock at some point. */
   looked(): void {
     if (++this.#looks > LOOKS) {
       const storm = new NoProgress(
@@ -64,7 +69,7 @@ export class VirtualTime {
     this.#heap.push(Math.max(this.now, Math.floor(micros)), call, run)
   }
 
-  /** Until that time, or until `done`. `laws` are looked at after every event. */
+  /** Runs events until the given time, or until `done` returns true. `laws` runs between two events. */
   async run(until: number, laws: () => void, done: () => boolean = () => false): Promise<void> {
     let over = false
     const turn = () => {
@@ -85,7 +90,7 @@ export class VirtualTime {
     if (this.#failed) throw this.#failure
   }
 
-  /** True when the run is over. */
+  /** Returns true if the run is over. */
   #step(until: number, laws: () => void, done: () => boolean): boolean {
     laws()
     if (done()) return true

@@ -1,5 +1,5 @@
-// Driver: what the worlds of both profiles have in common: time, machines, network cuts, Raft's laws and the
-// trace. What happens is a function of the seed, the options and the list of faults, to the byte.
+// Driver: the common part of the simulated worlds of both profiles: time, machines, network cuts, Raft's laws
+// and the trace. The seed, the options and the list of faults decide everything that happens.
 
 import { type Logger, type Random, silentLogger } from '@latchkey/base'
 import type { MemberId, Raft } from '@latchkey/raft/core'
@@ -12,7 +12,7 @@ import { VirtualTime } from './virtual-time.js'
 
 export interface WorldMode {
   readonly trace?: boolean
-  /** Leaves out the laws that notice a wrong step before it has done harm. */
+  /** If true, the run does not check the laws that notice a wrong step before it has done harm. */
   readonly outerOnly?: boolean
 }
 
@@ -26,10 +26,10 @@ export interface WorldMember {
 
 type HostOptions = ConstructorParameters<typeof Host>[4]
 
-/** How many lines of a trace are kept. */
+/** How many lines of a trace the world keeps at most. */
 const TRACE_LINES = 200_000
 
-/** By how many microseconds a timer fires late: a little always, much now and then. */
+/** Returns by how many µs a timer fires late: usually a little, sometimes much. */
 const lateness = (random: Random): number =>
   random.chance(0.02) ? random.between(0, 20_000) : random.between(0, 300)
 
@@ -60,7 +60,7 @@ export abstract class World<Member extends WorldMember = WorldMember> {
     return count
   }
 
-  /** What this world itself hears of the events of the laws. */
+  /** A law with which this world receives the events of the laws. */
   protected abstract get ownLaw(): Law
 
   /** In microseconds, how long faults happen. */
@@ -86,7 +86,7 @@ export abstract class World<Member extends WorldMember = WorldMember> {
     return this.members.find((member) => member.id === id)
   }
 
-  /** The leader of the highest term. */
+  /** Returns the leader with the highest term. */
   leader(): Member | undefined {
     let found: Member | undefined
     for (const member of this.members) {
@@ -96,14 +96,14 @@ export abstract class World<Member extends WorldMember = WorldMember> {
     return found
   }
 
-  /** The laws that are checked after each event. */
+  /** Checks the laws of this world after each event. */
   protected look(): void {}
 
   run(until: number, done?: () => boolean): Promise<void> {
     return this.time.run(until, () => this.look(), done)
   }
 
-  /** Runs a part of the laws. What it throws ends the run. */
+  /** Runs a check of the laws. An error of the check ends the run. */
   judge(part: () => void): void {
     try {
       part()

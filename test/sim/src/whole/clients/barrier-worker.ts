@@ -1,5 +1,5 @@
-// Driver: a workload on latches and barriers: parties that wait, give up and die, latches that are created,
-// counted down and removed.
+// Driver: a workload with latches and barriers: callers that wait, give up and die, and latches that are
+// created, counted down and removed.
 
 import type { ClientStore } from '@latchkey/client'
 import { LawBroken } from '../../laws/verdict.js'
@@ -26,8 +26,8 @@ export async function barrierWorker(world: WholeWorld, client: Client): Promise<
 }
 
 /**
- * M-session: counted at each member. A session counts its lock waiters too, so this holds only where nobody
- * waits for a lock.
+ * M-session: the waits of each session are counted at each member. A session also counts its waits for locks,
+ * so this check works only while nobody waits for a lock.
  */
 function lookAtSessions({ members }: WholeWorld): void {
   for (const { id, member } of members) {
@@ -77,7 +77,9 @@ async function enterOnce(
   }
 }
 
-/** One call for each name: a second one might come behind the removal, and begin another latch. */
+/**
+ * Makes only one call for each name. A second call could arrive after the removal and create another latch.
+ */
 async function creates({ barriers }: WholeWorld, { store }: Client): Promise<void> {
   const name = latchName(barriers.round)
   const latch = barriers.latch(name)
@@ -124,7 +126,7 @@ async function counts({ barriers }: WholeWorld, { store, random }: Client): Prom
   }
 }
 
-/** A latch that is not open yet, while some wait for it. */
+/** Removes a latch that is not open yet, while some callers wait for it. */
 async function removes({ barriers }: WholeWorld, { store, random }: Client): Promise<void> {
   if (!random.chance(0.2)) return
   const name = latchName(barriers.round++)
@@ -140,7 +142,10 @@ async function remove(
   await store.latches.remove(name)
 }
 
-/** On a calm world: opens what somebody may wait for, until nobody waits any more (M-calm). */
+/**
+ * When the faults have stopped: opens every latch and barrier with waiters, until nobody waits any more
+ * (M-calm).
+ */
 export async function endBarriers(world: WholeWorld, client: Client): Promise<void> {
   const { barriers } = world
   for (const name of barriers.latchNames) {

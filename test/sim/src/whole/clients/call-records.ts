@@ -1,4 +1,4 @@
-// Driver: what all clients share: what is asked for, whether it goes on, and what they saw.
+// Driver: the common records of all clients: their calls, whether they continue, and what they saw.
 
 import type { VirtualTime } from '../../world/virtual-time.js'
 import { LawBroken } from '../../laws/verdict.js'
@@ -13,7 +13,7 @@ export interface Fault {
   readonly outcome: string
 }
 
-/** Which refusals a call may meet at any time. Any other code is a finding. */
+/** The error codes that a call may get at any time. Any other code is a failure of the run. */
 const USUAL = new Set([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',
@@ -36,11 +36,14 @@ export class CallRecords {
   readonly watches: WatchHistory[] = []
   readonly mirrors: MirrorHistory[] = []
   readonly states = new StoreStates()
-  /** Workers begin nothing new. */
+  /** True if the workers begin no new calls. */
   stopping = false
-  /** A member of another cluster stood at an address of this one: who met both is told. */
+  /**
+   * True if a member of another cluster was at an address of this cluster. Then a client may get an error
+   * about two clusters.
+   */
   twoClusters = false
-  /** Calls under way of clients that live. */
+  /** How many calls of living clients have no answer yet. */
   open = 0
   done = 0
   #words = 0
@@ -54,7 +57,7 @@ export class CallRecords {
     return `w${++this.#words}`
   }
 
-  /** Runs a call on a key and remembers what became of it. */
+  /** Runs a call on a key and records its result. */
   async record(
     client: string,
     key: string,

@@ -1,12 +1,11 @@
-// Driver: the clients' processes, and what they remember of what they asked. The stores inside are
-// production's.
+// Driver: the processes of clients, and their records of calls. The stores are the production code.
 
 import type { Random } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
 import type { HostProcess } from '@latchkey/raft/memory'
 import type { CallRecords } from './call-records.js'
 
-/** One store in one process; everything it began ends with that process. */
+/** One store in one process. All its work ends with the process. */
 export class Client {
   readonly name: string
   readonly life: HostProcess
@@ -31,7 +30,7 @@ export class Client {
     this.#reachability = reachability
   }
 
-  /** It lives in a member that was removed, and was told so. */
+  /** Whether the client is inside a removed member and knows this. */
   get isStranded(): boolean {
     return this.#reachability.stranded()
   }
@@ -40,28 +39,28 @@ export class Client {
     return this.#reachability.untold()
   }
 
-  /** Some member that it knows of can serve it. */
+  /** Whether some member that the client knows can serve it. */
   get findsMembers(): boolean {
     return this.#reachability.found(this.store.engine.cluster?.members.map(([, url]) => url) ?? [])
   }
 
-  /** Local milliseconds; never ends when the process dies. */
+  /** Waits for this time by the local clock, in ms. If the process dies, the promise never resolves. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.life.clock.after(ms, resolve))
   }
 
-  /** Thinks a while; false when nothing new is to be begun any more. */
+  /** Waits a while. Resolves to false if the client must begin nothing new. */
   async goesOn(): Promise<boolean> {
     await this.sleep(1 + this.random.float() * this.records.options.think)
     return !this.records.stopping
   }
 }
 
-/** How far a client gets, as those see who see everything. */
+/** Which members a client can reach, as an observer of everything knows it. */
 export interface Reachability {
   stranded(): boolean
-  /** Nobody serves it, and it has no way to know. */
+  /** Whether no member serves the client and the client cannot find this out. */
   untold(): boolean
-  /** Whether somebody serves it at the addresses it was given, or at those it was told. */
+  /** Whether a member serves the client at one of its given addresses, or at an address that it learned. */
   found(told: readonly string[]): boolean
 }

@@ -1,5 +1,5 @@
-// Driver: a workload on keys with a life: each client has some of its own, and puts them in every way that
-// there is.
+// Driver: a workload with keys that have a ttl or a session. Each client has some keys of its own, and puts
+// them in every possible way.
 
 import { EXPIRY_PREFIX } from '../laws/key-expiry.js'
 import type { Client } from './client.js'
@@ -11,7 +11,7 @@ export async function expiryWorker(client: Client): Promise<void> {
   while (await client.goesOn()) {
     const key = `${EXPIRY_PREFIX}${name}/${random.between(0, KEYS)}`
     await anyCall(client, key).catch((error) => records.fault(error))
-    // Longer than some lives: what nobody touches has time to go.
+    // This wait is longer than some ttls, so keys can expire.
     if (random.chance(0.1)) await client.sleep(random.between(500, 2_500))
   }
 }

@@ -1,4 +1,4 @@
-// Driver: the end of a client's process, whose connections its system closes, and the start of another one in
+// Driver: ends the process of a client, whose connections the system closes, and starts another process in
 // its place.
 
 import type { Host } from '@latchkey/raft/memory'

@@ -1,4 +1,4 @@
-// Driver: workloads on keys: all kinds of calls with a word of their own each, sequences, watches.
+// Driver: workloads with keys: all kinds of calls with unique words, sequences, and watches.
 
 import type { WatchEvent } from '@latchkey/protocol'
 import { WatchHistory } from '../laws/sequences-and-watches.js'
@@ -56,14 +56,14 @@ async function anyCall({ name, store, random, records }: Client, key: string): P
   }
 }
 
-/** Aborts behind the call's first steps. */
+/** Returns a signal that aborts after the first steps of the call. */
 function abortedSoon(): AbortSignal {
   const abort = new AbortController()
   queueMicrotask(() => abort.abort())
   return abort.signal
 }
 
-/** Only appends: the value itself is the ledger. */
+/** Only appends words, so the value itself shows what happened. */
 export async function mergeWorker(client: Client): Promise<void> {
   const { name, store, random, records } = client
   while (await client.goesOn()) {
@@ -89,8 +89,8 @@ export async function sequenceWorker(client: Client): Promise<void> {
 }
 
 /**
- * Reads on until the run is over; a watch that ends with a fault goes on behind what it told, one that fell
- * behind begins anew.
+ * Reads events until the run is over. If the watch ends with an error, the reader continues after its last
+ * event. If it fell too far behind, the reader begins a new watch.
  */
 export async function watchWorker(client: Client): Promise<void> {
   const { records, store } = client

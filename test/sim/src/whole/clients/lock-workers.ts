@@ -1,5 +1,5 @@
-// Driver: workloads on locks: holders that renew, holders that use their lease to its last millisecond,
-// waiters that give up, reentrant ones, and guarded writes all along.
+// Driver: workloads with locks: holders that renew, holders that use their lease until its last millisecond,
+// waiters that give up, reentrant holders, and guarded writes.
 
 import type { DistributedLock, Hold } from '@latchkey/lock'
 import type { WholeWorld } from '../whole-world.js'
@@ -7,7 +7,7 @@ import type { Client } from './client.js'
 
 export const lockNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `lock/${i}`)
 
-/** Every other lock has a counter of its own; the rest share the store's. */
+/** Every second lock has its own counter of tokens. The other locks share the counter of the store. */
 export const fencingKeyOf = (key: string): string | undefined => (key.endsWith('1') ? 'tokens' : undefined)
 
 const leaseOf = ({ random, records }: Client): number =>
@@ -15,7 +15,7 @@ const leaseOf = ({ random, records }: Client): number =>
 
 export type Habit = 'renewing' | 'deadline' | 'waiting' | 'reentrant' | 'forcing'
 
-/** One flow that takes and leaves locks in its own way until the run is over. */
+/** Acquires and releases locks in one way until the run is over. */
 export async function lockWorker(world: WholeWorld, client: Client, habit: Habit): Promise<void> {
   const { records, random } = client
   const names = lockNames(records.options.locks)
@@ -47,7 +47,7 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     await hold.release()
   },
 
-  /** Never renews, and goes on writing as long as it is held: the last write leaves as late as can be. */
+  /** Never renews, and writes as long as the lock is held. So the last write is sent as late as possible. */
   async deadline(world, client, key) {
     const { store, random } = client
     const lease = leaseOf(client)
@@ -60,7 +60,7 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     else await write(client, key, hold).catch((error) => client.records.fault(error))
   },
 
-  /** Gives up often, by its time or by its signal. */
+  /** Often gives up its wait, by a time limit or by a signal. */
   async waiting(world, client, key) {
     const { store, random } = client
     const abort = new AbortController()
@@ -135,7 +135,7 @@ async function work(client: Client, key: string, hold: Hold<'string'>, millis: n
   }
 }
 
-/** A write that only this hold may do. */
+/** Makes a write that only this hold may make. */
 async function write({ records }: Client, key: string, hold: Hold<'string'>): Promise<void> {
   try {
     await hold.kv.put(`guarded/${key}`, records.word(), { timeout: 1_000 })

@@ -1,11 +1,11 @@
-// Driver: an operator who adds members, promotes them and removes others, again and again, over a store like
-// anybody else's. Who was removed is switched off, or left alone: it may run on, and be added again.
+// Driver: an operator adds, promotes and removes members again and again, through an ordinary store. A
+// removed member is switched off, or it may continue to run and be added again.
 
 import type { MemberServer } from '../members/member-server.js'
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 
-/** Members at once; a simulated cluster has no names for more. */
+/** How many members the cluster has at most. The simulator has no more names. */
 const MOST = 7
 
 export async function membersWorker(world: WholeWorld, client: Client): Promise<void> {
@@ -27,7 +27,9 @@ export async function membersWorker(world: WholeWorld, client: Client): Promise<
 const present = ({ members }: WholeWorld): readonly MemberServer[] =>
   members.filter(({ retired, leftAlone }) => !retired && !leftAlone)
 
-/** Removed, never switched off, and now added again, over what it has. */
+/**
+ * Returns a member that was removed but not switched off, and that is now added again with its old directory.
+ */
 function comesBack({ members }: WholeWorld, { random }: Client): MemberServer | undefined {
   const left = members.filter(({ leftAlone }) => leftAlone)
   if (left.length === 0 || random.chance(0.5)) return undefined
@@ -42,7 +44,7 @@ async function remove(client: Client, server: MemberServer): Promise<void> {
   else server.leftAlone = true
 }
 
-/** M15: asked again after whatever came of it, it does nothing twice. */
+/** M15: repeats the change after any result. The cluster must not make the change twice. */
 async function insist(client: Client, run: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -1,5 +1,5 @@
-// Driver: a client's mirrors, opened anew whenever one ends. Each state that one shows is handed to the
-// judge.
+// Driver: the mirrors of a client. If a mirror ends, the worker opens another one. Each shown state is given
+// to the law.
 
 import type { Mirror } from '@latchkey/client'
 import { MirrorHistory } from '../laws/mirrors.js'

@@ -1,9 +1,10 @@
-// Driver: an operator who has one member after the other drop its state and build it anew from its peers.
+// Driver: an operator rebuilds one member after the other. Each of them gets its state again from the other
+// members.
 
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 
-/** Fewer have nobody to have a state from when one more is down. */
+/** The smallest cluster in which a member can be rebuilt while another one is down. */
 const LEAST = 3
 
 export async function operatorWorker(world: WholeWorld, client: Client): Promise<void> {

@@ -1,5 +1,5 @@
-// Driver: a workload on two keys that are only ever written together, by every call that changes or reads
-// many at once. The two are one register for the judge; whoever sees them differ has seen the middle of an
+// Driver: a workload with two keys that are always written together, by every call that changes or reads
+// several keys. The two keys count as one register. A read that sees them differ has seen the middle of an
 // atomic step.
 
 import type { WriteOp } from '@latchkey/protocol'
@@ -9,7 +9,7 @@ import type { Client } from './client.js'
 
 export const PAIR_PREFIX = 'pair/'
 export const PAIR_KEYS = [`${PAIR_PREFIX}0`, `${PAIR_PREFIX}1`]
-/** The register's name in the history. */
+/** The name of the register in the history. */
 const NAME = 'pair'
 
 interface Limit {
@@ -18,7 +18,8 @@ interface Limit {
 
 export async function pairWorker(client: Client): Promise<void> {
   while (await client.goesOn()) {
-    // All clients meet at one register: the search for an order of it all has to end.
+    // All clients use the same register. The wait limits the number of calls, so that the search for an order
+    // ends.
     await client.sleep(client.random.between(20, 300))
     await anyStep(client, { timeout: client.random.pick([300, 2_000]) })
   }
@@ -70,7 +71,7 @@ async function anyStep(client: Client, limit: Limit): Promise<void> {
   }
 }
 
-/** What is seen is replaced, if it is still there. */
+/** Replaces the value that was read, if it is still the present value. */
 async function compare(
   client: Client,
   limit: Limit,
@@ -111,7 +112,7 @@ async function byScan({ store }: Client, limit: Limit): Values {
   return found.map(({ value }) => value as string)
 }
 
-/** Over a frozen view; one that is gone is no answer. */
+/** Reads from a frozen view. If the view is gone, there is no answer. */
 async function byIteration(client: Client, limit: Limit): Values {
   const values: string[] = []
   try {

@@ -1,5 +1,5 @@
-// Driver: how clients reach members: remote ones by addresses, behind the product's own check that all are of
-// one cluster; embedded ones through the member in their own process.
+// Driver: how clients reach members. Remote clients use addresses and the production check that all addresses
+// belong to one cluster. Embedded clients use the member in their own process.
 
 import type { Logger } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
@@ -12,7 +12,7 @@ import type { NewLeaderInTime } from '../laws/new-leader-in-time.js'
 import type { WholeOptions } from '../options.js'
 import { observedRoute } from './observed-route.js'
 
-/** What of the world they need. */
+/** The parts of the world that the routes need. */
 interface Surroundings {
   readonly product: ProductModules
   readonly logger: Logger
@@ -40,7 +40,8 @@ export function embeddedRoute(world: Surroundings, life: HostProcess, server: Me
     onGone: (run) => server.onGone(run),
     onSettled: (run) => server.onOpened(run),
   })
-  // Where faults leave the members as they are, an embedded store has to be served as far as there is a way.
+  // In this profile, no fault removes members. So an embedded store must be served as long as there is a way
+  // to the leader.
   if (world.options.workload !== 'kv') return route
   return observedRoute(route, {
     asked: () => world.reach.asked(life, world.time.now),

@@ -1,12 +1,12 @@
-// Driver: a workload on locks that are shared and on semaphores: readers beside each other, writers between
-// them, writers that become readers, permits by ones and by threes, and guarded writes all along.
+// Driver: a workload with shared locks and semaphores: readers at the same time, writers between them,
+// writers that become readers, permits one by one and three at once, and guarded writes.
 
 import type { Hold, HoldSet, Leadership, Permit } from '@latchkey/lock'
 import { SHARED_PREFIX } from '../laws/shared-locks.js'
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 
-/** One more than asked for, so that sets of locks have something to choose from. */
+/** Returns one name more than asked for, so that sets of locks can choose. */
 export const sharedNames = (count: number): string[] =>
   Array.from({ length: count + 1 }, (_, i) => `${SHARED_PREFIX}${i}`)
 export const SEMAPHORE = 'semaphore'
@@ -60,7 +60,7 @@ async function writes(world: WholeWorld, client: Client, key: string): Promise<v
   const believer = world.holds.began(client.name, client.life, key, hold.token, () => hold.held)
   await work(client, key, hold)
   if (random.chance(0.4)) {
-    // From the moment of the request on, others may share it.
+    // From the moment of the request on, other callers may share the lock.
     believer.permits = 1
     await hold.downgrade()
     await work(client, key, hold)
@@ -89,7 +89,10 @@ async function takesAll(world: WholeWorld, client: Client): Promise<void> {
   await leave(client, set, terms)
 }
 
-/** One within the other, in any order: those who do so beside each other may close a circle. */
+/**
+ * Acquires one lock inside another one, in any order. Two callers that do so at the same time may close a
+ * circle.
+ */
 async function crosses(world: WholeWorld, client: Client, outer: string): Promise<void> {
   const { random, store, name, life, records } = client
   const others = sharedNames(records.options.locks).filter((one) => one !== outer)
@@ -144,7 +147,7 @@ async function work(client: Client, key: string, hold: Held): Promise<void> {
     if (random.chance(0.15) && 'rotate' in hold) {
       const { token } = hold
       await hold.rotate().catch((error) => records.fault(error))
-      // Work that was started under the old token: it is refused from the entry of the rotation on.
+      // Work with the old token. It is refused from the entry of the rotation on.
       const guard = { key, token, shared: true }
       await store.put(at, records.word(), { guard, timeout: 1_000 }).catch((error) => records.fault(error))
     }
@@ -156,7 +159,7 @@ async function work(client: Client, key: string, hold: Held): Promise<void> {
   }
 }
 
-/** Some that are not renewed are forgotten: their lease ends. */
+/** Some holds that are not renewed are not released either, so they end with their leases. */
 async function leave({ random }: Client, hold: Held, { renew }: Drawn): Promise<void> {
   if (renew || random.chance(0.7)) await hold.release()
 }

@@ -1,4 +1,4 @@
-// Rule: who does what in a workload.
+// Rule: which workers a profile has.
 
 import type { WholeWorkload } from '../options.js'
 import type { WholeWorld } from '../whole-world.js'
@@ -39,8 +39,8 @@ export function employ(world: WholeWorld, client: Client): void {
     start(sequenceWorker(client))
     start(watchWorker(client))
     start(pairWorker(client))
-    // One remote client, and those that live in a member: each state that is shown is looked at, which takes
-    // its time.
+    // Only one remote client and the embedded clients have mirrors, because the check of each shown state
+    // takes time.
     if (client.name === 'p0' || !client.name.startsWith('p'))
       for (const prefix of [KEY_PREFIX, PAIR_PREFIX]) start(mirrorWorker(client, prefix))
   }

@@ -1,11 +1,12 @@
-// Rule: a key that is only appended to and read. Its value shows every append: one pass tells whether one order
-// explains every answer.
+// Rule: a key that clients only read and append to. Each appended word is unique, so the value shows every
+// append. One pass over the calls decides whether one order explains every answer.
 //
 // Laws
-//   - Each read shows the beginning of what was there in the end; a later read does not show less.
-//   - A word that was acknowledged before a read was asked for is in it; one asked for behind it is not.
-//   - Of two words, one acknowledged before the other was asked for stands before it.
-//   - No word stands there twice, and none that was refused.
+// - Each read returns the beginning of the final value. A later read does not return less.
+// - If a word was acknowledged before a read was sent, the read contains the word. If the word was sent after
+//   the read had ended, the read does not contain it.
+// - If one word was acknowledged before another word was sent, it stands before the other word.
+// - The value contains no word twice, and no word whose append was refused.
 
 import { LawBroken } from '../../laws/verdict.js'
 import type { KeyCall } from './key-call.js'
@@ -31,8 +32,8 @@ function judgeWord(key: string, { word, end, refused }: KeyCall, places: Readonl
 }
 
 /**
- * Walks the words from the last to the first: none may have been acknowledged before an earlier one was asked
- * for.
+ * Goes through the words from the last to the first. No word may have been acknowledged before a word that
+ * stands in front of it was sent.
  */
 function judgeOrder(key: string, ops: readonly KeyCall[], places: ReadonlyMap<string, number>): void {
   const merged = ops.filter(({ kind, word }) => kind === 'merge' && places.has(word))

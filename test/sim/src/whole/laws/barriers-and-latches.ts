@@ -1,15 +1,13 @@
-// Rule: laws of latches and barriers, as those see who see all calls of all clients.
+// Rule: laws of latches and barriers, which an observer of all calls of all clients checks.
 //
-// - M-pass: when a call passes a barrier in a generation, so many calls as the barrier has parties are, or
-//   may be, in that generation: they have begun, and did not end otherwise. No two of a generation have one
-//   index (K73).
-// - M-one: a generation that is broken for one passes for nobody, and a latch that opened for one was removed
-//   for nobody who waited (K71).
-// - M-count: a latch opens only when enough was counted, and each countDown counts once: what is left is
-//   never less than the calls that have begun allow, and never more than those leave that were answered
-//   before (K70).
-// - M-session: each party that waits belongs to a session that is open (K72).
-// - M-calm: on a calm world every wait comes to its end (run.ts).
+// - M-pass: If a call passes a barrier in a generation, enough calls for this generation have begun, and have
+//   not ended in another way. No two calls of a generation have the same index (K73).
+// - M-one: If a generation is broken for one call, no call passes in this generation. If a latch opened for
+//   one waiter, it was removed for no waiter (K71).
+// - M-count: A latch opens only after enough calls of countDown, and each call counts once. The remaining
+//   count is never less than the begun calls allow, and never more than the answered calls leave (K70).
+// - M-session: Each waiting call belongs to an open session (K72).
+// - M-calm: When all faults have stopped, every wait ends (run.ts).
 
 import type { HostProcess } from '@latchkey/raft/memory'
 import { LawBroken } from '../../laws/verdict.js'
@@ -24,7 +22,7 @@ interface Enter {
 interface Latch {
   created: 'no' | 'maybe' | 'yes'
   removing: boolean
-  /** What the calls that have begun count, and those that were answered. */
+  /** The sum of the counts of all begun calls. `answered` is the sum of the answered calls. */
   begun: number
   answered: number
   opened: boolean
@@ -38,7 +36,7 @@ export class BarriersAndLatches {
   readonly #broken = new Set<number>()
   readonly #latches = new Map<string, Latch>()
   readonly #waits = new Set<{ readonly life: HostProcess }>()
-  /** The latch that all use now has that number; each name is used for one latch only. */
+  /** The number of the latch that all clients use now. Each name is used for only one latch. */
   round = 0
 
   constructor(parties: number, count: number) {
@@ -46,7 +44,7 @@ export class BarriersAndLatches {
     this.count = count
   }
 
-  /** Calls of living processes that still wait. */
+  /** How many calls of living processes still wait. */
   get pending(): number {
     const enters = [...this.#enters].filter(({ state, life }) => state === 'pending' && !life.dead)
     return enters.length + [...this.#waits].filter(({ life }) => !life.dead).length
@@ -86,12 +84,12 @@ export class BarriersAndLatches {
       )
   }
 
-  /** `mayHavePassed`: nobody knows. */
+  /** `mayHavePassed` is true if the caller does not know whether it passed. */
   left(call: Enter, mayHavePassed: boolean): void {
     call.state = mayHavePassed ? 'unknown' : 'out'
   }
 
-  /** generation undefined: not told. */
+  /** `generation` is undefined if the error did not name it. */
   broken(call: Enter, generation: number | undefined): void {
     call.state = 'out'
     if (generation === undefined) return
@@ -150,7 +148,7 @@ export class BarriersAndLatches {
       throw new LawBroken('one end for all', `${name} opened for one, and was removed for another who waited`)
   }
 
-  /** `answered`: what was answered before the call began. */
+  /** `answered` is the sum of the counts that were answered before this call began. */
   counted(name: string, left: number, answered: number): void {
     const latch = this.latch(name)
     const [least, most] = [Math.max(0, this.count - latch.begun), Math.max(0, this.count - answered - 1)]
@@ -159,7 +157,10 @@ export class BarriersAndLatches {
     if (left === 0) this.opened(name)
   }
 
-  /** A call found no such latch. `created`: whether it surely was there before the call began. */
+  /**
+   * A call found no latch with this name. `created` says whether the latch certainly existed before the call
+   * began.
+   */
   absent(name: string, created: boolean): void {
     if (created && !this.latch(name).removing)
       throw new LawBroken('enough was counted', `${name} is gone, and nobody removed it`)

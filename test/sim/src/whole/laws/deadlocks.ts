@@ -1,9 +1,11 @@
-// Rule: circles of flows, looked for in what the log did. It shares no code with the rule that it judges, and is
-// simpler: the one search finds every way that there could be, the other one only ways that are certain.
+// Rule: finds circles of flows in the changes that the log made. The code shares nothing with the rule that
+// it checks. It is simpler: one search finds every possible wait, and the other search finds only certain
+// waits.
 //
 // Laws
-//   - Who is told of a circle waits, on some way, for a hold of its own flow (K82).
-//   - Nobody begins to wait for itself: within a hold of withLock, through locks that exclude each other (K83).
+// - If a caller gets ERR_DEADLOCK, there is a possible way on which it waits for a hold of its own flow
+//   (K82).
+// - No caller certainly waits for itself: inside a withLock, through exclusive locks (K83).
 
 import type { FlowArg } from '@latchkey/protocol'
 import { LawBroken } from '../../laws/verdict.js'
@@ -16,7 +18,7 @@ export interface FlowWaiter extends FlowHolder {
   readonly order: number
   readonly set: readonly { readonly key: string; readonly permits: number }[] | undefined
 }
-/** A lock or semaphore, with the holds that are in force. */
+/** A lock or a semaphore, with its holds in force. */
 export interface FlowPlace {
   readonly holders: readonly FlowHolder[]
   readonly queue: readonly FlowWaiter[]
@@ -34,7 +36,7 @@ const NONE: FlowArg = [null, []]
 export class Deadlocks {
   readonly #places: (key: string) => FlowPlace
   readonly #keys: () => Iterable<string>
-  /** By the id of the acquirer. */
+  /** The flows of the callers, by acquirer id. */
   readonly #flows = new Map<string, FlowArg>()
 
   constructor(places: (key: string) => FlowPlace, keys: () => Iterable<string>) {
@@ -42,7 +44,7 @@ export class Deadlocks {
     this.#keys = keys
   }
 
-  /** Before the request is in any queue. */
+  /** Called before the request joins a queue. */
   asked(id: string, by: FlowArg | undefined, wishes: readonly Wish[], told: boolean, waits: boolean): void {
     if (by === undefined) return
     this.#flows.set(id, by)
@@ -76,7 +78,7 @@ export class Deadlocks {
     return false
   }
 
-  /** Those that a hold waits for: of its flow, or asked for within it. */
+  /** Returns the requests for which a hold waits: requests of the same flow, and requests inside the hold. */
   #waitersOf(id: string, flow: string | null, certain: boolean, seen: Set<string>): Wish[] {
     return [...this.#keys()].flatMap((key) =>
       this.#places(key).queue.flatMap((waiter) => {

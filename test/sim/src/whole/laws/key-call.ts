@@ -1,4 +1,4 @@
-// Types: one call on keys, as the judge remembers it.
+// Types: one call on keys, as the checks of the history remember it.
 
 export type KeyCallKind = 'get' | 'put' | 'putIfAbsent' | 'getAndPut' | 'cas' | 'merge' | 'delete'
 
@@ -8,11 +8,11 @@ export interface KeyCall {
   readonly word: string
   readonly expect: string | undefined
   readonly call: number
-  /** Infinity: unknown, or not told yet. */
+  /** The time of the answer. Infinity if the outcome is unknown or the answer has not arrived yet. */
   end: number
   result: unknown
-  /** Of a write that was acknowledged with one: writes take effect in the order of their revisions. */
+  /** The revision of an acknowledged write. Writes take effect in the order of their revisions. */
   revision: number
-  /** A proof that it changed nothing. */
+  /** True if the answer proves that the call changed nothing. */
   refused: boolean
 }

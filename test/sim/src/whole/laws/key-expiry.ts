@@ -1,11 +1,11 @@
-// Rule: laws of keys with a life. What each key was promised is written down from the commands of the log,
-// apart from the code that is judged; after each piece of the log the keys of one member are looked at.
+// Rule: laws of keys with a ttl or a session. The code computes the promise for each key from the commands in
+// the log, and shares nothing with the checked code. After each piece of the log, it looks at the keys of one
+// member.
 //
 // Laws
-//   - Never early: a key is there until cluster time has passed its due, and one that is bound to a session
-//     as long as that is open.
-//   - In time: it is gone a second of cluster time later.
-//   - The last put decides: one without a life is there until somebody deletes it.
+// - Never early: A key exists until cluster time has passed its ttl, or until its session has ended.
+// - In time: One second of cluster time later, the key does not exist any more.
+// - The last put decides: After a put without a ttl, the key exists until a caller deletes it.
 
 import { binary, utf8 } from '@latchkey/base'
 import { BatchReader } from '@latchkey/kv'
@@ -23,12 +23,12 @@ import type { Applied } from '@latchkey/raft/node'
 import { LawBroken } from '../../laws/verdict.js'
 
 export const EXPIRY_PREFIX = 'life/'
-/** ms of cluster time. */
+/** In ms of cluster time, how late the cluster may delete a key. */
 const LATE = 1_000
 
 type Life = { readonly due: number } | { readonly session: number; overSince?: number } | 'for ever'
 
-/** What one member has behind the last entry. */
+/** The keys of one member after its last applied entry. */
 export interface SeenKeys {
   isThere(key: Uint8Array): boolean
   isOpen(session: number): boolean
@@ -38,10 +38,10 @@ export class KeyExpiry {
   readonly #keys = new Map<string, Life>()
   #index = 0
   #time = 0
-  /** Keys that were seen to have gone. */
+  /** How many deletions of expired keys the law has seen. */
   gone = 0
 
-  /** An entry that nobody had applied before. */
+  /** Called for an entry when the first member applies it. */
   applied({ index, time, data, kind }: Entry, { answers }: Applied): void {
     this.#index = index
     this.#time = time
@@ -49,7 +49,7 @@ export class KeyExpiry {
     const reader = new BatchReader(data)
     for (const answer of answers) {
       if (!reader.next()) return
-      // A kept answer: nothing was done.
+      // This is a stored answer, so the command was not executed again.
       if (answer.fromTable) continue
       const [code, result] = unpack(answer.bytes) as [number, unknown]
       const command = decodeCommand(reader.body)
@@ -85,7 +85,7 @@ export class KeyExpiry {
     else this.#keys.set(key, life === LIFE_OF_SESSION ? { session } : { due: this.#time + life })
   }
 
-  /** Of the member whose last applied entry that is. */
+  /** Called with the keys of a member whose last applied entry is `index`. */
   look(index: number, seen: SeenKeys): void {
     if (index !== this.#index) return
     for (const [key, life] of this.#keys) {
@@ -116,7 +116,7 @@ export class KeyExpiry {
   }
 }
 
-/** The cluster time at which it is over, as far as that is known. */
+/** Returns the cluster time at which the life of the key ends, as far as the law knows it. */
 function overAt(life: Life): number {
   if (life === 'for ever') return Number.POSITIVE_INFINITY
   return 'due' in life ? life.due : (life.overSince ?? Number.POSITIVE_INFINITY)

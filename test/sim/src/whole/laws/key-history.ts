@@ -1,4 +1,4 @@
-// Rule: what clients asked of keys and what they were told, and whether one order of it all explains every
+// Rule: the calls of clients on keys with their answers, and whether one order of all calls explains every
 // answer.
 
 import { linearizable, type Model } from '../../history/linearizable.js'
@@ -6,7 +6,7 @@ import { judgeAppends } from './appends.js'
 import { LawBroken } from '../../laws/verdict.js'
 import type { KeyCall } from './key-call.js'
 
-/** undefined is a state of a key, so it cannot say "impossible": states are boxed. */
+/** A state in an object. `undefined` is a possible value of a key, so it cannot mean "impossible". */
 interface Held {
   readonly value: string | undefined
   readonly revision: number
@@ -47,7 +47,7 @@ function after(state: string | undefined, op: KeyCall): string | undefined | typ
 export class KeyHistory {
   readonly #keys = new Map<string, KeyCall[]>()
   size = 0
-  /** Keys with so many calls of unknown outcome that the search for an order was given up. */
+  /** How many keys had so many calls with unknown outcome that the search for an order was given up. */
   undecided = 0
 
   add(key: string, op: KeyCall): void {
@@ -57,7 +57,7 @@ export class KeyHistory {
     this.size++
   }
 
-  /** `ends`: what each key held when all was over. */
+  /** `ends` has the value of each key at the end of the run. */
   judge(ends: ReadonlyMap<string, string | undefined>): void {
     for (const [key, ops] of this.#keys) {
       judgeRefused(key, ops)
@@ -74,7 +74,7 @@ export class KeyHistory {
   }
 }
 
-/** Every word that any answer showed. */
+/** Returns every word that some answer contained. */
 function wordsSeen(ops: readonly KeyCall[]): ReadonlyMap<string, number> {
   const seen = new Map<string, number>()
   for (const { result, end } of ops) {
@@ -84,7 +84,7 @@ function wordsSeen(ops: readonly KeyCall[]): ReadonlyMap<string, number> {
   return seen
 }
 
-/** Law: a call that was said to have changed nothing changed nothing (C1). */
+/** Law (C1): if a call was reported as not applied, it changed nothing. */
 function judgeRefused(key: string, ops: readonly KeyCall[]): void {
   const seen = wordsSeen(ops)
   for (const op of ops)
@@ -92,7 +92,7 @@ function judgeRefused(key: string, ops: readonly KeyCall[]): void {
       throw new LawBroken('refused is refused', `${key}: ${op.word} was said not to be applied, and was seen`)
 }
 
-/** Law: what was merged once is there once, in every value that shows it (C2). */
+/** Law (C2): a word that was merged once stands once in every value that contains it. */
 function judgeMerged(key: string, ops: readonly KeyCall[]): void {
   for (const { result } of ops) {
     if (typeof result !== 'string') continue
@@ -103,8 +103,8 @@ function judgeMerged(key: string, ops: readonly KeyCall[]): void {
 }
 
 /**
- * What changed nothing is left out. A write of unknown outcome stays: a delete or a compare may tell of it
- * without a word.
+ * Leaves out the calls that changed nothing. A write with unknown outcome stays, because a later delete or
+ * compare may depend on it.
  */
 function relevant(ops: readonly KeyCall[]): KeyCall[] {
   return ops.filter((op) => !op.refused && (op.end !== Number.POSITIVE_INFINITY || op.kind !== 'get'))

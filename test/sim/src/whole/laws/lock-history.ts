@@ -1,12 +1,12 @@
-// Rule: what the log did with locks, as events in log order for the judge of histories, and what clients were
-// answered.
+// Rule: the changes of locks as events in the order of the log, for the checker of histories, and the answers
+// to clients.
 //
-// Laws looked at here, at each entry
-//   - A guarded write happens only while that very hold is in force at the entry that writes (docs/locks.md,
-//     4).
-//   - Nobody is granted whose wait or session is over (docs/locks.md, 7).
-//   - The tokens of guarded writes never go down in log order.
-//   - A counter gives each token once, in growing order, over all the keys that share it (docs/locks.md, 4).
+// Laws that are checked at each entry
+// - A guarded write happens only while its hold is in force at the entry of the write (docs/locks.md, 4).
+// - A caller whose wait or session has ended is not granted a lock (docs/locks.md, 7).
+// - The tokens of guarded writes never become smaller in the order of the log.
+// - A counter gives each token once and in growing order, over all keys that share the counter
+//   (docs/locks.md, 4).
 
 import { text } from '@latchkey/base'
 import { BatchReader } from '@latchkey/kv'
@@ -53,22 +53,23 @@ export class LockHistory {
   readonly #shared = new SharedLocks()
   readonly #log: AppliedLog
   readonly #told: (event: LockEvent) => void
-  /** Of the apply that is being called just now. */
+  /** The calls of the rules in the present call of apply. */
   #starting: RuleCalls | undefined
   /**
-   * By the state that a transaction works on: members apply in turns, and one's turns are between another's.
+   * The calls of the rules by the state of a transaction. Members apply entries in turns, and the turns of
+   * one member lie between the turns of another.
    */
   readonly #byState = new WeakMap<object, RuleCalls>()
   readonly #byReader = new WeakMap<object, RuleCalls>()
-  /** What was seen in the middle of an apply, for when it is over. */
+  /** Violations that were seen during an apply. They are reported when the apply has ended. */
   readonly #wrong: LawBroken[] = []
   readonly #inForce = new Map<string, InForce>()
   readonly #written = new Map<string, number>()
-  /** The last token of each counter, whatever key it was for. */
+  /** The last token of each counter, for any key. */
   readonly #tokens = new Map<string, number>()
-  /** Calls on their way, by the client's process and the request's id. */
+  /** Calls that have no answer yet, by the process of the client and the id of the request. */
   readonly #asked = new WeakMap<object, Map<number, { readonly call: string; readonly op: number }>>()
-  /** Tokens that were ended by force, or given back: their holders may not know yet. */
+  /** The tokens of holds that were ended by force or released. Their holders may not know this yet. */
   readonly forced = new Set<string>()
 
   constructor(log: AppliedLog, told: (event: LockEvent) => void) {
@@ -85,7 +86,10 @@ export class LockHistory {
 
   // ---- while a member applies
 
-  /** What is noted while it is applied, by entry; it may be filled later, until the result is there. */
+  /**
+   * Runs an apply and returns what the rules did in it, by entry. More may be added later, until the result
+   * is there.
+   */
   during<T>(apply: () => T): { readonly result: T; readonly notes: readonly (readonly Note[])[] } {
     const recording = new RuleCalls()
     this.#starting = recording
@@ -96,7 +100,9 @@ export class LockHistory {
     }
   }
 
-  /** The first entry of an apply begins within the call, and what state it works on is known from then on. */
+  /**
+   * The first entry of an apply begins inside the call. From then on it is known which state the apply uses.
+   */
   #recordingOf(tx: object): RuleCalls | undefined {
     const { state } = tx as { readonly state: object }
     if (this.#starting !== undefined) this.#byState.set(state, this.#starting)
@@ -148,7 +154,7 @@ export class LockHistory {
     if (entry.kind !== 'commands' || answers === undefined) return
     const reader = new BatchReader(entry.data)
     for (let i = 0; reader.next(); i++) {
-      // A command touches the grants of its session before it does what it says.
+      // A command first prolongs the grants of its session, and is executed after that.
       this.#tellNotes(place, notes, i, 'touched')
       const answer = answers[i]
       const command = decodeCommand(reader.body)
@@ -292,7 +298,9 @@ export class LockHistory {
     if (owner[4] === 0 && this.#inForce.get(key)?.token === command[3]) this.#inForce.delete(key)
   }
 
-  /** A grant whose session was heard of: it goes on to the end of its lease, as if renewed. */
+  /**
+   * A grant whose session has sent a request. The hold lasts until the end of its lease, as after a renewal.
+   */
   #touched(place: Place, key: string, row: HoldRow): void {
     const owner: OwnerResult = [
       row.id,
@@ -318,7 +326,7 @@ export class LockHistory {
     if (this.#inForce.get(key)?.token === token) this.#inForce.delete(key)
   }
 
-  /** A write that was let through. */
+  /** A guarded write that was applied. */
   #guarded({ time }: Place, command: Command): void {
     if (command[0] < OP.put || command[0] > OP.resetSequence) return
     for (const guard of guardsOf(command[1] as GuardArg)) this.#guardedBy(guard, time)

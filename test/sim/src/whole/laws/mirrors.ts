@@ -1,5 +1,5 @@
-// Rule: what mirrors show (C62). Each state shown is a state that the store had, of the revision that the
-// mirror names; nobody is shown an older one than before; and in the end each mirror shows what is there.
+// Rule: mirrors (C62). Each shown state is the state of the store at the revision that the mirror names. A
+// mirror never goes back to an older state. At the end, each mirror shows the final state.
 
 import { LawBroken } from '../../laws/verdict.js'
 import type { Reader } from './sequences-and-watches.js'
@@ -9,8 +9,8 @@ export type Rows = ReadonlyMap<string, string>
 const textOf = (rows: Rows): string => JSON.stringify([...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
 /**
- * The states of the store, as far as some member stood still at that revision: of two that were applied at
- * once the first is not known.
+ * The states of the store at those revisions at which some member stopped. If a member applied two revisions
+ * at once, the first state is not known.
  */
 export class StoreStates {
   readonly #byRevision = new Map<number, Rows>()
@@ -19,19 +19,19 @@ export class StoreStates {
     return this.#byRevision.has(revision)
   }
 
-  /** All keys of the workloads, at that revision. */
+  /** Receives all keys of the workloads at this revision. */
   applied(revision: number, rows: Rows): void {
     this.#byRevision.set(revision, rows)
   }
 
-  /** undefined: it is not known. */
+  /** Returns undefined if the state is not known. */
   below(prefix: string, revision: number): string | undefined {
     const rows = this.#byRevision.get(revision)
     return rows && textOf(new Map([...rows].filter(([key]) => key.startsWith(prefix))))
   }
 }
 
-/** The mirrors that one client has of one prefix, one after the other. */
+/** The mirrors of one client below one prefix, one after the other. */
 export class MirrorHistory {
   readonly name: string
   readonly #prefix: string
@@ -60,7 +60,7 @@ export class MirrorHistory {
     this.#shown.set(revision, text)
   }
 
-  /** It ended with an error. */
+  /** The mirror ended with an error. */
   refused(): void {
     this.#refused = true
   }

@@ -1,22 +1,25 @@
-// Rule: law of liveness: a client finds the new leader in time. While somebody leads, is in office, and
-// nothing stands in the way, no client that asks is left without a word for longer than it may take to notice
-// a silent member and to go to another one. A store that is embedded in a member is a client too: a word is
-// an answer that only a leader gives, and the way may lead through a third member (M28).
+// Rule: a law of progress: a client finds the new leader in time. While there is a leader with a majority and
+// no fault between them, a waiting client gets an answer in time. The time is enough to notice a silent
+// member and to change to another member. An embedded store is a client too. For such a store, only an answer
+// that needs the leader counts, and the answer may come through a third member (M28).
 
 import type { HostProcess } from '@latchkey/raft/memory'
 import { NoProgress } from '../../laws/verdict.js'
 
-/** Of election timeouts: one and a half to notice, the rest for one more that does not answer. */
+/**
+ * In election timeouts. A client needs one and a half to notice a silent member, and the rest for another
+ * member that does not answer.
+ */
 const TIMEOUTS = 3
-/** ms for the ways, the disks, and what an earlier trouble left to be done. */
+/** In ms, the additional time for messages, disks, and work that an earlier fault has left. */
 const WORK = 2_000
 
 export class NewLeaderInTime {
-  /** Microseconds that a client may wait. */
+  /** In µs, how long a client may wait. */
   readonly limit: number
-  /** Since when each process has been waiting for a word; microseconds. */
+  /** By process: since when it waits for an answer, in µs. */
   readonly #waiting = new Map<HostProcess, number>()
-  /** When something was last broken or mended, or somebody became leader. */
+  /** The time of the last fault, the last repair, or the last new leader. */
   #changedAt = 0
   #off = false
 
@@ -38,14 +41,14 @@ export class NewLeaderInTime {
   }
 
   /**
-   * Something was made slow for good, or clients begin nothing new any more: one whose callers gave up then
-   * waits for nothing.
+   * From now on the law does not count. Something has become slow for good, or clients begin no new calls, so
+   * a client may wait for nothing.
    */
   end(): void {
     this.#off = true
   }
 
-  /** `works`: somebody leads, and reaches a majority, and there is a way to it for that client. */
+  /** `works` says whether there is a leader with a majority that this client can reach. */
   look(now: number, works: (life: HostProcess) => boolean): void {
     if (this.#off || now - this.#changedAt <= this.limit || this.#waiting.size === 0) return
     for (const [life, since] of this.#waiting) {

@@ -1,5 +1,5 @@
-// Rule: a client of one cluster is served by no member of another (M22, C30). The cluster of the world is the
-// first that answers.
+// Rule: no member of another cluster serves a client of this cluster (M22, C30). The cluster of the world is
+// the first one that answers.
 
 import { decodeAnswer, isError, type LinkReply } from '@latchkey/protocol'
 import { LawBroken } from '../../laws/verdict.js'
@@ -7,8 +7,8 @@ import { LawBroken } from '../../laws/verdict.js'
 export class OneClusterLaw {
   #clusterId: string | undefined
   /**
-   * Of each member, as it was told last: one that has ended since then has none any more, and its answers are
-   * on their way.
+   * By member: the last cluster id that the member reported. A member that has ended since then reports none,
+   * although its answers may still arrive.
    */
   readonly #known = new WeakMap<object, string>()
 

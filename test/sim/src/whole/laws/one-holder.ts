@@ -1,6 +1,6 @@
-// Rule: who believes to hold what, in true time. The one law that all others are for: at no moment do two
-// running processes both say `held` of one key (CT6). Looked at after every event. And whoever said no once
-// never says yes again (K30).
+// Rule: which processes report a lock as held, in real time. All other laws serve this law: at no moment do
+// two running processes both have `held` true for the same key (CT6). The law is checked after every event.
+// And a hold that was reported as lost is never reported as held again (K30).
 
 import type { LockEvent } from '@latchkey/lock'
 import type { VirtualTime } from '../../world/virtual-time.js'
@@ -8,12 +8,13 @@ import type { HostProcess } from '@latchkey/raft/memory'
 import { LawBroken } from '../../laws/verdict.js'
 
 /**
- * Two that cannot both hold it: one of them is exclusive, or all together have more permits than there are.
+ * Whether two holders exclude each other: one of them is exclusive, or together they have more permits than
+ * the semaphore.
  */
 const isTooMuch = (a: Believer, b: Believer, permits: number): boolean =>
   a.permits === 0 || b.permits === 0 || (b.of > 0 && permits > b.of)
 
-/** Microseconds after which one who said no is asked once more. */
+/** In µs, after which time a lost hold is asked once more. */
 const AGAIN = 300_000
 
 interface Believer {
@@ -23,14 +24,17 @@ interface Believer {
   readonly held: () => boolean
   readonly since: number
   last: number
-  /** 0: exclusive. Otherwise so many of a semaphore that has `of`; of a lock any number. */
+  /**
+   * 0 means exclusive. Otherwise it is the number of permits of a semaphore, which has `of` permits. For a
+   * shared lock, any number is allowed.
+   */
   permits: number
   readonly of: number
 }
 
 interface Share {
   readonly permits: number
-  /** 0: any number. */
+  /** 0 means that the number of permits is not limited. */
   readonly of: number
 }
 const EXCLUSIVE: Share = { permits: 0, of: 0 }
@@ -39,19 +43,19 @@ export class OneHolder {
   readonly #time: VirtualTime
   readonly #keys = new Map<string, Believer[]>()
   readonly #promises: LockEvent[] = []
-  /** Said no, and are asked once more a while later. */
+  /** Holds that were reported as lost, and that are asked once more later. */
   #lost: { readonly key: string; readonly one: Believer; readonly again: number }[] = []
   readonly #exclusive: boolean
-  /** Holds that were promised at some moment. */
+  /** How many holds were reported as held at some moment. */
   count = 0
 
-  /** Not `exclusive`: clocks go wrong by more than was promised; then only tokens protect. */
+  /** With `exclusive` false, the rates of the clocks are more wrong than allowed, so only tokens protect. */
   constructor(time: VirtualTime, exclusive = true) {
     this.#time = time
     this.#exclusive = exclusive
   }
 
-  /** That process has got it. `held` is asked until it says no. */
+  /** A process has received a hold. `held` is asked until it returns false. */
   began(
     name: string,
     life: HostProcess,
@@ -69,7 +73,9 @@ export class OneHolder {
     return believer
   }
 
-  /** What is ended by force is not known to its holder: it is judged no more. */
+  /**
+   * The holder does not know that its hold was ended by force, so the law does not judge this hold any more.
+   */
   look(forced: ReadonlySet<string>): void {
     this.#askAgain()
     for (const [key, believers] of this.#keys) {
@@ -120,7 +126,7 @@ export class OneHolder {
     if (one.last > one.since) this.#promises.push({ kind: 'promise', key, token: one.token, at: one.last })
   }
 
-  /** Once, at the end. */
+  /** Called once, at the end of the run. */
   promises(): readonly LockEvent[] {
     for (const [key, believers] of this.#keys)
       while (believers.length > 0) this.#over(key, believers, believers.length - 1)

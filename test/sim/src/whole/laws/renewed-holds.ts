@@ -1,6 +1,6 @@
-// Rule: law of liveness: a connected client whose renewals are answered keeps its hold. What each answer of a
-// renewal proves is written down here, apart from the code that is judged; a hold that is lost although they
-// prove that it is in force breaks the law.
+// Rule: a law of progress: a connected client whose renewals are answered keeps its hold. The code computes
+// what each answer proves, and shares nothing with the checked code. The law is broken if a hold is lost
+// although the answers prove that it is in force.
 
 import { elapsed, type Instant, text } from '@latchkey/base'
 import {
@@ -19,25 +19,25 @@ import type { HostProcess } from '@latchkey/raft/memory'
 import { LawBroken } from '../../laws/verdict.js'
 
 const KEPT = OWNER_CODES.indexOf('KEEP_LEASE')
-/** ms: rounding, and timers. */
+/** In ms, the tolerance for rounding and timers. */
 const SLACK = 5
 /**
- * ms by which the three clocks of a machine may differ before it was suspended or set: then a hold may be
- * lost for that.
+ * In ms, how much the three clocks of a machine may differ. A larger difference shows that the machine was
+ * suspended or that a clock was set. Then a hold may be lost for this reason.
  */
 const AGREE = 20
 
 interface Asked {
   readonly call: string
   readonly list: readonly RenewalArg[]
-  /** Of the call's first attempt. */
+  /** The moment of the first attempt of the call. */
   readonly sentAt: Instant
 }
 
 interface Process {
   readonly firsts: Map<string, Instant>
   readonly open: Map<number, Asked>
-  /** Calls that were answered. */
+  /** The ids of the calls that were answered. */
   readonly answered: Set<string>
   readonly proofs: { readonly time: number; readonly sentAt: Instant }[]
 }
@@ -46,28 +46,28 @@ interface Watched {
   readonly name: string
   readonly life: HostProcess
   readonly held: () => boolean
-  /** Proven by renewals that were answered while it was held; 0: none was. */
+  /** The deadline that answered renewals have proved. 0 if no renewal was answered. */
   deadline: number
 }
 
 export class RenewedHolds {
   readonly #rate: number
   readonly #processes = new Map<HostProcess, Process>()
-  /** By key and token. */
+  /** The watched holds, by key and token. */
   readonly #watched = new Map<string, Watched>()
-  /** Holds that were judged. */
+  /** How many holds the law has judged. */
   judged = 0
 
   constructor(drift: number) {
     this.#rate = (1 + drift) / (1 - drift)
   }
 
-  /** A hold that is renewed; of a client that is connected over links. */
+  /** A client that is connected over links has a hold that it renews. */
   began(name: string, life: HostProcess, key: string, token: number, held: () => boolean): void {
     this.#watched.set(`${key}/${token}`, { name, life, held, deadline: 0 })
   }
 
-  /** Before its holder lets it go. */
+  /** Called before the holder releases the hold. */
   leaves(key: string, token: number): void {
     this.#watched.delete(`${key}/${token}`)
   }
@@ -91,15 +91,15 @@ export class RenewedHolds {
     return made
   }
 
-  /** Before the client itself hears of it. */
+  /** Called before the client receives this answer. */
   answered(life: HostProcess, reply: LinkReply): void {
     if (reply.kind !== 'answer' || reply.never) return
     const process = this.#processes.get(life)
     const asked = process?.open.get(reply.id)
     if (process === undefined || asked === undefined) return
     process.open.delete(reply.id)
-    // A hold that is over by what its process knew until now is judged by that: this answer came too late for
-    // it.
+    // First judges the holds that have ended with the earlier answers, because this answer is too late for
+    // them.
     this.look()
     const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (code !== 0 || process.answered.has(asked.call)) return
@@ -110,7 +110,8 @@ export class RenewedHolds {
       const id = `${text(key)}/${token}`
       const one = this.#watched.get(id)
       if (one?.life !== life) return
-      // A member said no, or nobody waits for this answer any more: another one has to prove it.
+      // A member has refused the renewal, or no call waits for this answer any more. Another answer must
+      // prove the hold.
       if (owner[6] !== KEPT) this.#watched.delete(id)
       else if (one.held() && elapsed(asked.sentAt, now) < lease)
         one.deadline = Math.max(one.deadline, owner[1])
@@ -118,7 +119,7 @@ export class RenewedHolds {
     if (reply.time > 0) process.proofs.push({ time: reply.time, sentAt: asked.sentAt })
   }
 
-  /** After every event. */
+  /** Called after every event. */
   look(): void {
     for (const [id, one] of this.#watched) {
       if (one.life.dead) this.#watched.delete(id)
@@ -134,7 +135,8 @@ export class RenewedHolds {
     this.judged++
     const now = life.clock.instant()
     let upper = Number.POSITIVE_INFINITY
-    // A client keeps the lowest proof of when it heard it; later, where the clocks differ, another may be lower.
+    // A client keeps the proof that gave the lowest bound when it arrived. If the clocks differ, another
+    // proof may give a lower bound later.
     let differ = 0
     for (const { time, sentAt } of this.#processOf(life).proofs) {
       const past = elapsed(sentAt, now)

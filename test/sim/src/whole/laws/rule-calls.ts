@@ -1,8 +1,12 @@
-// Driver: what the rules did while one member applied entries, by entry and command, for the judge of locks.
+// Driver: records what the lock rules did while one member applied entries, by entry and command, for the
+// checks of locks.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 
-/** What the rules did beside a command's own answer; `command`: behind which one, -1: before all. */
+/**
+ * What the rules did in addition to the answer of a command. `command` is the number of the command before
+ * it, and -1 means before all commands.
+ */
 export interface Note {
   readonly command: number
   readonly kind: 'grant' | 'left' | 'touched'
@@ -10,7 +14,7 @@ export interface Note {
   readonly now: number
 }
 
-/** What one apply of one member did beside the answers. */
+/** What one apply of one member did in addition to its answers. */
 export class RuleCalls {
   readonly notes: Note[][] = []
   #current: object | undefined
@@ -20,7 +24,7 @@ export class RuleCalls {
   note(tx: object, note: Omit<Note, 'command' | 'now'>): void {
     const { now } = tx as { readonly now: number }
     if (this.#current === tx) this.notes.at(-1)?.push({ ...note, now, command: this.#command })
-    // The ends of sessions come before everything else of their entry.
+    // Sessions end before everything else in their entry.
     else this.#early.push({ ...note, now, command: -1 })
   }
 

@@ -1,8 +1,8 @@
-// Rule: what was acknowledged is there once, in the end and in every watch on the way.
+// Rule: each acknowledged change exists once, in the final state and in every watch.
 
 import { LawBroken } from '../../laws/verdict.js'
 
-/** Numbers out of a sequence: no two answers overlap, and later asked is later numbered. */
+/** The numbers of a sequence: no two answers overlap, and a later call gets later numbers. */
 export class Sequences {
   readonly #given: {
     readonly key: string
@@ -42,16 +42,16 @@ export interface Seen {
   readonly previous: string | undefined
 }
 
-/** Of a watch. */
+/** The reader of a watch. */
 export interface Reader {
   died(): boolean
-  /** It lives in a member that was removed. */
+  /** Whether the reader is inside a removed member. */
   stranded(): boolean
-  /** Nobody serves it, and it has no way to know. */
+  /** Whether no member serves the reader and the reader cannot find this out. */
   untold(): boolean
 }
 
-/** One watch as its reader sees it, across reconnects (C11): no gap, no repeat, no way back. */
+/** One watch as its reader sees it, across reconnects (C11): no gap, no repeated event, no older event. */
 export class WatchHistory {
   readonly name: string
   readonly #reader: Reader
@@ -67,18 +67,18 @@ export class WatchHistory {
     this.#reader = reader
   }
 
-  /** Nothing more is to be heard: its reader died, was told so, or cannot be told. */
+  /** Whether no more events can arrive: the reader died, got an error, or cannot get one. */
   get isOver(): boolean {
     if (this.#compacted || this.#reader.died() || this.#reader.untold()) return true
     return this.#reader.stranded() && this.#refused
   }
 
-  /** It was told that what comes next is not kept any more. */
+  /** The watch has ended because the members no longer have the next events. */
   compacted(): void {
     this.#compacted = true
   }
 
-  /** It ended with an error. */
+  /** The watch ended with an error. */
   refused(): void {
     this.#refused = true
   }
@@ -102,7 +102,7 @@ export class WatchHistory {
     this.#values.set(key, event.type === 'delete' ? undefined : event.value)
   }
 
-  /** What it knows last is what is there in the end. */
+  /** Checks that the last event of the key has the final value of the key. */
   endsWith(key: string, value: string | undefined): boolean {
     return !this.#values.has(key) || this.#values.get(key) === value
   }

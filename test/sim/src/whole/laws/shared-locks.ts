@@ -1,15 +1,16 @@
-// Rule: what the log did with locks that are shared and with semaphores, entry by entry. It shares no code
-// with the rules that it judges.
+// Rule: the changes of shared locks and semaphores, entry by entry. The code shares nothing with the rules
+// that it checks.
 //
 // Laws
-//   - Beside an exclusive hold there is no other, and the permits of a semaphore that are out are never more
-//     than it had when they were given (K61, K63).
-//   - Who waits is granted in the order of arrival, and nobody gets it past those who wait (K62).
-//   - When an entry is over, no queue waits whose first waiter fits beside the holds (K62).
-//   - A set of locks is granted in one entry, and leaves all of its queues in one (K80). It may be passed only
-//     while somebody who came before it keeps it from one of its keys; sets pass nobody (K81).
-//   - A guarded write happens only under a hold in force with its current token, and under a shared one only
-//     if its guard says so (K64).
+// - An exclusive hold excludes all other holds. The granted permits of a semaphore are never more than it had
+//   at the grant (K61, K63).
+// - Waiters get the lock in the order of arrival, and no caller overtakes them (K62).
+// - After an entry, a queue waits only if its first waiter conflicts with a hold (K62).
+// - A set of locks is granted in one entry, and leaves all of its queues in one entry (K80). A caller may
+//   overtake a set only while an earlier hold or waiter keeps the set from one of its keys. Sets overtake
+//   nobody (K81).
+// - A guarded write happens only under a hold in force with its current token. Under a shared hold, it
+//   happens only if its guard allows this (K64).
 
 import { CODE, type LockEvent } from '@latchkey/lock'
 import type { FlowArg, OwnerResult } from '@latchkey/protocol'
@@ -18,11 +19,11 @@ import { Deadlocks } from './deadlocks.js'
 
 interface Holder {
   readonly id: string
-  /** The order of requests and grants, over all keys. */
+  /** The number of the request or grant in their common order, over all keys. */
   readonly order: number
-  /** The current one: a rotation gives another. */
+  /** The current token. A rotation gives the hold another token. */
   token: number
-  /** 0: exclusive. */
+  /** 0 means exclusive. */
   permits: number
   deadline: number
 }
@@ -31,7 +32,7 @@ interface Waiting {
   readonly id: string
   readonly permits: number
   readonly order: number
-  /** All that it wants together; undefined: this one key. */
+  /** All locks of its set. Undefined if it wants only this lock. */
   readonly set: readonly Wanted[] | undefined
 }
 interface Wanted {
@@ -42,11 +43,14 @@ interface Wanted {
 interface QueueAndHolds {
   holders: Holder[]
   queue: Waiting[]
-  /** How many permits there are; of a lock without end. */
+  /** The number of permits. For a lock, it is infinite. */
   most: number
 }
 
-/** Names of locks that are shared; keys of semaphores and elections begin with a byte that is no text. */
+/**
+ * The prefix of the names of shared locks. The keys of semaphores and elections begin with a byte that is not
+ * UTF-8.
+ */
 export const SHARED_PREFIX = 'shared/'
 export const isSharedKey = (key: string): boolean => key.startsWith(SHARED_PREFIX) || key.startsWith('\ufffd')
 
@@ -55,7 +59,7 @@ type Applied = Exclude<LockEvent, { kind: 'answer' | 'promise' }>
 
 export class SharedLocks {
   readonly #byKey = new Map<string, QueueAndHolds>()
-  /** Keys that the entry which is being told has changed. */
+  /** The keys that the present entry has changed. */
   readonly #changed = new Set<string>()
   #order = 0
   #now = 0
@@ -67,7 +71,7 @@ export class SharedLocks {
     },
     () => this.#byKey.keys(),
   )
-  /** How many keys of each set were granted in this entry, and how many it wants. */
+  /** By set: how many of its keys were granted in this entry, and how many it wants. */
   readonly #granted = new Map<string, { count: number; readonly of: number }>()
 
   #of(key: string): QueueAndHolds {
@@ -78,7 +82,10 @@ export class SharedLocks {
     return made
   }
 
-  /** Before `asked` and `askedAll`: the flow of that request, and whether it was told of a circle. */
+  /**
+   * Called before `asked` and `askedAll`, with the flow of the request, and whether the caller got
+   * ERR_DEADLOCK.
+   */
   askedBy(id: string, by: FlowArg | undefined, wants: readonly Wanted[], now: number, is: Answered): void {
     this.#now = now
     const waitsAlready = wants.some(({ key }) => this.#of(key).queue.some((one) => one.id === id))
@@ -88,7 +95,7 @@ export class SharedLocks {
     this.#flows.asked(id, by, wishes, is === 'circle', is === 'queued')
   }
 
-  /** Before the event of its answer. */
+  /** Called before the event of the answer. */
   asked(key: string, permits: number, of: number, owner: OwnerResult, id: string, queued: boolean): void {
     const state = this.#of(key)
     if (of > 0 && state.most === Number.POSITIVE_INFINITY) state.most = of
@@ -100,7 +107,10 @@ export class SharedLocks {
     this.#take(key, state, permits, owner)
   }
 
-  /** A set of locks. `owners` are those of its new holds; none: it waits. */
+  /**
+   * A request for a set of locks. `owners` are the owners of its new holds. If the list is empty, the set
+   * waits.
+   */
   askedAll(id: string, wants: readonly Wanted[], owners: readonly OwnerResult[]): void {
     const order = ++this.#order
     const asked = wants.map(({ permits }): Waiting => ({ id, permits, order, set: wants }))
@@ -117,14 +127,14 @@ export class SharedLocks {
     })
   }
 
-  /** Nobody gets it past those who wait, but for sets that somebody earlier keeps from another key. */
+  /** No caller overtakes waiters. The exception are sets that an earlier caller keeps from another key. */
   #mayPass(key: string, one: Waiting, now: number): void {
     const passed = this.#passed(key, one, now)
     if (passed !== undefined)
       throw new LawBroken('shared locks', `${one.id} got ${key} past ${passed}, who waits`)
   }
 
-  /** Who waits before it and may not be passed. */
+  /** Returns an earlier waiter that may not be overtaken. */
   #passed(key: string, one: Waiting, now: number): string | undefined {
     const ahead = this.#of(key).queue.filter(({ order }) => order < one.order)
     if (one.set !== undefined) return ahead[0]?.id
@@ -151,7 +161,7 @@ export class SharedLocks {
     this.#changed.add(key)
   }
 
-  /** The token of that hold is another one from now on; guards with an older one are refused (K64). */
+  /** The hold has another token from now on. Guards with an older token are refused (K64). */
   rotated(key: string, id: string, token: number): void {
     for (const holder of this.#of(key).holders) {
       if (holder.id !== id) continue
@@ -197,7 +207,7 @@ export class SharedLocks {
     this.#granted.set(id, known)
   }
 
-  /** A set is granted, and waits, at all of its keys or at none. */
+  /** A set is granted at all of its keys or at none, and it waits at all of its keys or at none. */
   #wholeSets(): void {
     for (const [id, { count, of }] of this.#granted)
       if (count !== of) throw new LawBroken('sets of locks', `${id} was granted ${count} of ${of} keys`)
@@ -260,7 +270,7 @@ export class SharedLocks {
 
 const isNew = (owner: OwnerResult): boolean => owner[6] === CODE.FIRST_TIME || owner[6] === CODE.NEW_ACQUIRE
 
-/** A hold is over at the first entry behind its deadline. */
+/** A hold is over at the first entry after its deadline. */
 function pass(state: QueueAndHolds, time: number): void {
   state.holders = state.holders.filter(({ deadline }) => time <= deadline)
 }

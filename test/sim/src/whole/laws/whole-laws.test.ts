@@ -1,4 +1,4 @@
-// Test: the judges of the whole wiring, on histories whose verdict is known.
+// Test: each law of the whole profile gives the known result for each history.
 
 import { utf8 } from '@latchkey/base'
 import { encodeCommand, okAnswer, OP, OWNER_CODES } from '@latchkey/protocol'

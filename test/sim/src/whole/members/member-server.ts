@@ -1,5 +1,5 @@
-// Driver: one member's server: its machine and its disks, and the process that starts and dies on them. The
-// code inside is the product's.
+// Driver: one member: its machine, its disks, and the process that starts and dies on this machine. The code
+// in the process is the production code.
 
 import type { Logger, Random } from '@latchkey/base'
 import type { KvMachine, KvLimits } from '@latchkey/kv'
@@ -16,17 +16,17 @@ import { RowsWithEventLogStorage } from './rows-with-event-log.js'
 import { SlowRowStorage } from './slow-rows.js'
 
 export interface ServerOptions {
-  /** Undefined: a cluster of one. */
+  /** Undefined means a cluster of one member. */
   readonly members: Readonly<Record<string, string>> | undefined
   readonly electionTimeout: number
   readonly heartbeat: number
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly segmentBytes: number
   readonly growBytes: number
-  /** A file of the event log is closed when it has so much. */
+  /** When a file of the event log has this many bytes, the next file begins. */
   readonly eventLogBytes: number
   readonly limits: Partial<KvLimits>
-  /** Microseconds of a sync: at least, and as a long tail. */
+  /** In µs, the shortest time of a sync. Some syncs take much longer. */
   readonly syncBase: number
   readonly syncTail: number
   readonly rowsMost: number
@@ -62,21 +62,21 @@ export interface ServerPorts {
   newId(): string
   /** Raft's laws. Undefined if they do not judge this member. */
   readonly laws?: LawChecker
-  /** Runs a part of the laws. */
+  /** Runs a check of the laws. */
   judge(part: () => void): void
   note(line: () => string): void
-  /** A machine of a new process, for whoever looks at what it applies. */
+  /** Called with the state machine of a new process, for observers of what it applies. */
   machine(server: MemberServer, life: HostProcess, machine: KvMachine): void
   opened(server: MemberServer, life: HostProcess): void
-  /** At its opening, and at each change of its role, term or leader. */
+  /** Called at the start of a member, and at each change of its role, term or leader. */
   role(server: MemberServer, raft: Member['replica']['node']['raft']): void
-  /** It stopped by itself. */
+  /** Called if the member has stopped by itself. */
   failed(server: MemberServer, error: Error): void
 }
 
-/** Microseconds of the slowest sync that a disk comes to the end of. */
+/** In µs, the longest time of a sync that still ends. */
 const SLOWEST = 5_000_000
-/** One that takes longer holds up whoever waits for a commit. */
+/** In µs. A sync that takes longer delays everybody who waits for a commit. */
 const SLOW_SYNC = 100_000
 
 export class MemberServer {
@@ -90,17 +90,19 @@ export class MemberServer {
   readonly #joins: boolean
   #gone = new Set<(silent: boolean) => void>()
   readonly #whenOpened = new Set<() => void>()
-  /** A slow disk takes that many times as long. */
+  /** The factor by which a slow disk is slower. */
   slowness = 1
-  /** When the last of its slow syncs ends, microseconds: also behind the end of what made its disk slow. */
+  /**
+   * In µs, when the last slow sync ends. This may be later than the end of the fault that made the disk slow.
+   */
   slowUntil = 0
   retired = false
-  /** The members that it is given at its next start. */
+  /** The list of members that the member gets at its next start. */
   given: Readonly<Record<string, string>> | undefined
-  /** Removed from the cluster, and not switched off. */
+  /** True if the member was removed from the cluster but not switched off. */
   leftAlone = false
   crashes = 0
-  /** An error of its disk is on its way: it may stop by itself. */
+  /** True if a fault of its disk is pending, so the member may stop by itself. */
   #sick = false
 
   constructor(id: string, options: ServerOptions, ports: ServerPorts, joins = false) {
@@ -120,7 +122,7 @@ export class MemberServer {
     })
     const slow = new SlowRowStorage(product, ports.host, random.fork('rows'), options.rowsMost)
     this.#storage = new RowsWithEventLogStorage(product, slow, this.disk, options.eventLogBytes)
-    // Small segments, so that a short log is cut too.
+    // Segments are small, so that a member with a short log also removes old segments.
     Object.defineProperty(this.disk, 'sizes', {
       value: { segmentBytes: options.segmentBytes, growBytes: options.growBytes },
     })
@@ -144,8 +146,8 @@ export class MemberServer {
   }
 
   /**
-   * As the door does: who is no member, or still asks strangers which cluster they are of, sends its clients
-   * elsewhere.
+   * Like the production code: a removed member, or a member that still asks unknown addresses for their
+   * cluster, sends its clients to other members.
    */
   get serves(): boolean {
     return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
@@ -183,8 +185,8 @@ export class MemberServer {
   }
 
   /**
-   * A sick disk stops the member, and with it its process; whoever watches over it starts it again. Anything
-   * else is a finding.
+   * A failed disk stops the member and its process, and a supervisor starts it again. Any other error is a
+   * failure of the run.
    */
   #failed(life: HostProcess, error: Error): void {
     if (life.dead) return
@@ -196,7 +198,10 @@ export class MemberServer {
     time.later(this.#ports.random.between(50_000, 1_000_000), () => this.boot())
   }
 
-  /** One of the next steps on its disk fails, of the log or of the rows, whether it was done or not. */
+  /**
+   * One of the next operations on the disk fails, of the log or of the rows. The operation may have been done
+   * or not.
+   */
   sicken(): void {
     if (this.host.life === undefined) return
     const { random } = this.#ports
@@ -206,7 +211,7 @@ export class MemberServer {
     this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
   }
 
-  /** As by an operator who has it built anew, whoever else has a state just now. */
+  /** Loses the state, as if an operator rebuilds the member, even if no other member has a state now. */
   loseState(): void {
     void this.#rebuild()
   }
@@ -243,7 +248,7 @@ export class MemberServer {
     node.on('role', told)
     told()
     member.on('failed', (error) => this.#failed(life, error))
-    // It may have stopped before anybody listened.
+    // The member may have stopped before anybody listened.
     const { failure } = node
     if (failure !== undefined) return this.#failed(life, failure)
     this.#tellOpened()
@@ -314,7 +319,7 @@ export class MemberServer {
     }
   }
 
-  /** The process dies; with `power` so does the machine, and what was not synced is lost. */
+  /** The process dies. With `power`, the machine loses power, and data that was not synced is lost. */
   crash(power: boolean): void {
     if (this.host.life === undefined) return
     this.member = undefined
@@ -329,7 +334,7 @@ export class MemberServer {
     this.#storage.crash()
   }
 
-  /** Removed from the cluster, and switched off. */
+  /** The member was removed from the cluster and is switched off. */
   retire(): void {
     this.retired = true
     this.crash(false)

@@ -1,7 +1,8 @@
-// Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all
-// (slow-rows.ts), the events in production's event log on the disk of the log, with all its faults. What
-// production's storage does with folders is done here with numbers: a store's event log is in the folder of its
-// number, and the number is a row of LevelDB's part.
+// Driver: the rows of a member on a simulated disk. LevelDB's part is in memory: a write takes time, and
+// after a crash it is there as a whole or not at all (slow-rows.ts). The events are in the production event
+// log, on the same simulated disk as the Raft log, with all its faults. The production code renames folders,
+// and this file uses numbers instead. The number of a store names the folder of its event log, and LevelDB's
+// part contains the number.
 
 import type { RowBuilder, RowChange, RowStorage, RowStore } from '@latchkey/kv'
 import type { MemoryDisk } from '@latchkey/raft/memory'
@@ -11,7 +12,7 @@ import type { SlowRowStorage } from './slow-rows.js'
 type EventLog = Awaited<ReturnType<ProductModules['EventLog']['create']>>
 
 const FOLDER = /^rows-([1-9][0-9]*)\//
-/** The store's number; keys that start with a zero byte are a driver's own. */
+/** The key of the store's number. Keys that start with a zero byte belong to the storage. */
 const NUMBER_KEY = Uint8Array.of(0, 0x6e)
 
 const folderOf = (number: number): string => `rows-${number}`
@@ -21,7 +22,9 @@ export class RowsWithEventLogStorage implements RowStorage {
   readonly #slow: SlowRowStorage
   readonly #disk: MemoryDisk
   readonly #files: ReturnType<ProductModules['eventLogOnDisk']>
-  /** The store that was opened or committed last; 0: none in this life of the process. */
+  /**
+   * The number of the store that was opened or committed last. 0 means that this process has no store yet.
+   */
   #live = 0
 
   constructor(product: ProductModules, slow: SlowRowStorage, disk: MemoryDisk, fileBytes: number) {
@@ -68,7 +71,7 @@ export class RowsWithEventLogStorage implements RowStorage {
     }
   }
 
-  /** As production's builder does: not synced one by one. */
+  /** Like the production code, this function does not sync each write. */
   async #write(inner: RowBuilder, eventLog: EventLog, batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = this.#product.split(batch)
     await inner.write(others)
@@ -76,7 +79,7 @@ export class RowsWithEventLogStorage implements RowStorage {
     await eventLog.written()
   }
 
-  /** Every file is on the disk before the store counts. */
+  /** Makes every file durable before the store counts. */
   async #commit(inner: RowBuilder, eventLog: EventLog, number: number): Promise<void> {
     const { validEnd } = eventLog
     await inner.write([
@@ -114,7 +117,7 @@ export class RowsWithEventLogStorage implements RowStorage {
   }
 }
 
-/** Who reads from the first key on does not mean the driver's own. */
+/** A reader that begins at the first key must not see the keys of the storage. */
 function withoutOwnKeys(level: RowStore): RowStore {
   return {
     get: (key) => level.get(key),

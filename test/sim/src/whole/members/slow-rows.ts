@@ -1,5 +1,5 @@
-// Driver: rows on a disk that takes its time. A batch is issued at once and durable later; a crash in between
-// leaves it whole or not at all, by chance; and so does a write that fails.
+// Driver: rows on a slow disk. A batch is visible at once and durable later. After a crash or a failed write,
+// the batch is there as a whole or not at all, by chance.
 
 import type { Random } from '@latchkey/base'
 import type { SimulatedRowStorage, RowBuilder, RowChange, RowStorage, RowStore } from '@latchkey/kv'
@@ -10,7 +10,7 @@ export class SlowRowStorage implements RowStorage {
   readonly #inner: SimulatedRowStorage
   readonly #host: Host
   readonly #random: Random
-  /** Microseconds a batch takes at most. */
+  /** In µs, the longest time of the write of a batch. */
   readonly #most: number
   #underWay: (() => void) | undefined
   #fails = false
@@ -22,7 +22,7 @@ export class SlowRowStorage implements RowStorage {
     this.#most = most
   }
 
-  /** The process, and all that it held open, is gone. */
+  /** The process ends, and loses everything that it had open. */
   crash(): void {
     this.#fails = false
     const issue = this.#underWay
@@ -32,7 +32,7 @@ export class SlowRowStorage implements RowStorage {
     this.#inner.crash(kept ? 'kept' : 'lost')
   }
 
-  /** The next write is an error of the disk. */
+  /** The next write fails with an error of the disk. */
   failNext(): void {
     this.#fails = true
   }
@@ -87,7 +87,7 @@ export class SlowRowStorage implements RowStorage {
     }
   }
 
-  /** Never ends for a process that died meanwhile. */
+  /** Waits for the disk. If the process dies meanwhile, the promise never resolves. */
   #while(): Promise<void> {
     const { life } = this.#host
     return new Promise((resolve) => life?.later(this.#random.between(50, this.#most), resolve))
