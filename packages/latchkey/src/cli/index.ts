@@ -6,13 +6,11 @@ import { latchkeyVersion } from '../member/version.js'
 import { processIo } from './process-io.js'
 
 async function sidecar() {
-  const [{ keepOldHeapSmall }, { loadDaemon }] = await Promise.all([
-    import('../sidecar/limit-old-heap.js'),
+  const [{ setMemberFlags }, { loadDaemon }] = await Promise.all([
+    import('../sidecar/v8-flags.js'),
     import('./load-daemon-package.js'),
   ])
-  // This process runs only a member, so this setting of the heap harms no other code. An embedded member must
-  // not change the heap of its program.
-  keepOldHeapSmall()
+  setMemberFlags()
   return await loadDaemon(() => import('../sidecar/run-exports.js'))
 }
 

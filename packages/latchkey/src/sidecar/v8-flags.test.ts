@@ -1,5 +1,6 @@
-// Test: V8 collects its heap of old objects when it has grown by half, if V8 supports the flag (Node 20). In
-// other versions the flag does no harm.
+// Test: the flags of V8 in a process that runs only a member. V8 collects its heap of old objects when the
+// heap has grown by half, if V8 supports the flag (Node 20). A function is compiled to fast code after some
+// hundred calls. Flags that the user has set stay.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { obeysFlag } from './limit-old-heap.js'
+import { obeysGrowingPercent } from './v8-flags.js'
 
 /**
  * Objects that grow old and are replaced: what the heap comes to at the most, and what is alive in the end,
@@ -18,8 +19,8 @@ import { obeysFlag } from './limit-old-heap.js'
 const CHILD = `
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { keepOldHeapSmall } from './limit-old-heap.mjs'
-if (process.argv[2] === 'small') keepOldHeapSmall()
+import { setMemberFlags } from './v8-flags.mjs'
+if (process.argv[2] === 'small') setMemberFlags()
 const used = () => getHeapStatistics().used_heap_size / (1024 * 1024)
 const kept = Array.from({ length: 400_000 }, (_, i) => ({ i, text: [i] }))
 let most = 0
@@ -33,27 +34,54 @@ runInNewContext('gc')()
 console.log(JSON.stringify([most, used(), kept.length]))
 `
 
+/** Calls a function until V8 has compiled the function with its fastest compiler. Prints the number of calls. */
+const COMPILED = `
+import { setMemberFlags } from './v8-flags.mjs'
+if (process.argv[2] === 'early') setMemberFlags()
+const FASTEST_COMPILER = 64
+const sum = (list) => list[0] + list[1] * list[2] - list[3]
+let calls = 0
+let total = 0
+while (calls < 1_000_000 && (%GetOptimizationStatus(sum) & FASTEST_COMPILER) === 0) {
+  for (let i = 0; i < 10; i++) total += sum([calls++, i, 3, 4])
+  await new Promise((resolve) => setImmediate(resolve))
+}
+console.log(JSON.stringify([calls, total]))
+`
+
 let root: string
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'latchkey-old-'))
-  const entry = fileURLToPath(new URL('./limit-old-heap.ts', import.meta.url))
-  const bundle = { input: entry, output: { entryFileNames: 'limit-old-heap.mjs' } }
+  const entry = fileURLToPath(new URL('./v8-flags.ts', import.meta.url))
+  const bundle = { input: entry, output: { entryFileNames: 'v8-flags.mjs' } }
   const how = { outDir: root, ssr: entry, target: 'node20', minify: false, rollupOptions: bundle }
   await build({ configFile: false, logLevel: 'error', build: how })
   await writeFile(join(root, 'main.mjs'), CHILD)
+  await writeFile(join(root, 'compiled.mjs'), COMPILED)
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
 /** How many times as much as is alive the heap came to. */
 async function growthOf(flags: string[], ...args: string[]): Promise<number> {
+  const [most, alive] = await printed('main.mjs', flags, args)
+  return most / alive
+}
+
+/** How many calls a function needed until it was compiled with the fastest compiler. */
+async function callsUntilCompiled(flags: string[], ...args: string[]): Promise<number> {
+  const always = ['--allow-natives-syntax', '--no-concurrent-recompilation']
+  const [calls] = await printed('compiled.mjs', [...always, ...flags], args)
+  return calls
+}
+
+async function printed(script: string, flags: string[], args: string[]): Promise<[number, number]> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [
     ...flags,
-    join(root, 'main.mjs'),
+    join(root, script),
     ...args,
   ])
   expect(stderr).toBe('')
-  const [most, alive] = JSON.parse(stdout) as [number, number]
-  return most / alive
+  return JSON.parse(stdout) as [number, number]
 }
 
 /**
@@ -64,8 +92,15 @@ const MOST_TRIES = 6
 
 test('by itself it grows far beyond what is alive, kept small by about half; what was given is left alone', async () => {
   const [free, given] = [await growthOf([]), await growthOf(['--heap-growing-percent=300'], 'small')]
-  const enough = obeysFlag() ? 0.75 * Math.min(free, given) : 2 * Math.max(free, given)
+  const enough = obeysGrowingPercent() ? 0.75 * Math.min(free, given) : 2 * Math.max(free, given)
   let small = await growthOf([], 'small')
   for (let tries = 1; small >= enough && tries < MOST_TRIES; tries++) small = await growthOf([], 'small')
   expect(small).toBeLessThan(enough)
 }, 60_000)
+
+test('a function is compiled after a fraction of the calls, unless the user has set a flag of compilation', async () => {
+  const normal = await callsUntilCompiled([])
+  expect(normal).toBeLessThan(1_000_000)
+  expect(await callsUntilCompiled([], 'early')).toBeLessThan(normal / 4)
+  expect(await callsUntilCompiled(['--no-flush-bytecode'], 'early')).toBe(normal)
+})
