@@ -41,7 +41,9 @@ export function jsonLogger(
   }
 }
 
-/** Returns the texts to hide, with longer texts first, because a short secret may be a part of a long one. */
+/**
+ * Returns the texts to hide, with longer texts first, because a short secret may be a part of a long secret.
+ */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)

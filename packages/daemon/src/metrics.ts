@@ -25,7 +25,7 @@ interface MetricsPorts {
   connectionErrors(): ReadonlyMap<string, number>
   /** Returns the number of open connections of the port, by kind. */
   connections(): Readonly<Record<string, number>>
-  /** Returns how often certificates and tokens were read again, by result: ok or refused. */
+  /** Returns how many times certificates and tokens were read again, by result: ok or refused. */
   reloads?(): Readonly<Record<string, number>>
   /**
    * Returns the number of refused connections, frames and calls, by the part of the member that refused

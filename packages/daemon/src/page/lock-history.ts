@@ -43,8 +43,8 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 
 /**
  * Returns the events of the member's history that the page has not received from the watch. Events with the
- * same type, holder and fencing token look equal. Of several equal events, the latest ones are those that the
- * page has received.
+ * same type, holder and fencing token look equal. If the page has received some of several equal events,
+ * these are the latest events.
  */
 export function notReceived(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()

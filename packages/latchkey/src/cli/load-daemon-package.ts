@@ -1,6 +1,6 @@
-// Driver: loads the package @latchkey/daemon, or prints how the user can install it. `latchkey start` needs
-// the package for its log and its metrics. Embedded stores, connect() and most commands do not need it, so
-// the package `latchkey` does not install it.
+// Driver: loads the package @latchkey/daemon, or prints how the user can install the package. `latchkey
+// start` needs the package for its log and its metrics. Embedded stores, connect() and most commands do not
+// need the package, so the package `latchkey` does not install it.
 
 import { ConfigError } from '../sidecar/index.js'
 

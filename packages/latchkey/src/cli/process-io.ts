@@ -33,7 +33,7 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A command that handles signals, such as `latchkey start`, goes on without a reader. A member must not
+    // A command that handles signals, such as `latchkey start`, continues without a reader. A member must not
     // stop because the program that reads its log has ended.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error

@@ -55,7 +55,9 @@ interface Hold {
 
 export class CallerSessions {
   readonly #sessions = new Map<string, Session>()
-  /** The holds of all sessions. If two sessions acquire the same hold, it belongs to the later one. */
+  /**
+   * The holds of all sessions. If two sessions acquire the same hold, the hold belongs to the later session.
+   */
   readonly #holds = new Map<string, Hold>()
 
   readonly open = async (call: Call): Promise<Reply> => {

@@ -1,5 +1,5 @@
-// Driver: counts, for each hold, the HTTP calls that are in progress at this member. If one of these calls
-// gives up, it must not leave the queue while another call waits for the same hold.
+// Driver: counts, for each hold, the HTTP calls that are in progress at this member. A call that stops
+// waiting must not leave the queue while another call waits for the same hold.
 
 export class CallsUnderWay {
   readonly #counts = new Map<string, number>()

@@ -95,7 +95,8 @@ interface Wanted {
 const NEVER = { succeeded: false, revision: 0, results: [] } as const
 
 /**
- * Makes the write if the condition holds. `wanted` is the condition, or undefined for a write without one.
+ * Makes the write if the condition holds. `wanted` is the condition, or undefined for a write without a
+ * condition.
  */
 async function change(
   call: Call,

@@ -2,8 +2,8 @@
 // calls. A key that is not UTF-8 is given in base64 as keyBase64, and each value names its form.
 //
 // Law: an operation whose key should live as long as a session is refused. Without this law: the key gets a
-// session of this member, and not of the caller. The caller's script crashes, the session of this member goes
-// on, and the key stays.
+// session of this member, and not of the caller. The caller's script crashes, the session of this member
+// continues, and the key stays.
 
 import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'

@@ -10,9 +10,9 @@
 //   - The large commands that are in the log and not applied cost at most WINDOW together, or there is only
 //     one such command. So a small command waits for at most WINDOW of work, however much others have sent
 //     before.
-//   - Connections take turns. The next connection is the one with the least cost, which is the cost of its
-//     commands so far plus its next command. The writes of a connection keep their order, and so do its lock
-//     commands, but its lock commands do not wait for its writes.
+//   - Connections take turns. The next turn belongs to the connection with the least cost: the cost of its
+//     earlier commands plus the cost of its next command. The writes of a connection keep their order, and so
+//     do its lock commands, but its lock commands do not wait for its writes.
 //   - A small command waits only for waiting commands of the same kind from its own connection.
 //   - For a deleteRange that has an entry to itself, the member first counts the rows of the range (kv,
 //     delete-range-surveys.ts). Until the deleteRange is applied, this queue sends no other deleteRange for

@@ -1,4 +1,4 @@
-// Rule: the traced requests of one client connection that are not answered yet, by their ids.
+// Rule: keeps the traced requests of one client connection until the member has answered these requests.
 
 import { type AnswerReply, CAPS, type LinkRequest, operationName } from '@latchkey/protocol'
 import { errorCodeIn } from './call-counters.js'

@@ -21,7 +21,7 @@ const MOST_PENDING = 20_000
 const COMMAND_MS = 10_000
 /** In ms. An admin call may take this long, because it may wait for a change of membership. */
 const CALL_MS = 120_000
-/** In ms. How often the forwarder looks for requests whose time is over. */
+/** In ms. The forwarder looks for requests whose time is over at this interval. */
 const LOOK_MS = 1_000
 
 interface Pending {

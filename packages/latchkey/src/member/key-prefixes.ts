@@ -9,9 +9,9 @@ type Key = Uint8Array
 export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
- * Returns the prefix of the key. The list is sorted, and no prefix in it begins with another one, so at most
- * one prefix can match. A binary search finds this prefix, so a client with many prefixes costs little more
- * time.
+ * Returns the prefix of the key. The list is sorted, and no prefix in the list begins with another prefix, so
+ * at most one prefix can match. A binary search finds this prefix, so a client with many prefixes costs
+ * little more time.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]

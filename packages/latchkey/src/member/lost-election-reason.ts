@@ -7,7 +7,7 @@ import type { LostCampaign, MemberId } from '@latchkey/raft'
 interface Outcome {
   readonly self: MemberId
   readonly voters: readonly MemberId[]
-  /** The present leader, if this member knows one. */
+  /** The present leader. Undefined if this member knows no leader. */
   readonly leader: MemberId | undefined
 }
 

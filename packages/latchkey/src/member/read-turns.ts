@@ -51,7 +51,8 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // The time counts too, because a query of locks examines all locks, even if its answer is short.
+    // The duration of a read counts too. For example, a query of locks examines all locks, even if the answer
+    // is short.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }

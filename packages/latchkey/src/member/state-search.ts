@@ -1,7 +1,7 @@
 // Driver: finds the first row in which the states of two members differ. Both members have kept a view of
 // their state after the same entry. The search compares checksums of a thousand rows at a time, then of
 // thirty rows, and then of single rows. So the search needs little memory. If one of the two members has
-// given up its view, the search ends, and the next comparison of hashes starts it again.
+// closed its view, the search ends, and the next comparison of hashes starts a new search.
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'

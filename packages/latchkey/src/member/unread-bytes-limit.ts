@@ -3,8 +3,8 @@
 //
 // Law: unread bytes use at most MOST_OF_ALL of this member's memory, and at most MOST_OF_ONE for one
 // connection. Beyond a limit, the connection with the most unread bytes is closed. Its client connects again
-// and reads what it has missed. Without the limit for all connections: ten clients stay just below the limit
-// for one, and together use more than a gigabyte.
+// and reads what it has missed. Without the limit for all connections: twenty clients stay just below the
+// limit for one connection, and together use more than a gigabyte.
 
 import type { RefusalLog } from '@latchkey/base'
 

@@ -9,7 +9,8 @@ export interface EmbeddedStore<S extends As = 'bytes'> extends Store<S> {
   /**
    * Replaces certificates and tokens. A connection is closed if its token or certificate is no longer
    * accepted. Rejects with a TypeError if a certificate or token is wrong. Rejects with ERR_UNAUTHORIZED if a
-   * new certificate is expired or not valid yet. After a rejection, the old ones stay in use.
+   * new certificate is expired or not valid yet. After a rejection, the old certificates and tokens stay in
+   * use.
    */
   reload(options: ReloadOptions): Promise<void>
 }

@@ -93,8 +93,8 @@ export function makePort(options: PortOptions): Port {
 }
 
 /**
- * Makes the server. With TLS, the server asks each client for a certificate, but accepts clients without one.
- * The check of the client's identity comes later.
+ * Makes the server. With TLS, the server asks each client for a certificate, but accepts clients without a
+ * certificate. The check of the client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
   // These refusals of Node have no body with a reason, so Node must not make these checks itself.

@@ -1,9 +1,9 @@
 // Rule: decides how members prove to each other that they are members. This file also refuses a start after
 // which a stranger could connect as a member.
 //
-// Law: if clients need a token, a process that connects as a member must prove that it is one. Without this
-// law: a stranger without a token connects as a member, and then reads, writes, votes and removes members.
-// Two cases follow from this law:
+// Law: if clients need a token, a process that connects as a member must prove that it is a member. Without
+// this law: a stranger without a token connects as a member, and then reads, writes, votes and removes
+// members. Two cases follow from this law:
 //   - A cluster has several members and tokens for clients, but no member token and no option `tls.ca`, by
 //     which members check certificates. Then the member does not start.
 //   - A cluster of one member has tokens for clients, but no member token and no `tls.ca`. Then no process

@@ -1,5 +1,5 @@
 // Driver: the clock, the event loop, the disk and the network that an embedded member uses. A test cluster
-// replaces them by simulated ones.
+// uses a simulated clock, disk and network.
 
 import { uptime } from 'node:os'
 import { type Clock, type Defer, nextTurn, systemClock } from '@latchkey/base'

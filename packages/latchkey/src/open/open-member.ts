@@ -226,7 +226,10 @@ export class OpenedMember {
     return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
-  /** Uses new certificates and tokens from now on. If the call throws, the old ones stay in use. */
+  /**
+   * Uses new certificates and tokens from now on. If the call throws, the old certificates and tokens stay in
+   * use.
+   */
   reload(given: ReloadOptions): void {
     this.#settings = reloaded(this.#settings, given, !this.isAlone, this.clock.instant().wall)
     this.#server?.useTls(this.#settings.tls)

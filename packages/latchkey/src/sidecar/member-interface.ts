@@ -43,8 +43,8 @@ export interface Member {
   /** Accepts a WebSocket connection of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /**
-   * Uses new certificates and tokens from now on. If one of these is wrong, the function throws a TypeError,
-   * and the old ones stay in use.
+   * Uses new certificates and tokens from now on. If a certificate or token is wrong, the function throws a
+   * TypeError, and the old certificates and tokens stay in use.
    */
   reload(given: ReloadOptions): void
   figures(): MemberFigures

@@ -25,7 +25,7 @@ interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
-  /** Returns how often the sidecar has read certificates and tokens again, by result. */
+  /** Returns how many times the sidecar has read certificates and tokens again, by result. */
   reloads?(): Readonly<Record<string, number>>
 }
 
@@ -93,8 +93,8 @@ export class Sidecar {
   }
 
   /**
-   * Uses new certificates and tokens from now on. If one of these is wrong, the function throws, and the old
-   * ones stay in use.
+   * Uses new certificates and tokens from now on. If a certificate or token is wrong, the function throws,
+   * and the old certificates and tokens stay in use.
    */
   reload({ open: { tls, auth } }: SidecarOptions): void {
     this.#member.reload({ tls, auth })

@@ -30,7 +30,7 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /**
    * Ends the process of the member at once, as in a crash. The member's disk loses data that was not synced.
    * Calls of the member's store end with ERR_CLOSED. The other members elect another leader within about 10
-   * ms. With a manual clock, time advances until they have elected one.
+   * ms. With a manual clock, time advances until this election is over.
    */
   kill(id: Id): Promise<void>
   /**

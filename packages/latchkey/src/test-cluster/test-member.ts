@@ -4,8 +4,8 @@
 // Laws
 // - A killed member behaves like a crashed process. Its unfinished work stops, and calls of its store end
 //   with ERR_CLOSED. After a restart, its disk has only the data that was synced.
-// - A paused member behaves like a process under SIGSTOP. It receives nothing, and its clocks go on. When the
-//   member is resumed, it receives all messages in their order.
+// - A paused member behaves like a process under SIGSTOP. The member receives nothing, and its clocks
+//   continue. When the member is resumed, it receives all messages in their order.
 
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'

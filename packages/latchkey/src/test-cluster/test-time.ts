@@ -15,8 +15,8 @@ import { EventHeap, type Timeline } from '@latchkey/raft/memory'
 import { uptime } from 'node:os'
 
 /**
- * While time advances, this many turns of the event loop are scheduled at once, which is faster than one by
- * one. Between two turns, all promises continue.
+ * While time advances, this many turns of the event loop are scheduled at once, which is faster than to
+ * schedule each turn alone. Between two turns, all promises continue.
  */
 const TURNS = 64
 
@@ -76,7 +76,7 @@ export class TestTime implements Timeline {
 
   /**
    * Advances manual time until `done` returns true, or until `mostMillis` have passed. With real time, the
-   * call waits in the same way.
+   * call waits until `done` returns true or until `mostMillis` have passed.
    */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)

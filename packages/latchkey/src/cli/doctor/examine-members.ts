@@ -95,8 +95,8 @@ async function examine(
 }
 
 /**
- * Asks the member for its status once more. The result has the newer status, and a sample for the rate of the
- * member's clock.
+ * Asks the member a second time for its status. The result has the newer status, and a sample for the rate of
+ * the member's clock.
  */
 async function askAgain(
   { facts, connection }: ExaminedMember,

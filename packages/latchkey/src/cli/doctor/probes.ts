@@ -26,7 +26,7 @@ export interface Probes {
   certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
 }
 
-/** How often the doctor writes and syncs the test file. */
+/** How many times the doctor writes and syncs the test file. */
 const SYNCS = 16
 /** In ms. A connection to a server must be made within this time. */
 const PATIENCE_MS = 3_000

@@ -46,7 +46,7 @@ const WAITS = [5_250, 8_250, 12_250, 20_250]
 /** In ms. If two leases or waits end within less than this time, the model does not know which ends first. */
 const CLOSE_MS = 190
 /**
- * How often the test reads the cluster before it reports a difference. The test yields to the event loop
+ * How many times the test reads the cluster before it reports a difference. The test yields to the event loop
  * before each read.
  */
 const TURNS = 400
