@@ -1,13 +1,14 @@
-// Driver: owns one wait at a latch or a barrier: the request, the party, and the result that ends the wait
-// (docs/latches.md). A party is the cluster's record of one waiting caller.
+// Driver: owns one wait at a latch or a barrier: the request, the wait record, and the result that ends the
+// wait (docs/latches.md). The wait record, called a party in the code, is the cluster's record of one waiting
+// caller.
 //
-// Laws
+// Laws:
 // - A member pushes the end of a wait. After each reconnect the store also asks for the end, until a member
 //   answers. Without this law: the member that should push the end crashes, and the caller waits for ever.
-// - The party leaves when its caller stops waiting, in the background if necessary. Without this law: a
-//   caller has given up, and the barrier opens for the other callers, which rely on that caller.
-// - A party of an earlier session of this store is moved to the present session. Without this law: the end of
-//   the wait is pushed to a session that no connection uses.
+// - The wait record is removed when its caller stops waiting, in the background if necessary. Without this
+//   law: a caller has given up, and the barrier opens for the other callers, which rely on that caller.
+// - A wait record of an earlier session of this store is moved to the present session. Without this law: the
+//   end of the wait is pushed to a session that no connection uses.
 
 import {
   CallLimit,
@@ -36,11 +37,11 @@ export interface PartyPort extends LockPort {
   /** The present session of the store, or undefined if there is no session. */
   session(): number | undefined
   /**
-   * Calls `run` when the end of that party's wait is pushed. Keeps the session alive until the returned
-   * function is called.
+   * Calls `run` when a member pushes the end of the wait with that id. Keeps the session alive until the
+   * returned function is called.
    */
   onEnded(id: string, run: (result: PartyResult) => void): () => void
-  /** The waits of this store that have, or may have, a party in the cluster. */
+  /** The waits of this store of which the cluster has, or may have, a wait record. */
   readonly parties: Set<object>
 }
 
@@ -55,13 +56,13 @@ export interface WaitTerms {
   /** Returns the command that begins the wait. `wait` is in ms, and 0 means no limit. */
   command(id: string, wait: number): PartyCommand
   /**
-   * Returns what the call still waits for, as a sentence of its error. `left` is the state of the party when
-   * the party left.
+   * Returns what the call still waits for, as a sentence of its error. `left` is the state of the wait record
+   * when the members removed it.
    */
   missing(left: PartyResult | undefined): string
 }
 
-/** In ms: how long one request for the state of the party waits for its answer. */
+/** In ms: how long one request for the state of the wait waits for its answer. */
 const ASK_TIMEOUT = 5_000
 /** In ms: the pause before a failed request for the state is repeated. */
 const ASK_PAUSE = 100
@@ -71,7 +72,7 @@ const LEAVE_TIMEOUT = 5_000
  * allowed drift of two clocks.
  */
 const CLOCKS_DIFFER = 0.02
-/** In ms: how long a call whose wait is over still waits for the answer that its party has left. */
+/** In ms: how long a call whose wait is over still waits for the removal of its wait record. */
 const LEAVE_WAIT = 500
 
 export class PartyWait {
@@ -80,17 +81,17 @@ export class PartyWait {
   readonly #limit: CallLimit
   readonly #began: number
   readonly #ticket: PartyTicket
-  /** The session to which the party belongs. Undefined if the session is not known for certain. */
+  /** The session to which the wait record belongs. Undefined if the session is not known for certain. */
   #session: number | undefined
   #ended: PartyResult | undefined
   #mustAsk = false
   #wake = () => {}
-  /** True if the cluster may know this party, so that the party has to leave. */
+  /** True if the cluster may have a record of this wait, which must then be removed. */
   #mayBeIn = false
   #isLeaving = false
-  /** How many requests to leave were sent for the party. */
+  /** How many requests to remove the wait record were sent. */
   #leaves = 0
-  /** Resolves when the members can apply no request of the party any more. */
+  /** Resolves when the members can no longer apply any request of this wait. */
   #whenFinal: Promise<void> | undefined
 
   constructor(port: PartyPort, terms: WaitTerms) {
@@ -141,7 +142,7 @@ export class PartyWait {
       if ((await waiting(this.#port, this.#limit.wait(this.#woken()))) === OVER) return this.#waitIsOver()
       result = this.#ended ?? (await this.#ask())
       if (result?.[0] !== 'unknown') continue
-      // Either this store's session has ended, and the party has ended with it, or the wait is over by
+      // Either this store's session has ended, and the wait record has ended with it, or the wait is over by
       // cluster time.
       this.#mayBeIn = false
       if (this.#terms.of === PARTY_OF.latch) result = await this.#enter()
@@ -185,19 +186,19 @@ export class PartyWait {
     }
   }
 
-  /** Called when the request was sent, and it is not known whether the party waits in the cluster. */
+  /** Called when the request was sent, and it is not known whether the cluster has a record of the wait. */
   async #uncertain(call: LockCall, error: unknown): Promise<PartyResult | undefined> {
     this.#mayBeIn = true
     this.#whenFinal = call.whenFinal()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // The session is over, and all parties of the session have ended. A second wait at a latch does no harm.
+    // The session is over, and its wait records have ended. A second wait at a latch does no harm.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }
 
   /**
-   * Asks for the state of the party until a member answers. Resolves to undefined if the caller's time is
+   * Asks for the state of the wait until a member answers. Resolves to undefined if the caller's time is
    * over.
    */
   async #ask(): Promise<PartyResult | undefined> {
@@ -225,14 +226,14 @@ export class PartyWait {
   }
 
   /**
-   * Called when the caller's time limit has ended. If the party has passed at the same moment, the call has
-   * succeeded.
+   * Called when the caller's time limit has ended. If the barrier or latch opened at the same moment, the
+   * call has succeeded.
    */
   async #waitIsOver(known?: PartyResult): Promise<PartyResult> {
     const { end } = this.#limit
     if (end === 'aborted' || end === 'closed') {
       // The request to leave is sent before the caller learns of the end, so that the caller's next call
-      // comes after the party has left.
+      // comes after the removal of the wait record.
       const mayHavePassed = this.#mayBeIn && this.#terms.of === PARTY_OF.barrier
       if (this.#mayBeIn) void this.#leave()
       throw mayHavePassed ? unsure(this.#limit.error()) : this.#limit.error()
@@ -248,8 +249,8 @@ export class PartyWait {
   }
 
   /**
-   * Asks to leave until a member answers. Resolves to the state of the party when it left, or to undefined if
-   * no member answered.
+   * Asks the members to remove the wait record, until a member answers. Resolves to the state of the record
+   * before its removal, or to undefined if no member answered.
    */
   async #leave(): Promise<PartyResult | undefined> {
     this.#mayBeIn = false
@@ -267,8 +268,8 @@ export class PartyWait {
   }
 
   /**
-   * True if the party has certainly left without having passed. Without this check: a barrier opens, and then
-   * the session ends. The call reports that it changed nothing, although the other parties rely on its
+   * True if this caller has certainly not passed the barrier. Without this check: a barrier opens, and then
+   * the session ends. The call reports that it changed nothing, although the other callers rely on its
    * arrival.
    */
   #isOut(left: PartyResult | undefined): boolean {
@@ -296,8 +297,8 @@ export class PartyWait {
 const hasPassed = ([state]: PartyResult): boolean => state === 'passed'
 
 /**
- * Returns the error with the outcome 'unknown'. The cluster may have known the party when its call ended, so
- * the party may have passed the barrier.
+ * Returns the error with the outcome 'unknown', because this caller may have passed the barrier when its call
+ * ended.
  */
 const unsure = ({ code, message, cause }: LatchkeyError): LatchkeyError =>
   new LatchkeyError(code, message, { cause, outcome: 'unknown' })

@@ -31,10 +31,7 @@ interface StoreParts {
   readonly clock: Clock
   readonly newId: () => string
   readonly closed: AbortSignal
-  /**
-   * The calls that wait at latches and barriers. The cluster may have a record, called a party, of each of
-   * these calls.
-   */
+  /** The calls that wait, or may wait, at latches and barriers. */
   readonly parties: Set<object>
 }
 

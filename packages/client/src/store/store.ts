@@ -78,7 +78,7 @@ export interface LatchAndBarrierCalls {
   /** Latches. A latch counts down once and then opens for all waiters. */
   readonly latches: Latches
   /**
-   * Barriers. The parties of a barrier continue when all of them have arrived. A barrier can be used again
+   * Barriers. The callers at a barrier continue when all of them have arrived. A barrier can be used again
    * and again.
    */
   readonly barriers: Barriers

@@ -301,8 +301,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Whether a new hold can be used at once. Its deadline must be a whole lease after the entry of the answer.
-   * By the upper bound of cluster time (CT6), at least half of the lease must be left.
+   * Whether a new hold can be used at once. Its deadline must be a whole lease after the cluster time of the
+   * answer. By the upper bound of cluster time (CT6), at least half of the lease must be left.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms

@@ -117,7 +117,7 @@ function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnsw
 
 /**
  * Whether the lock is free for the request. No request may overtake the waiters, even if the new hold would
- * fit together with the present holds.
+ * be compatible with the present holds.
  */
 const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
