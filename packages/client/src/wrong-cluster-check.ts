@@ -14,9 +14,9 @@
 //     address after ASK_MS. Skipped addresses are asked again later, and the store ends if a skipped address
 //     is of another cluster;
 //   - a later address that is of another cluster is not used, and a warning is logged;
-//   - if the caller has given the right cluster (clusterId), the third law also applies to the first address,
-//     because other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all
-//     given addresses have proved to be of other clusters;
+//   - if the caller has given the right cluster (clusterId), the third law also applies to the first address.
+//     Other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all given
+//     addresses have proved to be of other clusters;
 //   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'

@@ -46,7 +46,7 @@ interface OwnPlace extends Place {
 
 /** How often a take begins anew because the row before the caller has disappeared meanwhile. */
 const ROUNDS = 5
-/** In ms. A caller asks again after this time if its take had to begin anew too often. */
+/** In ms: the pause of a caller whose take had to begin anew too often. */
 const SOON = 20
 
 export class Contender {

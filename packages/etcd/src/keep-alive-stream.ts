@@ -1,4 +1,4 @@
-// Driver: owns the one stream on which a client renews all its leases.
+// Driver: owns the stream on which a client renews all its leases.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { mayHaveArrived } from '@latchkey/lock'

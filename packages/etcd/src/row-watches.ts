@@ -1,11 +1,11 @@
-// Driver: owns the one stream on which the waiters of a client watch the rows before them in the queue.
+// Driver: owns the stream on which all waiters of a client watch the rows before them in the queue.
 //
 // Law: each end of a watch wakes its waiter, for whatever cause: the row was deleted, the revision was
 // compacted, or the stream broke (EN7). Without this law: the row before the waiter is gone, and the waiter
 // sleeps until its next poll.
 //
 // This file does not use the watchers of etcd3, for two reasons. First, these watchers assume that a new
-// watch has delivered every event up to the revision of its creation, so an interruption can lose an event.
+// watch has delivered every event up to the revision of its creation. So an interruption can lose an event.
 // Second, an answer about a watch that was just cancelled throws an error that no caller can catch, and that
 // ends the process.
 

@@ -4,16 +4,16 @@
 // The keys below the prefix: `token` is the last token. `place` is the last number that a waiter got for its
 // place in a queue. `index` has the locks with a hold, in the order of their keys. `ends` has every lock that
 // has a hold or a waiter. Its order is the time at which the hold and all waits of the lock have ended. Each
-// lock has four keys: `lock:KEY` is its hold, `queue:KEY` has its waiters by place, `until:KEY` has its
-// waiters by the time at which they leave the queue, and `info:KEY` describes the waiters. No key has a time
-// to live, because only the scripts decide what has ended. So a server that evicts only keys with a time to
-// live keeps all of these keys.
+// lock has four keys: `lock:KEY` is its hold. `queue:KEY` has its waiters by place, and `until:KEY` has them
+// by the time at which they leave the queue. `info:KEY` describes the waiters. No key has a time to live,
+// because only the scripts decide what has ended. So a server that evicts only keys with a time to live keeps
+// all of these keys.
 //
 // Law: a new token is the greater of two numbers: the last token plus 1, and the server's clock in
 // microseconds (EN2). Tokens then rise even if the counter is lost: a server restarts without its data, or a
 // replica becomes master without the last writes. After a loss of the counter, the law fails only if the new
-// clock is behind the old clock by more than the time of the fail-over. Without this law: the next holder
-// gets the token of the last holder, and a system that compares tokens lets both write.
+// clock is behind the old clock by more than the fail-over took. Without this law: the next holder gets the
+// token of the last holder, and a system that compares tokens lets both write.
 
 import { createHash } from 'node:crypto'
 import { FULL_QUEUE } from './redis-errors.js'

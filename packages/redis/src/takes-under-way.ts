@@ -7,7 +7,7 @@
 //
 // Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter tries again while
 // the votes of its last attempt are still being given back. The late return of an old vote removes a new
-// vote, and a second caller gets a majority while the first caller still holds the lock.
+// vote. A second caller then gets a majority while the first caller still holds the lock.
 
 import { binary, newId } from '@latchkey/base'
 

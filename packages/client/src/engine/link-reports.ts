@@ -54,8 +54,8 @@ export class LinkReports {
   }
 
   /**
-   * `done` is called at the first link. Until then `failed` is called each time that an address
-   * cannot be reached.
+   * Calls `done` when the first link is open. Until then calls `failed` each time that an address cannot be
+   * reached.
    */
   connected(done: () => void, failed: (error: unknown) => void): void {
     if (this.#to.activeLink.link) done()

@@ -1,5 +1,6 @@
-// Driver: watches that survive a change of link. Each watch is one stream of events. The stream continues
-// where it stopped, at the member that serves the watch now.
+// Driver: owns the watches of a store, which survive a change of link. Each watch is one stream of events.
+// After the change, the stream continues at the new member with the next event.
+//
 // Laws (C11: no event is lost, repeated or out of order after a change of link):
 // - a watch delivers exactly the events of revisions up to the member's `upTo`, once and in order. Events
 //   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes. A watch

@@ -179,7 +179,7 @@ function isHandOver(events: readonly EventResult[], at: number): boolean {
   return events.slice(at + 1).some((next) => next[0] === index && next[1] === LOCK_EVENT.acquired)
 }
 
-/** Names a hold by its lock and its id. A lock may have several shared holds, each with an id of its own. */
+/** Names a hold by its lock and its id. A lock may have several shared holds with different ids. */
 const nameOf = ({ key, id }: LockChange): string => `${binary(key)}/${id}`
 
 function toChange([, number, key, value]: EventResult): LockChange {

@@ -59,7 +59,7 @@ export interface TakeRequest {
    * adds one acquire to its hold.
    */
   readonly id: string
-  /** In ms. */
+  /** The length of the lease in ms. */
   readonly lease: number
   /** null leaves the context of an existing hold unchanged. */
   readonly context: ContextArg

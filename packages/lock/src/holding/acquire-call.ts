@@ -56,9 +56,9 @@ export interface WaitOptions {
    */
   context?: Bytes | undefined
   /**
-   * The name of the flow, up to 256 bytes. A flow is work that does one thing after the other. If a wait
-   * would make flows wait for each other in a circle, the call rejects with ERR_DEADLOCK at once. The default
-   * is the flow of the withLock around the call.
+   * The name of the flow, up to 256 bytes. A flow is work that takes its locks one at a time. If a wait would
+   * make flows wait for each other in a circle, the call rejects with ERR_DEADLOCK at once. The default is
+   * the flow of the withLock around the call.
    */
   flow?: string | undefined
 }

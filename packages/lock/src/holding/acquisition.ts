@@ -31,7 +31,7 @@ export interface Terms {
   readonly lease: number
   /** Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /** True if the request takes the lock away from its present holders, and passes all callers that wait. */
+  /** True if the request takes the lock away from its present holders, and overtakes all waiting callers. */
   readonly steals?: boolean
 }
 export interface Attempt {

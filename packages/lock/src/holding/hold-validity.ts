@@ -1,5 +1,5 @@
-// Driver: owns this process's knowledge of one hold: whether the hold is certainly still in force, and the
-// signal that aborts at the loss of the hold.
+// Driver: owns this process's knowledge of one hold. This knowledge decides whether the hold certainly is in
+// force, and when its signal aborts.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'

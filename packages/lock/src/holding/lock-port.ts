@@ -38,8 +38,8 @@ export interface LockCall {
   readonly result: Promise<unknown>
   /**
    * Resolves when the members can no longer apply the command later. Called after `result` was rejected with
-   * the outcome 'unknown'. One of three events proves that the command will not be applied: the answer to a
-   * cancelCall, a `done` number above the number of this call, or the end of the session.
+   * the outcome 'unknown'. There are three proofs: the answer to a cancelCall, a `done` number above the
+   * number of this call, or the end of the session.
    *
    * The client asks in the background, without limit. The promise rejects with ERR_CLOSED when the store
    * closes. Every call of this method returns the same promise.

@@ -1,5 +1,5 @@
-// Driver: the lock calls of one store. It creates the objects that all locks of the store share, such as the
-// renewals and the store's own watchdog.
+// Driver: the lock calls of one store. This class creates the objects that all locks of the store share, for
+// example the renewals and the store's own watchdog.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'

@@ -27,8 +27,8 @@ export interface WebLock {
   readonly name: string
   readonly mode: WebLockMode
   /**
-   * Aborts when the lock is lost, because its lease is over or it was stolen. The Web Locks API has
-   * no such signal.
+   * Aborts when the lock is lost, because its lease is over or it was stolen. A lock of the Web Locks API has
+   * no signal.
    */
   readonly signal: AbortSignal
 }

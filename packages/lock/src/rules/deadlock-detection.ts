@@ -1,9 +1,9 @@
 // Rule: decides whether a request would close a deadlock, which is a circle of flows that wait for each other
 // (docs/locks.md, section 13).
 //
-// A flow is work that makes one request at a time. A flow consists of the requests with one flow name, or of
-// a hold of withLock with all requests that its function makes. The table says what can block a waiter, and
-// when each obstacle goes away:
+// A flow is work that takes its locks one at a time. A flow consists of the requests with one flow name, or
+// of a hold of withLock with all requests that its function makes. The table says what can block a waiter,
+// and when each obstacle goes away:
 //
 // | obstacle                          | when the obstacle goes away                                      |
 // |-----------------------------------|------------------------------------------------------------------|
@@ -27,8 +27,8 @@
 // - Each member of the cluster finds the same circle, because the answer is a part of the replicated state.
 //   So the search visits holds in the order of their grants, and waiters in the order of their arrival.
 // - A flow that holds the lock itself closes a circle only within one session. A flow whose process died may
-//   begin again in another process, under the same name. The flow then waits until the lease of its own
-//   former hold ends.
+//   begin again in another process, under the same name. The flow then waits until the lease of its former
+//   hold ends.
 
 import type { FlowLink } from '@latchkey/protocol'
 import { inForce } from './lock-answers.js'

@@ -7,8 +7,9 @@ import { grantNext, remove, waitIsOver } from './queue.js'
 
 /**
  * Ends the waits and the holds whose time is over. Runs at each entry, before the entry's commands (CT3).
- * Before this call, kv ends the sessions that are over, in the order of their deadlines and then of their
- * ids. kv calls removeWaiters for each of these sessions, and passes the returned keys as `changedQueues`.
+ * Before this call, the state machine ends the sessions that are over, in the order of their deadlines and
+ * then of their ids. The state machine calls removeWaiters for each of these sessions, and passes the
+ * returned keys as `changedQueues`.
  *
  * Law: due waiters are removed before the locks of due holds are granted again. Otherwise the lock of an
  * ended hold could be granted, in the same entry, to a waiter whose wait is already over.

@@ -13,7 +13,10 @@ import { MapTransaction } from './map-transaction.js'
 
 export class Recorder extends MapTransaction {
   readonly events: LockEvent[] = []
-  /** Real time is a little ahead of cluster time, as after a time without a leader. */
+  /**
+   * The real time of an event, which is 7 ms ahead of cluster time, because cluster time stands still without
+   * a leader.
+   */
   readonly at = () => this.now + 7
   #calls = 0
 

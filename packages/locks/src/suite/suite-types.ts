@@ -3,7 +3,7 @@
 import type { EngineLocks } from '@latchkey/lock'
 import type { Duration } from '@latchkey/protocol'
 
-/** The function `test` of vitest, of node:test or of Jest. It registers one test. */
+/** The function `test` of vitest, of node:test or of Jest, which registers one test. */
 export type SuiteTest = (name: string, run: () => Promise<void>) => unknown
 
 /**
