@@ -148,7 +148,7 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     const message = this.#network.opened(frame, from, this.id)
     if (message === undefined) return
     this.emit('message', message)
-    this.#network.heard(message)
+    this.#network.handled(message)
   }
 
   #hangUp(id: MemberId, line: Line): void {
@@ -247,7 +247,7 @@ export class MemoryNetwork {
     return () => this.#listeners.delete(listener)
   }
 
-  heard(message: Message): void {
+  handled(message: Message): void {
     for (const listener of this.#listeners) listener(message)
   }
 

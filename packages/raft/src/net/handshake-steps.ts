@@ -225,8 +225,8 @@ export class DialledHandshake {
 
   #refuse(refusal: Refusal, info?: PeerInfo): Step {
     this.#at = 'over'
-    const told = refusal.trusted ? info : undefined
-    return { next: 'refused', by: 'us', refusal, id: this.#greeting?.from, info: told }
+    const sent = refusal.trusted ? info : undefined
+    return { next: 'refused', by: 'us', refusal, id: this.#greeting?.from, info: sent }
   }
 }
 

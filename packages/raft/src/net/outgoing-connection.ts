@@ -207,13 +207,13 @@ export class OutgoingConnection {
   #listen(socket: WebSocket): void {
     let raw: Socket | undefined
     const greet = this.#guarded(() => this.#greet(socket, raw as Socket))
-    const hear = this.#guarded((data: RawData) => this.#onFrame(socket, raw as Socket, data))
+    const receive = this.#guarded((data: RawData) => this.#onFrame(socket, raw as Socket, data))
     const close = this.#guarded(() => this.#onClose(socket))
     socket.on('upgrade', (response: IncomingMessage) => {
       raw = response.socket
     })
     socket.on('open', greet)
-    socket.on('message', hear)
+    socket.on('message', receive)
     socket.on('error', (error) => {
       if (this.#state.at === 'dialling' && this.#state.socket === socket) this.#state.error = error
     })

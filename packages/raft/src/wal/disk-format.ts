@@ -37,7 +37,7 @@ export type RecordKind = typeof HEAD | typeof TURN
  * A record's header has a bit for each part that the record contains. The parts follow the header in the
  * order of these bits.
  */
-export const PART = { void: 1, start: 2, entries: 4, hardState: 8, identity: 16 } as const
+export const PART = { truncate: 1, start: 2, entries: 4, hardState: 8, identity: 16 } as const
 export const ALL_PARTS = 31
 export const NO_VOTE = 0xffffffff
 

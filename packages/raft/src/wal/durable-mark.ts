@@ -83,7 +83,9 @@ export class DurableMarkFile {
     this.#want(1, done)
   }
 
-  /** Makes the present values durable in both slots, so that one damaged slot does not bring old values back. */
+  /**
+   * Makes the present values durable in both slots, so that one damaged slot does not bring back old values.
+   */
   syncBothSlots(done: Done): void {
     this.#want(2, done)
   }

@@ -11,45 +11,45 @@ export interface Start {
 }
 
 /**
- * The parts of a record, in the order in which they take effect. `voidFrom` truncates the log: the entries
- * from this index on become invalid.
+ * The parts of a record, in the order in which they take effect. The entries from the index `truncateFrom` on
+ * become invalid.
  */
-export interface Turn {
-  readonly voidFrom: number | undefined
+export interface RecordContent {
+  readonly truncateFrom: number | undefined
   readonly start: Start | undefined
   readonly entries: readonly Entry[]
   readonly hardState: HardState | undefined
   readonly identity: Identity | undefined
 }
 
-export const NOTHING: Turn = {
-  voidFrom: undefined,
+export const NOTHING: RecordContent = {
+  truncateFrom: undefined,
   start: undefined,
   entries: [],
   hardState: undefined,
   identity: undefined,
 }
 
-/** Returns the log's last index after `turn`, given its last index before `turn`. */
-export function lastIndexAfter(turn: Turn, last: number): number {
-  const { entries } = turn
+/** Returns the log's last index after `record`, given its last index before `record`. */
+export function lastIndexAfter(record: RecordContent, last: number): number {
+  const { entries } = record
   const newest = entries.at(-1)
   if (newest !== undefined) return newest.index
-  if (turn.start !== undefined) return turn.start.position.index
-  return turn.voidFrom === undefined ? last : Math.min(last, turn.voidFrom - 1)
+  if (record.start !== undefined) return record.start.position.index
+  return record.truncateFrom === undefined ? last : Math.min(last, record.truncateFrom - 1)
 }
 
 /**
- * Returns the reason why `turn` cannot follow, or null if `turn` can follow. The log has entries from `first`
- * + 1 to `last`.
+ * Returns the reason why `record` cannot follow the log, or null. The log has entries from `first` + 1 to
+ * `last`.
  */
-export function cannotFollow(turn: Turn, first: number, last: number): string | null {
-  const { voidFrom, start, entries } = turn
-  if (voidFrom !== undefined && voidFrom <= first)
-    return `void from ${voidFrom}, but the log starts after ${first}`
-  if (voidFrom !== undefined && voidFrom > last + 1)
-    return `void from ${voidFrom}, but the log ends at ${last}`
-  let next = start !== undefined ? start.position.index + 1 : (voidFrom ?? last + 1)
+export function cannotFollow(record: RecordContent, first: number, last: number): string | null {
+  const { truncateFrom, start, entries } = record
+  if (truncateFrom !== undefined && truncateFrom <= first)
+    return `truncate from ${truncateFrom}, but the log starts after ${first}`
+  if (truncateFrom !== undefined && truncateFrom > last + 1)
+    return `truncate from ${truncateFrom}, but the log ends at ${last}`
+  let next = start !== undefined ? start.position.index + 1 : (truncateFrom ?? last + 1)
   for (const entry of entries) {
     if (entry.index !== next) return `entry ${entry.index} where entry ${next} belongs`
     next++

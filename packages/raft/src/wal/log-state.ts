@@ -9,7 +9,7 @@
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
-import { lastIndexAfter, type Start, type Turn } from './log-record.js'
+import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
 
 interface MembershipAt {
   readonly index: number
@@ -25,27 +25,27 @@ export class LogState {
   identity: Identity = { clusterId: '', memberId: '', incarnation: '' }
   #memberships: MembershipAt[] = []
 
-  apply(turn: Turn): void {
-    if (turn.voidFrom !== undefined) this.#void(turn.voidFrom)
-    if (turn.start !== undefined) this.#restart(turn.start)
-    for (const entry of turn.entries) if (entry.kind === 'members') this.#members(entry)
-    const last = turn.entries[turn.entries.length - 1]
+  apply(record: RecordContent): void {
+    if (record.truncateFrom !== undefined) this.#truncate(record.truncateFrom)
+    if (record.start !== undefined) this.#restart(record.start)
+    for (const entry of record.entries) if (entry.kind === 'members') this.#members(entry)
+    const last = record.entries[record.entries.length - 1]
     if (last !== undefined) this.last = { index: last.index, term: last.term, time: last.time }
-    this.lastIndex = lastIndexAfter(turn, this.lastIndex)
-    if (turn.hardState !== undefined) this.hardState = turn.hardState
-    if (turn.identity !== undefined) this.identity = turn.identity
+    this.lastIndex = lastIndexAfter(record, this.lastIndex)
+    if (record.hardState !== undefined) this.hardState = record.hardState
+    if (record.identity !== undefined) this.identity = record.identity
   }
 
   /**
    * Returns the head record for a segment that begins now. Returns undefined while the term of the last entry
    * is unknown (LS1).
    */
-  head(): Turn | undefined {
+  head(): RecordContent | undefined {
     if (this.last === undefined) return undefined
     const { index, term, time } = this.last
     const membership = (this.#memberships.at(-1) as MembershipAt).bytes
     const start = { position: { index, term, time }, membership }
-    return { voidFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
+    return { truncateFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
   }
 
   /** Called when segments were removed, so that the log begins after `index`. */
@@ -61,7 +61,7 @@ export class LogState {
     this.#memberships.push({ index, bytes: data.slice() })
   }
 
-  #void(from: number): void {
+  #truncate(from: number): void {
     if (from > this.lastIndex) return
     this.last = undefined
     while ((this.#memberships.at(-1)?.index ?? 0) >= from && this.#memberships.length > 1)

@@ -29,7 +29,7 @@ import { type DurableMark, type MarkRead, putMark, readMark } from './durable-ma
 import { Reading, type Tail } from './segments-reader.js'
 import { decide, type Facts } from './recovery-table.js'
 import { createSegment, growBytesOf, type Position } from './segment-writer.js'
-import type { Turn } from './log-record.js'
+import type { RecordContent } from './log-record.js'
 
 export interface Opened {
   readonly origin: LogOwner
@@ -179,8 +179,8 @@ class Boot {
     await this.#removeAll(leftovers)
     await this.#createMark(mark)
     const empty = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
-    const head: Turn = {
-      voidFrom: undefined,
+    const head: RecordContent = {
+      truncateFrom: undefined,
       start: { position: { index: 0, term: 0, time: 0 }, membership: membership.encode(empty) },
       entries: [],
       hardState: { term: 0, vote: undefined },

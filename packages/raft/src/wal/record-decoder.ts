@@ -15,12 +15,12 @@ import {
   type RecordKind,
   TURN,
 } from './disk-format.js'
-import { NOTHING, type Start, type Turn } from './log-record.js'
+import { NOTHING, type Start, type RecordContent } from './log-record.js'
 
 export interface RecordRead {
   readonly type: 'record'
   readonly kind: RecordKind
-  readonly turn: Turn
+  readonly content: RecordContent
   /** The log's last index after this record, as the record's header states it. */
   readonly lastIndex: number
   readonly checksum: number
@@ -69,21 +69,21 @@ function readParts(buffer: Buffer, at: number, end: number, sum: number): Read {
   if ((kind !== HEAD && kind !== TURN) || parts > ALL_PARTS) return damaged('a record of an unknown kind')
   const lastIndex = getU64(buffer, at + 24)
   const reader = new Reader(buffer, at + RECORD_HEADER_BYTES, end)
-  const turn = readTurn(reader, parts)
-  if (turn === undefined || !reader.ok || !reader.done || Number.isNaN(lastIndex)) {
+  const content = readContent(reader, parts)
+  if (content === undefined || !reader.ok || !reader.done || Number.isNaN(lastIndex)) {
     return damaged('a record whose parts do not fit it')
   }
-  return { type: 'record', kind, turn, lastIndex, checksum: sum, end }
+  return { type: 'record', kind, content, lastIndex, checksum: sum, end }
 }
 
-function readTurn(reader: Reader, parts: number): Turn | undefined {
-  const voidFrom = parts & PART.void ? reader.u64() : undefined
+function readContent(reader: Reader, parts: number): RecordContent | undefined {
+  const truncateFrom = parts & PART.truncate ? reader.u64() : undefined
   const start = parts & PART.start ? readStart(reader) : undefined
   const entries = parts & PART.entries ? readEntries(reader) : NOTHING.entries
   if (entries === undefined) return undefined
   const hardState = parts & PART.hardState ? readHardState(reader) : undefined
   const identity = parts & PART.identity ? readIdentity(reader) : undefined
-  return { voidFrom, start, entries, hardState, identity }
+  return { truncateFrom, start, entries, hardState, identity }
 }
 
 function readStart(reader: Reader): Start {

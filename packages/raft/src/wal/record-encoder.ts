@@ -12,7 +12,7 @@ import {
   RECORD_HEADER_BYTES,
   type RecordKind,
 } from './disk-format.js'
-import { lastIndexAfter, type Start, type Turn } from './log-record.js'
+import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
 
 /**
  * Where a record is in the log. The record's checksum also covers these fields, so a record at a wrong place
@@ -33,14 +33,14 @@ export interface Place {
 
 const textBytes = (text: string): number => Buffer.byteLength(text, 'utf8')
 
-export function recordBytes(turn: Turn): number {
+export function recordBytes(record: RecordContent): number {
   let bytes = RECORD_HEADER_BYTES
-  if (turn.voidFrom !== undefined) bytes += 8
-  if (turn.start !== undefined) bytes += 28 + turn.start.membership.length
-  if (turn.entries.length > 0) bytes += 12
-  for (const entry of turn.entries) bytes += ENTRY_HEADER_BYTES + entry.data.length
-  if (turn.hardState !== undefined) bytes += 12 + textBytes(turn.hardState.vote ?? '')
-  if (turn.identity !== undefined) bytes += identityBytes(turn.identity)
+  if (record.truncateFrom !== undefined) bytes += 8
+  if (record.start !== undefined) bytes += 28 + record.start.membership.length
+  if (record.entries.length > 0) bytes += 12
+  for (const entry of record.entries) bytes += ENTRY_HEADER_BYTES + entry.data.length
+  if (record.hardState !== undefined) bytes += 12 + textBytes(record.hardState.vote ?? '')
+  if (record.identity !== undefined) bytes += identityBytes(record.identity)
   return bytes
 }
 
@@ -53,7 +53,7 @@ const isApart = ({ data }: Entry): boolean => data.length >= APART_BYTES
  * Returns how many bytes of the record are not copied into the buffer, because they belong to large entries
  * (APART_BYTES).
  */
-export const bytesApart = ({ entries }: Turn): number =>
+export const bytesApart = ({ entries }: RecordContent): number =>
   entries.reduce((sum, entry) => (isApart(entry) ? sum + entry.data.length : sum), 0)
 
 /**
@@ -64,43 +64,43 @@ export function putRecord(
   buffer: Buffer,
   at: number,
   kind: RecordKind,
-  turn: Turn,
+  record: RecordContent,
   place: Place,
   apart: Apart[] = [],
 ): number {
   const first = apart.length
-  const end = putParts(buffer, at + RECORD_HEADER_BYTES, turn, apart)
-  buffer.writeUInt32LE(end - at + bytesApart(turn), at + 4)
+  const end = putParts(buffer, at + RECORD_HEADER_BYTES, record, apart)
+  buffer.writeUInt32LE(end - at + bytesApart(record), at + 4)
   buffer.writeUInt32LE(place.group, at + 8)
-  buffer.writeUInt32LE(kind | (partsOf(turn) << 8), at + 12)
+  buffer.writeUInt32LE(kind | (partsOf(record) << 8), at + 12)
   putU64(buffer, at + 16, place.offset)
-  putU64(buffer, at + 24, lastIndexAfter(turn, place.lastIndex))
+  putU64(buffer, at + 24, lastIndexAfter(record, place.lastIndex))
   let sum = place.previous
   for (const part of withApart(buffer, at + 4, end, apart.slice(first))) sum = checksum(part, sum)
   buffer.writeUInt32LE(sum, at)
   return end
 }
 
-function partsOf(turn: Turn): number {
+function partsOf(record: RecordContent): number {
   return (
-    (turn.voidFrom !== undefined ? PART.void : 0) |
-    (turn.start !== undefined ? PART.start : 0) |
-    (turn.entries.length > 0 ? PART.entries : 0) |
-    (turn.hardState !== undefined ? PART.hardState : 0) |
-    (turn.identity !== undefined ? PART.identity : 0)
+    (record.truncateFrom !== undefined ? PART.truncate : 0) |
+    (record.start !== undefined ? PART.start : 0) |
+    (record.entries.length > 0 ? PART.entries : 0) |
+    (record.hardState !== undefined ? PART.hardState : 0) |
+    (record.identity !== undefined ? PART.identity : 0)
   )
 }
 
-function putParts(buffer: Buffer, from: number, turn: Turn, apart: Apart[]): number {
+function putParts(buffer: Buffer, from: number, record: RecordContent, apart: Apart[]): number {
   let at = from
-  if (turn.voidFrom !== undefined) {
-    putU64(buffer, at, turn.voidFrom)
+  if (record.truncateFrom !== undefined) {
+    putU64(buffer, at, record.truncateFrom)
     at += 8
   }
-  if (turn.start !== undefined) at = putStart(buffer, at, turn.start)
-  if (turn.entries.length > 0) at = putEntries(buffer, at, turn.entries, apart)
-  if (turn.hardState !== undefined) at = putHardState(buffer, at, turn.hardState)
-  if (turn.identity !== undefined) at = putIdentity(buffer, at, turn.identity)
+  if (record.start !== undefined) at = putStart(buffer, at, record.start)
+  if (record.entries.length > 0) at = putEntries(buffer, at, record.entries, apart)
+  if (record.hardState !== undefined) at = putHardState(buffer, at, record.hardState)
+  if (record.identity !== undefined) at = putIdentity(buffer, at, record.identity)
   return at
 }
 

@@ -16,7 +16,7 @@ export interface Segment {
 }
 
 interface Kept extends Segment {
-  headVoided: boolean
+  headTruncated: boolean
 }
 
 export class Segments {
@@ -31,11 +31,11 @@ export class Segments {
   }
 
   add(number: number, headIndex: number): void {
-    this.#kept.push({ number, headIndex, headVoided: false })
+    this.#kept.push({ number, headIndex, headTruncated: false })
   }
 
-  voidFrom(index: number): void {
-    for (const segment of this.#kept) if (segment.headIndex >= index) segment.headVoided = true
+  truncateFrom(index: number): void {
+    for (const segment of this.#kept) if (segment.headIndex >= index) segment.headTruncated = true
   }
 
   /**
@@ -43,7 +43,7 @@ export class Segments {
    * stay.
    */
   newFirst(index: number): Segment {
-    const able = this.#kept.filter(({ headIndex, headVoided }) => headIndex <= index && !headVoided)
+    const able = this.#kept.filter(({ headIndex, headTruncated }) => headIndex <= index && !headTruncated)
     return able.at(-1) ?? this.first
   }
 

@@ -123,7 +123,7 @@ test('segments: the latest whole head at or before the index', () => {
   segments.add(1, 0)
   segments.add(2, 10)
   segments.add(3, 20)
-  segments.voidFrom(15)
+  segments.truncateFrom(15)
   segments.add(4, 30)
   expect([0, 9, 10, 25, 29, 30, 99].map((index) => segments.newFirst(index).number)).toEqual([
     1, 1, 2, 2, 2, 4, 4,

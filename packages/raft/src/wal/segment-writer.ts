@@ -15,7 +15,7 @@ import { type Done, type File, type FileSystem, joinPath } from './file-system.j
 import { HEAD, type LogOwner, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
 import type { LogState } from './log-state.js'
 import { putPreamble } from './segment-preamble.js'
-import type { Turn } from './log-record.js'
+import type { RecordContent } from './log-record.js'
 
 const GROW_BYTES = 256 * 1024
 const SEGMENT_BYTES = 16 * 1024 * 1024
@@ -76,14 +76,14 @@ export class SegmentWriter {
     return this.#at.checksum
   }
 
-  /** Writes all of `turns` with one write and one sync. `size` is the sum of their encoded bytes. */
-  write(turns: readonly Turn[], size: number, done: Done): void {
+  /** Writes all of `records` with one write and one sync. `size` is the sum of their encoded bytes. */
+  write(records: readonly RecordContent[], size: number, done: Done): void {
     const { file, end, length } = this.#at
     const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
-    const copied = turns.reduce((sum, turn) => sum - bytesApart(turn), size)
+    const copied = records.reduce((sum, record) => sum - bytesApart(record), size)
     this.#reserve(copied + room - size)
     const apart: Apart[] = []
-    const checksum = this.#putTurns(turns, apart)
+    const checksum = this.#putRecords(records, apart)
     this.#buffer.fill(0, copied, copied + room - size)
     file.commit(end, withApart(this.#buffer, 0, copied + room - size, apart), (error) => {
       if (error !== undefined) return done(error)
@@ -94,18 +94,18 @@ export class SegmentWriter {
     })
   }
 
-  #putTurns(turns: readonly Turn[], apart: Apart[]): number {
+  #putRecords(records: readonly RecordContent[], apart: Apart[]): number {
     const { origin, state } = this.#ports
     const buffer = this.#buffer
     let at = 0
     let offset = this.reach
     let previous = this.#at.checksum
-    for (const turn of turns) {
+    for (const record of records) {
       const place = { group: origin.group, offset, previous, lastIndex: state.lastIndex }
-      const end = putRecord(buffer, at, TURN, turn, place, apart)
+      const end = putRecord(buffer, at, TURN, record, place, apart)
       previous = buffer.readUInt32LE(at)
       offset += buffer.readUInt32LE(at + 4)
-      state.apply(turn)
+      state.apply(record)
       at = end
     }
     return previous
@@ -117,7 +117,7 @@ export class SegmentWriter {
   }
 
   /** Begins a new segment with the head record `head`, and closes the old segment. */
-  roll(head: Turn, done: Done): void {
+  roll(head: RecordContent, done: Done): void {
     const old = this.#at
     const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }
     createSegment(this.#ports, origin, head, (error, at) => {
@@ -154,7 +154,7 @@ interface SegmentOrigin {
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,
   { number, base, previous }: SegmentOrigin,
-  head: Turn,
+  head: RecordContent,
   done: (error: Error | undefined, at?: Position) => void,
 ): void {
   const { fs, dir, origin } = ports

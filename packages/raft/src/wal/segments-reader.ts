@@ -99,8 +99,8 @@ export class Reading {
       if (wrong !== null) return this.#damaged(number, at, wrong)
       this.#note(
         number,
-        read.turn.voidFrom,
-        (first && begins) || (!begins && read.turn.start !== undefined),
+        read.content.truncateFrom,
+        (first && begins) || (!begins && read.content.start !== undefined),
         begins,
       )
       at = read.end
@@ -113,9 +113,9 @@ export class Reading {
     }
   }
 
-  #note(number: number, voidFrom: number | undefined, starts: boolean, begins: boolean): void {
+  #note(number: number, truncateFrom: number | undefined, starts: boolean, begins: boolean): void {
     if (begins) this.segments.add(number, this.replay.state.lastIndex)
-    if (voidFrom !== undefined) this.segments.voidFrom(voidFrom)
+    if (truncateFrom !== undefined) this.segments.truncateFrom(truncateFrom)
     if (starts) this.startSegment = number
   }
 

@@ -22,7 +22,7 @@ import { DurableMarkFile } from './durable-mark.js'
 import { recordBytes } from './record-encoder.js'
 import type { Segments } from './removable-segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
-import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './log-record.js'
+import { cannotFollow, lastIndexAfter, NOTHING, type Start, type RecordContent } from './log-record.js'
 
 /**
  * In bytes: waiting batches are joined into one write up to this size. A single larger batch is written
@@ -45,8 +45,8 @@ export class Wal {
   readonly #state: LogState
   readonly #compaction: Compaction
   #status: Status = { type: 'open' }
-  /** #turns has the records that wait for the next write, and #dones has their callbacks. */
-  #turns: Turn[] = []
+  /** #records has the records that wait for the next write, and #dones has their callbacks. */
+  #records: RecordContent[] = []
   #dones: Appended[] = []
   /** The callbacks of the records that are being written now. */
   #flying: Appended[] = []
@@ -94,9 +94,9 @@ export class Wal {
   }
 
   append(batch: PersistBatch, done: Appended): void {
-    const { truncateFrom: voidFrom, entries, hardState, restartAfter } = batch
+    const { truncateFrom, entries, hardState, restartAfter } = batch
     const start = restartAfter && this.#start(restartAfter.position, restartAfter.membership)
-    this.#enqueue({ voidFrom, start, entries, hardState, identity: undefined }, done)
+    this.#enqueue({ truncateFrom, start, entries, hardState, identity: undefined }, done)
   }
 
   /** Drops all entries, so that the log begins after `position`. The term, the vote and the identity stay. */
@@ -132,7 +132,7 @@ export class Wal {
     return { position, membership: this.#options.membership.encode(membership) }
   }
 
-  #enqueue(turn: Turn, done: Appended): void {
+  #enqueue(record: RecordContent, done: Appended): void {
     if (this.#status.type !== 'open') {
       const error =
         this.#status.type === 'failed'
@@ -140,17 +140,17 @@ export class Wal {
           : new LatchkeyError('ERR_CLOSED', 'The log is closed.')
       return microtask(() => done(error))
     }
-    const wrong = cannotFollow(turn, this.#first, this.#last)
+    const wrong = cannotFollow(record, this.#first, this.#last)
     assert(wrong === null, `the log was asked for what cannot follow: ${wrong}`)
-    this.#last = lastIndexAfter(turn, this.#last)
-    if (turn.start !== undefined) this.#first = turn.start.position.index
-    this.#turns.push(turn)
+    this.#last = lastIndexAfter(record, this.#last)
+    if (record.start !== undefined) this.#first = record.start.position.index
+    this.#records.push(record)
     this.#dones.push(done)
     if (!this.#busy) this.#next()
   }
 
   #next(): void {
-    if (this.#turns.length === 0) return this.#rest()
+    if (this.#records.length === 0) return this.#rest()
     this.#busy = true
     const head = this.#writer.segmentBytes < segmentBytesOf(this.#options) ? undefined : this.#state.head()
     if (head === undefined) this.#write()
@@ -159,32 +159,32 @@ export class Wal {
 
   /** Writes the waiting records, up to WRITE_BYTES. */
   #write(): void {
-    const turns = this.#turns
+    const records = this.#records
     const dones = this.#dones
     let size = 0
     let count = 0
-    for (const turn of turns) {
-      const bytes = recordBytes(turn)
+    for (const record of records) {
+      const bytes = recordBytes(record)
       if (count > 0 && size + bytes > WRITE_BYTES) break
       size += bytes
       count++
     }
-    this.#turns = turns.splice(count)
+    this.#records = records.splice(count)
     this.#dones = dones.splice(count)
     this.#flying = dones
-    this.#writer.write(turns, size, this.#written)
-    for (const turn of turns) this.#note(turn)
+    this.#writer.write(records, size, this.#written)
+    for (const record of records) this.#note(record)
   }
 
-  #note(turn: Turn): void {
-    if (turn.voidFrom !== undefined) this.#segments.voidFrom(turn.voidFrom)
-    if (turn.start === undefined) return
+  #note(record: RecordContent): void {
+    if (record.truncateFrom !== undefined) this.#segments.truncateFrom(record.truncateFrom)
+    if (record.start === undefined) return
     this.#compaction.restarting(this.#writer.number)
-    this.#restarting = turn.start.position.index
+    this.#restarting = record.start.position.index
   }
 
   #startsAfter(index: number): void {
-    if (this.#turns.every((turn) => turn.start === undefined)) this.#first = index
+    if (this.#records.every((record) => record.start === undefined)) this.#first = index
   }
 
   readonly #written = (error?: Error): void => {
@@ -200,7 +200,7 @@ export class Wal {
     this.#next()
   }
 
-  #roll(head: Turn): void {
+  #roll(head: RecordContent): void {
     this.#writer.roll(head, (error) => {
       if (error !== undefined) this.#fail(error)
       if (this.#status.type === 'failed') return this.#rest()
@@ -237,7 +237,7 @@ export class Wal {
     const waiting = [...this.#flying, ...this.#dones]
     this.#flying = []
     this.#dones = []
-    this.#turns = []
+    this.#records = []
     for (const done of waiting) done(error)
     this.#options.onFailed?.(error)
   }
