@@ -1,4 +1,5 @@
-// Driver: damages a bit of a log where its durable mark promised that no byte is missing or wrong.
+// Driver: changes one bit of a log before its durable mark, which is the place up to which the member has
+// promised all bytes.
 
 import type { MemoryDisk } from '@latchkey/raft/memory'
 import { MARK_NAME, segmentName } from '../../../../packages/raft/dist/wal/disk-format.js'
@@ -7,11 +8,11 @@ import { readPreamble } from '../../../../packages/raft/dist/wal/segment-preambl
 
 interface Covered {
   readonly path: string
-  /** Bytes from the beginning of the file. */
+  /** The number of bytes from the beginning of the file. */
   readonly length: number
 }
 
-/** `place` and `bit` are in [0, 1). False when nothing was promised. */
+/** `place` and `bit` are numbers in [0, 1). Returns false if the log has not promised any byte. */
 export function rot(disk: MemoryDisk, place: number, bit: number): boolean {
   const files = coveredFiles(disk)
   const total = files.reduce((sum, { length }) => sum + length, 0)

@@ -1,4 +1,4 @@
-// Rule: which change of members an operator asks for next, from dice and what is there.
+// Rule: chooses the next change of members of an operator, from random numbers and the present members.
 
 import type { MemberId, Membership, MembershipChange, Peer } from '@latchkey/raft/core'
 import { incarnationOf, urlOf } from './raft-member.js'
@@ -47,7 +47,7 @@ function remove(world: RaftWorld, membership: Membership, who: number): Membersh
   return { type: 'remove', id }
 }
 
-/** A new set of voters and learners at once, through a joint configuration. */
+/** Replaces voters and learners at once, through a joint configuration. */
 function replace(
   world: RaftWorld,
   membership: Membership,

@@ -1,5 +1,5 @@
-// Rule: the faults of a run as a list, drawn before it starts. Each has its own dice, so leaving one out does
-// not change the others.
+// Rule: draws the list of faults before a run starts. Each fault has its own random numbers, so leaving out a
+// fault does not change the others.
 
 import { seededRandom } from '@latchkey/base'
 import type { TimedFault } from '../world/nemesis.js'
@@ -8,9 +8,9 @@ import type { Options } from './options.js'
 
 export interface Fault extends TimedFault {
   readonly kind: FaultKind
-  /** Microseconds that it lasts, where it lasts. */
+  /** In µs, how long the fault lasts, if it has a duration. */
   readonly span: number
-  /** Numbers in [0, 1): whom, how. */
+  /** Random numbers in [0, 1), which choose the members and the details of the fault. */
   readonly dice: readonly [number, number, number, number]
 }
 

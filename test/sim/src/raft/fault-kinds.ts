@@ -1,4 +1,4 @@
-// Rule: the kinds of faults there are.
+// Rule: the list of all kinds of faults.
 
 export const FAULT_KINDS = [
   'crash',

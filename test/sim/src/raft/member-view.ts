@@ -1,4 +1,4 @@
-// Rule: how a running member stands, as laws, faults and scenarios may see it.
+// Rule: the state of a running member that laws, faults and scenarios may see.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import type { Replica } from '@latchkey/raft/node'
@@ -13,11 +13,14 @@ export interface MemberView {
   readonly clusterTime: number
   readonly membership: Membership
   readonly stateHash: number
-  /** What has not come to its end: a snapshot, a transfer, a write, an apply; undefined: nothing. */
+  /**
+   * What the member has not finished: a snapshot, a transfer, a write or an apply. Undefined if it has
+   * finished everything.
+   */
   readonly pending: string | undefined
 }
 
-/** Of a process that is still reading its disk. */
+/** The view of a process that is still reading its disk. */
 export const ASLEEP: MemberView = {
   term: 0,
   role: 'starting',
@@ -31,7 +34,7 @@ export const ASLEEP: MemberView = {
   pending: 'its start',
 }
 
-/** `now`: a reading of the member's clock. */
+/** `now` is a reading of the member's clock. */
 export function viewOf(replica: Replica, stateHash: number, now: number): MemberView {
   const { raft, applied } = replica.node
   const { term, role, leader, commit, lastIndex, membership } = raft
@@ -42,8 +45,8 @@ export function viewOf(replica: Replica, stateHash: number, now: number): Member
     commit,
     applied: applied.position.index,
     lastIndex,
-    // Only when it is asked for: the leader's clock goes on with each reading, also with one that a stalled
-    // process has not taken.
+    // Computed only on request. Each reading advances the leader's clock, even a reading that a paused
+    // process would not make.
     get clusterTime() {
       return raft.clusterTime(now)
     },

@@ -1,8 +1,8 @@
-// Driver: carries out faults. Whom a fault meets is decided when it strikes, from its own dice and the state
-// of the world.
+// Driver: makes the faults happen. At its moment, each fault chooses its members from its own random numbers
+// and the state of the cluster.
 //
-// Law: it breaks no more than was promised. Rot never ruins the last majority of any configuration that may
-// be in force.
+// Law: the faults break no more than Raft tolerates. Damage never destroys the last majority of a
+// configuration that may be used.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import { bothWays, cut, Nemesis, slowDisk, stop } from '../world/nemesis.js'
@@ -16,7 +16,7 @@ import type { RaftWorld } from './raft-world.js'
 
 type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
 
-/** The first four are those of each write to the log. */
+/** The first four steps belong to each write to the log. */
 const STEPS: readonly CrashStep[] = [
   { kind: 'write', when: 'before' },
   { kind: 'sync', when: 'before' },
@@ -70,7 +70,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     return this.#world.members.filter(({ isUp }) => isUp)
   }
 
-  /** Half of the time the leader, else anybody. */
+  /** Chooses the leader in half of the cases, and otherwise any member. */
   #target([who, whom]: Fault['dice']): RaftMember | undefined {
     const leader = this.#world.leader()
     if (who < 0.5 && leader !== undefined) return leader
@@ -98,7 +98,8 @@ export class RaftNemesis extends Nemesis<Fault> {
   }
 
   /**
-   * Dies in the middle of its next persist sequence, and is back soon: what it promised meanwhile must hold.
+   * The process dies in the middle of its next write to the log, and starts again soon. Its earlier promises
+   * must hold.
    */
   #crashPoint({ dice }: Fault): void {
     const member = this.#target(dice)
@@ -108,7 +109,8 @@ export class RaftNemesis extends Nemesis<Fault> {
   }
 
   /**
-   * Figure 8: the leader reaches one follower only, dies soon, and is back before the next election is over.
+   * Figure 8 of the Raft paper: the leader reaches only one follower, dies soon, and returns before the next
+   * election is over.
    */
   #orphan({ dice, span }: Fault): void {
     const leader = this.#world.leader()
@@ -126,7 +128,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     })
   }
 
-  /** An election storm: whoever leads is cut off, again and again; some die at a crash point. */
+  /** A storm of elections: each new leader is cut off, and some leaders die during a write. */
   #storm({ dice, span }: Fault): void {
     const rounds = 3 + Math.floor(dice[0] * 5)
     for (let round = 0; round < rounds; round++) {
@@ -147,7 +149,10 @@ export class RaftNemesis extends Nemesis<Fault> {
     slowDisk(member, dice[2] < 0.5 ? 10 : 100, this.undoAfter(span))
   }
 
-  /** Rot where durability was promised: that member must not come back, so enough others must be whole. */
+  /**
+   * Damages promised bytes of a log. The member must not start again, so enough other members must be
+   * undamaged.
+   */
   #rot({ dice }: Fault): void {
     const member = this.#target(dice)
     if (member === undefined || !this.#spareable(member)) return
@@ -188,7 +193,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     this.#cutWhere((from, to) => (dice[2] < 0.5 ? from === member : to === member), span)
   }
 
-  /** Two halves that meet in one member only. */
+  /** Cuts the network into two halves that have only one common member. */
   #bridge({ dice, span }: Fault): void {
     const middle = this.#target(dice)
     if (middle === undefined) return
@@ -210,7 +215,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     cut(cuts, pairs, this.undoAfter(span))
   }
 
-  /** Most of what is sent is lost for a while, on a network that loses anything. */
+  /** For a while, an unreliable network loses most messages. */
   #burst({ dice, span }: Fault): void {
     const world = this.#world
     if (world.options.network.unreliable === undefined) return

@@ -1,5 +1,5 @@
-// Rule: swarm testing. Each seed draws its own mix: which faults there are at all, how often, how slow things
-// are, who asks for what.
+// Rule: draws the options of a run. Each seed draws its own mix (swarm testing): which faults happen at all,
+// how often, how slow everything is, and what the clients do.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js'
@@ -12,56 +12,56 @@ export interface MemberOptions {
   /** The log is compacted beyond this many entries. */
   readonly everyEntries: number
   readonly segmentBytes: number
-  /** Bytes of one piece of a snapshot. */
+  /** The bytes of one piece of a snapshot. */
   readonly chunkBytes: number
   readonly paddingBytes: number
-  /** Commands that wait together go into one entry; otherwise each has an entry of its own. */
+  /** If true, commands that wait together go into one entry. Otherwise each command has its own entry. */
   readonly batching: boolean
-  /** Microseconds until committed entries are applied, at most. */
+  /** In µs, the longest time until committed entries are applied. */
   readonly applyDelay: number
   readonly maxInflight: number
   readonly maxAppendBytes: number
 }
 
-/** Microseconds, but for shares. */
+/** Times are in µs. Shares are numbers from 0 to 1. */
 export interface NetworkOptions {
-  /** What every message needs, and a long-tailed extra delay. */
+  /** The shortest delay of a message. `tail` is the largest additional delay. */
   readonly base: number
   readonly tail: number
-  /** Silence after which an end of a connection gives up, at least and at most. */
+  /** The shortest and the longest silence after which one side gives up a connection. */
   readonly pulse: readonly [number, number]
-  /** Nobody hears of a power loss but by silence. */
+  /** If true, the other members notice a power loss only by silence. */
   readonly silentDeath: boolean
-  /** Messages are made bytes and read again. */
+  /** If true, messages are encoded to bytes and decoded again. */
   readonly encoded: boolean
-  /** As datagrams, which may be lost, doubled and reordered; undefined: as connections. */
+  /** The network sends datagrams, which may be lost, doubled and reordered. Undefined means connections. */
   readonly unreliable:
     | { readonly loss: number; readonly duplicate: number; readonly late: number; readonly inOrder: boolean }
     | undefined
 }
 
-/** Microseconds. */
+/** Times are in µs. */
 export interface DiskOptions {
-  /** Of a sync, at least and as a long tail. */
+  /** The shortest time of a sync. Some syncs take much longer. */
   readonly syncBase: number
   readonly syncTail: number
-  /** Of a sync on a slow disk too. */
+  /** The longest time of a sync, even on a slow disk. */
   readonly longest: number
-  /** Of a write of the registers, at most. */
+  /** The longest time of a write of the registers. */
   readonly registersMost: number
 }
 
 export interface ClientOptions {
   readonly keys: number
-  /** Share of reads, of swaps; the rest writes. */
+  /** The share of reads and the share of swaps. All other operations are writes. */
   readonly reads: number
   readonly swaps: number
-  /** Microseconds between two operations, at most. */
+  /** In µs, the longest pause between two operations of a client. */
   readonly think: number
   readonly timeout: number
-  /** Share of answers and questions that get lost on the way. */
+  /** The share of requests and answers that are lost between clients and members. */
   readonly loss: number
-  /** Asks any member, not the last known leader. */
+  /** The share of requests that go to any member instead of the last known leader. */
   readonly roam: number
 }
 
@@ -69,14 +69,14 @@ export interface Options {
   readonly seed: number
   readonly workload: string
   readonly members: number
-  /** Microseconds of faults; then comes the healing. */
+  /** In µs, how long faults happen. Then the simulator repairs the cluster. */
   readonly duration: number
   readonly network: NetworkOptions
   readonly disk: DiskOptions
   readonly member: MemberOptions
   readonly clients: number
   readonly client: ClientOptions
-  /** How far a clock's rate may be from 1. */
+  /** The largest difference between a clock's rate and 1. */
   readonly drift: number
   readonly faultGap: number
   readonly faults: Readonly<Record<FaultKind, number>>
@@ -94,7 +94,10 @@ export const RAFT_WORKLOADS = [
 ] as const
 export type RaftWorkload = (typeof RAFT_WORKLOADS)[number]
 
-/** What a workload makes likely; everything else is drawn as in a mixed run, with half the chance. */
+/**
+ * The kinds of faults that a workload makes likely. All other kinds are drawn as in a mixed run, with half
+ * the probability.
+ */
 const FAVOURITES: Readonly<Record<RaftWorkload, readonly FaultKind[]>> = {
   mixed: FAULT_KINDS,
   storm: ['storm', 'crashPoint', 'crash', 'orphan', 'isolate', 'oneWay', 'transfer'],
@@ -194,7 +197,9 @@ function drawClient(random: Random, electionTimeout: number, workload: RaftWorkl
   }
 }
 
-/** A weight for each kind; most runs lack most kinds, so that those which are there are met in depth. */
+/**
+ * Returns a weight for each kind of fault. Most runs have only a few kinds, so that these kinds happen often.
+ */
 function drawFaults(random: Random, workload: RaftWorkload): Record<FaultKind, number> {
   const favourites = FAVOURITES[workload]
   const weights = FAULT_KINDS.map((kind): [FaultKind, number] => {

@@ -1,9 +1,9 @@
-// Driver: after the faults: heals a majority and demands progress. The rest may stay dead for ever. No process
-// of the majority stands still any longer.
+// Driver: when the faults have stopped, repairs a majority and demands progress. The other members may stay
+// dead. No process of the majority is paused any more.
 //
-// Within 20 election timeouts there is one leader, its members hold the same committed log and state, nothing
-// is pending, a write and a read succeed, and the traffic goes back to that of an idle cluster whose time
-// goes on.
+// Within 20 election timeouts, there must be one leader, and its members must have the same committed log and
+// state. Nothing may be pending, and a write and a read must succeed. Then the members must send no more
+// messages than in an idle cluster, and cluster time must advance.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import { NoProgress } from '../laws/verdict.js'
@@ -12,7 +12,7 @@ import type { RaftMember } from './raft-member.js'
 import type { RaftWorld } from './raft-world.js'
 
 const TIMEOUTS = 20
-/** How many times as long a member may take to catch up, as long as it gets on all the while. */
+/** A member that is making progress may take this many times as long to get all entries. */
 const LONGEST = 10
 
 export async function demandProgress(world: RaftWorld): Promise<void> {
@@ -21,8 +21,8 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
   const { options } = world
   const timeout = options.member.electionTimeout * 1000
   const patience = TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase + DIAL
-  // Of two members both have to have an entry of the term before anything commits: the one that is behind
-  // gets on by its log alone (seed 1840841478, where it is sent one entry at a time).
+  // In a cluster of two, both members need an entry of the term before anything commits. The member that is
+  // behind gets entries only from the log (seed 1840841478, where it gets one entry at a time).
   const doneBy = ({ view }: RaftMember) =>
     view === undefined ? 0 : view.applied + (view.role === 'leader' ? 0 : view.lastIndex)
   const doneAll = () => healed.reduce((sum, member) => sum + doneBy(member), 0)
@@ -30,7 +30,7 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
   const isVoter = ({ id }: RaftMember) => world.leader()?.view?.membership.voters.includes(id)
   const isWritten = askUntilDone(world, 'write', () => world.leader())
   const isRead = askUntilDone(world, 'read', () => healed.findLast(isVoter))
-  // A disk error from before the healing may stop a member only now, at its next write (seed 231669703).
+  // A disk error from before the repair may stop a member only at its next write (seed 231669703).
   await waitFor(world, patience, () => {
     const [written, read] = [isWritten(), isRead()]
     if (!written) return 'a write of a healed cluster'
@@ -40,7 +40,10 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
   await demandQuiet(world, world.leader() as RaftMember)
 }
 
-/** Makes the call, again after each refusal, and tells whether it has succeeded. Silence is not a refusal. */
+/**
+ * Makes the call, repeats it after each refusal, and tells whether it has succeeded. A missing answer is not
+ * a refusal.
+ */
 function askUntilDone(
   { clients }: RaftWorld,
   kind: 'write' | 'read',
@@ -57,10 +60,13 @@ function askUntilDone(
   }
 }
 
-/** Microseconds until members whose connection was given up have a new one. */
+/** In µs, the time until two members have a new connection after they gave up the old one. */
 const DIAL = 200_000
 
-/** A member that lags far behind may take longer, as long as it gets on; to lead and to commit may not. */
+/**
+ * Waits for the condition. A member that lacks many entries may take longer while it makes progress, but an
+ * election or a commit may not.
+ */
 async function waitFor(
   world: RaftWorld,
   patience: number,
@@ -83,8 +89,7 @@ async function waitFor(
 }
 
 /**
- * Everything works again, for a majority or for all. Undefined when the faults have left no majority that
- * could work.
+ * Repairs a majority or all members. Returns undefined if the faults have left no majority that could work.
  */
 function heal(world: RaftWorld): readonly RaftMember[] | undefined {
   world.calm()
@@ -97,7 +102,7 @@ function heal(world: RaftWorld): readonly RaftMember[] | undefined {
   return keep === undefined ? allThatCan(world) : world.members.filter(({ id }) => keep.includes(id))
 }
 
-/** A majority is enough where all agree on who belongs to the cluster; then the others die for good. */
+/** Chooses a majority, if all members agree on the membership. The other members then die for good. */
 function chooseMajority({ members, options, random, laws }: RaftWorld): readonly MemberId[] | undefined {
   const views = members.map(({ view }) => view?.membership)
   const [membership] = views
@@ -106,7 +111,7 @@ function chooseMajority({ members, options, random, laws }: RaftWorld): readonly
     return undefined
   if (membership.outgoing.length > 0 || membership.learners.length > 0 || chance.chance(0.5)) return undefined
   if (options.members < 3) return undefined
-  // Configurations that are only in somebody's log could come into force again.
+  // A configuration in the log of a single member could be used again.
   const all = [...laws.observed.members.values()].map(({ live }) => live.membership)
   const keep = [...membership.voters]
   while (keep.length > membership.voters.length / 2 + 1) keep.splice(chance.between(0, keep.length), 1)
@@ -115,8 +120,8 @@ function chooseMajority({ members, options, random, laws }: RaftWorld): readonly
 }
 
 /**
- * Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in
- * `unsettled`.
+ * Repairs every member that can work. Only when there is a leader, it is known which members must agree. So
+ * `unsettled` checks this.
  */
 function allThatCan({ members, laws }: RaftWorld): readonly RaftMember[] | undefined {
   const whole = members.filter(({ ruined, rotten }) => !ruined && !rotten)
@@ -129,7 +134,7 @@ function allThatCan({ members, laws }: RaftWorld): readonly RaftMember[] | undef
   return whole
 }
 
-/** What is missing, or undefined. */
+/** Returns what is missing, or undefined if nothing is missing. */
 function unsettled(world: RaftWorld, healed: readonly RaftMember[]): string | undefined {
   const leader = world.leader()
   const view = leader?.view
@@ -152,7 +157,7 @@ function unsettled(world: RaftWorld, healed: readonly RaftMember[]): string | un
   return undefined
 }
 
-/** An idle cluster only beats: no storm, no election, and its time goes on. */
+/** An idle cluster sends only heartbeats: no storm of messages, no election, and cluster time advances. */
 async function demandQuiet(world: RaftWorld, leader: RaftMember): Promise<void> {
   const { electionTimeout, heartbeat } = world.options.member
   const { sent } = world

@@ -1,5 +1,5 @@
-// Driver: one member's machine: its clock and its disks, which outlive a crash, and the process that comes and
-// goes on them. The loop inside, its log and its start are those that ship.
+// Driver: the machine of one member: its clock and its disks, which survive a crash, and the process that
+// starts and dies on it. The event loop, the log and the start are the production code.
 
 import type { Logger, Random } from '@latchkey/base'
 import type { MemberId, MembershipChange, Message, Raft } from '@latchkey/raft/core'
@@ -19,7 +19,10 @@ import { LawBroken } from '../laws/verdict.js'
 import type { LawChecker } from '../laws/law-checker.js'
 import { observeLoop, recoveredState } from '../laws/observe-loop.js'
 
-/** A client's truth has three values. 'done' carries what the register held before; of a read, what it holds. */
+/**
+ * The three possible results for a client. 'done' contains the value of the register before the operation, or
+ * the value that a read returned.
+ */
 export type Answer =
   | { readonly type: 'done'; readonly value: number; readonly swapped: boolean }
   | { readonly type: 'refused'; readonly leader: MemberId | undefined }
@@ -33,24 +36,24 @@ export interface MemberPorts {
   readonly laws: LawChecker
   readonly random: Random
   readonly logger: Logger
-  /** The ids of the first members; undefined: this member waits to be added. */
+  /** The ids of the first members. Undefined if this member waits to be added. */
   readonly founders: readonly MemberId[] | undefined
-  /** A scenario may keep a message back. */
+  /** Returns false if a scenario drops the message. */
   sends(message: Message): boolean
   answer(from: RaftMember, request: Request, answer: Answer): void
-  /** Runs a part of the laws; what it throws ends the run. */
+  /** Runs a check of the laws. An error of the check ends the run. */
   judge(part: () => void): void
   note(line: () => string): void
-  /** The process has ended, by a crash that it did not ask for or by a fault of its disk. */
+  /** The process has ended because of a crash or a fault of its disk. */
   crashed(member: RaftMember): void
   failed(member: RaftMember, error: Error): void
 }
 
-/** When a crash can be asked for: before an operation, while it is under way, or once it is done and not told. */
+/** The moment of a crash: before an operation, during it, or when it is done and not yet reported. */
 export interface CrashPoint {
   readonly kind: 'write' | 'sync' | 'syncDir' | 'rename' | 'create' | 'remove' | 'registers'
   readonly when: 'before' | 'during' | 'after'
-  /** How many such operations come first. */
+  /** How many such operations happen before the crash. */
   after: number
 }
 
@@ -66,14 +69,14 @@ export class RaftMember {
   #replica: Replica | undefined
   #registers: Registers | undefined
   #starts = 0
-  /** A slow disk takes that many times as long. */
+  /** The factor by which a slow disk is slower. */
   slowness = 1
   crashPoint: CrashPoint | undefined
-  /** How many operations of its disk come before the one that fails. */
+  /** How many operations of the disk happen before the one that fails. */
   #failsIn: number | undefined
-  /** An error of its disk is on its way: it may stop by itself. */
+  /** True if a fault of its disk is pending, so the member may stop by itself. */
   #sick = false
-  /** Its log was damaged where it had promised to be durable: it must not start any more. */
+  /** True if promised bytes of its log were damaged. The member must not start any more. */
   rotten = false
   ruined = false
 
@@ -124,7 +127,7 @@ export class RaftMember {
     return Math.floor(Math.min(longest, (syncBase + u * u * u * u * syncTail) * this.slowness))
   }
 
-  /** One of the next operations on the disk of its log fails, whether it was done or not. */
+  /** One of the next operations on the disk of its log fails. The operation may have been done or not. */
   sicken(within = 4): void {
     if (this.isUp) this.#failsIn = this.#ports.random.between(0, within)
   }
@@ -137,7 +140,7 @@ export class RaftMember {
     this.disk.failAt(number, { code: random.pick(['EIO', 'ENOSPC'] as const), kept: random.chance(0.5) })
   }
 
-  /** Nothing that was to go wrong here goes wrong any more, and a process that stands still goes on. */
+  /** Cancels the pending faults of this member, and resumes a paused process. */
   heal(): void {
     this.slowness = 1
     this.crashPoint = undefined
@@ -228,7 +231,7 @@ export class RaftMember {
     if (node.failure !== undefined) this.#failed(life, node.failure)
   }
 
-  /** A fault of the disk stops the member, and with it its process. Any other error is a finding. */
+  /** A fault of the disk stops the member and its process. Any other error is a failure of the run. */
   #failed(life: HostProcess, error: Error): void {
     if (life.dead) return
     this.#ports.note(() => `${this.id} stops itself: ${error.message}`)
@@ -243,7 +246,7 @@ export class RaftMember {
     })
   }
 
-  /** The process dies; with `power` so does the machine, and what was not synced is lost. */
+  /** The process dies. With `power`, the machine loses power, and data that was not synced is lost. */
   crash(power: boolean): void {
     if (!this.isUp) return
     this.#ports.note(() => `${this.id} dies (${power ? 'power' : 'kill'})`)
@@ -272,7 +275,7 @@ export class RaftMember {
 
   // ---- what clients, operators and faults do
 
-  /** Something reaches the process. */
+  /** Runs this in the process, for example for a message or a call that arrives. */
   reach(run: (replica: Replica) => void): void {
     this.host.life?.deliver(() => this.#replica && run(this.#replica))
   }
@@ -328,7 +331,7 @@ export class RaftMember {
     this.reach(({ node }) => node.compact(0, 0))
   }
 
-  /** As if this message arrived now. */
+  /** Delivers this message as if it arrived now. */
   receive(message: Message): void {
     this.reach(({ node }) => node.receive(message, incarnationOf(message.from)))
   }
@@ -339,7 +342,7 @@ export class RaftMember {
 
   // ---- how it stands
 
-  /** Undefined: it is down. */
+  /** Undefined if the process is not running. */
   get view(): MemberView | undefined {
     if (!this.isUp) return undefined
     if (this.#replica === undefined) return ASLEEP

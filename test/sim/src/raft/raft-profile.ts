@@ -1,4 +1,4 @@
-// Driver: the Raft profile, for the command line.
+// Driver: the Raft profile for the command line.
 
 import { runBugs } from '../bugs/runner.js'
 import type { Profile } from '../run/profile.js'

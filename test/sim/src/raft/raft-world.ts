@@ -1,4 +1,5 @@
-// Driver: the world of one seed of the Raft profile: members with registers, their clients, and the network.
+// Driver: the simulated world of one seed of the Raft profile: members with registers, their clients, and the
+// network.
 
 import { seededRandom } from '@latchkey/base'
 import type { MemberId, Membership, Message } from '@latchkey/raft/core'
@@ -12,15 +13,15 @@ import type { RaftModules } from './raft-modules.js'
 import type { Options } from './options.js'
 
 export interface RunMode extends WorldMode {
-  /** Timers are exact, and who stops by itself is not started again: for scenarios. */
+  /** For scenarios: timers are exact, and a member that stops by itself is not started again. */
   readonly directed?: boolean
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Members beyond the founders. */
+/** How many members there are in addition to the first members. */
 const SPARES = 4
-/** Microseconds from the moment when two members may connect until they do. */
+/** In µs, the time until two members have connected, from the moment when they can connect. */
 const DIAL_TIMES = { first: [200, 3_000], afterEnd: [500, 10_000], again: [10_000, 60_000] } as const
 
 const DIRECTED_DIAL_TIMES = { first: [200, 300], afterEnd: [500, 1_000], again: [1_000, 2_000] } as const
@@ -32,14 +33,14 @@ export class RaftWorld extends World<RaftMember> {
   readonly #network: Mutable<NetworkOptions>
   readonly history = new History()
   readonly clients: Clients
-  /** Share of messages that are lost now. */
+  /** The share of messages that are lost at present. */
   loss: number
-  /** A scenario keeps messages back. */
+  /** Returns true for each message that a scenario drops. */
   drops: (message: Message) => boolean = () => false
   crashes = 0
   sent = 0
   readonly #mode: RunMode
-  /** The highest acknowledged index; what a read must reflect. */
+  /** The highest acknowledged index, whose write each later read must see. */
   #floor = 0
 
   constructor(options: Options, modules: RaftModules, mode: RunMode = {}) {
@@ -86,14 +87,17 @@ export class RaftWorld extends World<RaftMember> {
     }
   }
 
-  /** The network works from now on, over new connections: nothing is cut, lost, doubled or very late. */
+  /**
+   * From now on the network works, with new connections: no message is cut off, lost, doubled or very late.
+   */
   calm(): void {
     const longest = this.options.member.electionTimeout * 100
     this.#network.unreliable = undefined
     this.#network.base = Math.min(this.#network.base, longest)
     this.#network.tail = Math.min(this.#network.tail, longest)
     this.cuts.heal()
-    // A connection of which one end knows that it is over would lose messages until the other end notices.
+    // If only one side knows that a connection is over, the connection loses messages until the other side
+    // notices.
     for (const connection of this.network.connections()) connection.break()
   }
 
@@ -170,7 +174,7 @@ export class RaftWorld extends World<RaftMember> {
     for (const member of this.members) member.boot()
   }
 
-  /** A new, empty member that waits to be added; undefined when there are enough. */
+  /** Returns a new, empty member that waits to be added. Undefined if there are enough members. */
   recruit(): RaftMember | undefined {
     if (this.members.length >= this.options.members + SPARES) return undefined
     const member = this.#addMember(idOf(this.members.length), undefined)
@@ -178,7 +182,7 @@ export class RaftWorld extends World<RaftMember> {
     return member
   }
 
-  /** Members that are in no configuration any more, or not yet, and may be added. */
+  /** Returns the members that are in no configuration, so they may be added. */
   idle({ voters, outgoing, learners }: Membership): readonly RaftMember[] {
     const inside = new Set([...voters, ...outgoing, ...learners])
     return this.members.filter(({ id, rotten }) => !inside.has(id) && !rotten)

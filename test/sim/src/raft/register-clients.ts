@@ -1,8 +1,8 @@
-// Driver: simulated clients. Each calls one operation after the other at some member, over a lossy way of its
-// own, and writes down what it saw.
+// Driver: simulated clients. Each client makes one operation after the other at some member, over a
+// connection that loses messages, and records what it saw.
 //
-// Law: a client's truth has three values. Only a member that says so proves that nothing happened; silence
-// proves nothing.
+// Law: an operation has three possible results. A client knows that nothing happened only if a member says
+// so. A missing answer proves nothing.
 
 import type { Random } from '@latchkey/base'
 import type { MemberId } from '@latchkey/raft/core'
@@ -23,7 +23,7 @@ interface Pending {
   readonly call: number
 }
 
-/** Clients from this number on make one call only. */
+/** Clients with this number or a higher one make only one operation. */
 const ONE_CALL = 1000
 
 export class Clients {
@@ -31,17 +31,17 @@ export class Clients {
   readonly #random: Random
   #options: ClientOptions
   readonly #history: History
-  /** The highest acknowledged index; what a read must reflect. */
+  /** Returns the highest acknowledged index, whose write each later read must see. */
   readonly #floor: () => number
   readonly #pending = new Map<number, Pending>()
   readonly #leaderOf: (RaftMember | undefined)[] = []
-  /** What a client saw last of a key: a swap that expects it has a chance. */
+  /** By key: the value that a client saw last. A swap that expects this value may succeed. */
   readonly #lastSeen: number[] = []
-  /** Of single calls (`ask`), as soon as they were given. */
+  /** The answers to single operations (`ask`), as soon as they arrive. */
   readonly answers = new Map<number, Answer>()
   #requests = 0
   #stopped = false
-  /** Completed since the start, by what the client learned. */
+  /** How many operations have ended, by their result. */
   readonly done = { ok: 0, refused: 0, unknown: 0 }
 
   constructor(
@@ -62,20 +62,23 @@ export class Clients {
     for (let client = 0; client < count; client++) this.#rest(client)
   }
 
-  /** No new operations, and nothing is lost on the way any more; what is under way may still end. */
+  /**
+   * The clients start no new operations, and no more messages of clients are lost. Pending operations may
+   * still end.
+   */
   stop(): void {
     this.#stopped = true
     this.#options = { ...this.#options, loss: 0 }
   }
 
-  /** One operation of a client of its own, at a given member. */
+  /** Makes one operation at the given member, with a client of its own. */
   ask(at: RaftMember, kind: Request['kind'], key: number): number {
     const request = this.#request(ONE_CALL + this.#requests, kind, key)
     this.#send(request, at)
     return request.id
   }
 
-  /** What is still open never returned. */
+  /** The operations that are still pending never return. */
   finish(): void {
     for (const { request, call } of this.#pending.values()) this.#record(request, call, undefined)
     this.#pending.clear()
@@ -98,7 +101,7 @@ export class Clients {
 
   #request(client: number, kind: Request['kind'], key: number): Request {
     const id = ++this.#requests
-    // Every written value is another one.
+    // Every written value is unique.
     const expected = kind === 'swap' ? (this.#lastSeen[key] ?? 0) : 0
     return { id, client, kind, key, value: id, expected, sentAt: this.#ports.time.now, floor: this.#floor() }
   }
@@ -153,7 +156,7 @@ export class Clients {
   #record(request: Request, call: number, answer: Answer | undefined): void {
     const { client, kind, key, value, expected } = request
     const known = answer?.type === 'done' ? answer : undefined
-    // A read of unknown outcome says nothing at all.
+    // A read with unknown outcome proves nothing.
     if (kind === 'read' && known === undefined) return
     const operation: Operation = {
       client,

@@ -1,6 +1,6 @@
-// Driver: the smallest state machine that can go wrong: a few registers, written, and compared and swapped. It
-// is deterministic, has a hash of its whole state, and keeps that state on a disk of its own, which takes its
-// time. A crash in the middle of a write leaves the old state or the new one, by chance.
+// Driver: a small state machine that can show every fault: a few registers with writes, reads, and
+// compare-and-swap. It is deterministic and has a hash of its whole state. It keeps the state on a slow disk
+// of its own. A crash in the middle of a write leaves the old state or the new one, by chance.
 
 import type { Random } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
@@ -8,7 +8,7 @@ import type { HostProcess } from '@latchkey/raft/memory'
 import type { AppliedEntry } from '../laws/law-events.js'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '@latchkey/raft/node'
 
-/** One call of a client: a register is written, compared and swapped, or read. */
+/** One operation of a client: a write, a compare-and-swap or a read of a register. */
 export interface Request {
   readonly id: number
   readonly client: number
@@ -16,12 +16,12 @@ export interface Request {
   readonly key: number
   readonly value: number
   readonly expected: number
-  /** For the laws only: true time of the sending, and the highest acknowledged index then. */
+  /** For the laws only: the real time of the request, and the highest acknowledged index at this time. */
   readonly sentAt: number
   readonly floor: number
 }
 
-/** The answer to a command: where it was applied, and what the register held before. */
+/** The answer to a command: the index of its entry, and the value of the register before the command. */
 export interface Result {
   readonly request: number
   readonly index: number
@@ -79,7 +79,7 @@ class Values {
     return this.#values[key] ?? 0
   }
 
-  /** Applies one entry; results in the order of its commands. */
+  /** Applies one entry. Returns the results in the order of its commands. */
   apply({ index, term, time, kind, data }: Entry): Result[] {
     this.#mix(index)
     this.#mix(time)
@@ -123,14 +123,14 @@ interface Saved extends AppliedState {
   readonly bytes: Buffer
 }
 
-/** What outlives the process. */
+/** The disk of the registers, which survives the process. */
 export class RegisterDisk {
   saved: Saved | undefined
   #writing: (() => void) | undefined
   readonly #random: Random
-  /** Microseconds of a write, at most. */
+  /** In µs, the longest time of a write. */
   readonly #longest: number
-  /** Told where a write is; the process may die there. */
+  /** Called when a write reaches this step. The process may die at this moment. */
   readonly #reached: (when: 'before' | 'during' | 'after') => void
 
   constructor(
@@ -147,7 +147,7 @@ export class RegisterDisk {
     return this.#writing !== undefined
   }
 
-  /** Durable when `done` is called. One write at a time. */
+  /** Writes the state. The state is durable when `done` is called. Only one write is pending at a time. */
   write(life: HostProcess, saved: Saved, done: () => void): void {
     const settle = () => {
       this.#writing = undefined
@@ -172,15 +172,15 @@ export class RegisterDisk {
 
 export interface RegisterOptions {
   readonly chunkBytes: number
-  /** Bytes without a meaning, so that a snapshot takes several pieces. */
+  /** Bytes without a meaning, which make a snapshot so large that it has several pieces. */
   readonly paddingBytes: number
-  /** Microseconds until committed entries are applied, at most. */
+  /** In µs, the longest time until committed entries are applied. */
   readonly applyDelay: number
 }
 
 export interface RegisterPorts {
   applied(applied: AppliedEntry): void
-  /** A snapshot is durable, and is the state from now on. */
+  /** A snapshot is durable, and its state is used from now on. */
   installed(state: AppliedState, hash: number): void
 }
 
@@ -296,7 +296,7 @@ export class Registers implements StateMachine {
     }
   }
 
-  /** A read of the disk takes a moment; it never ends for a process that has died meanwhile. */
+  /** Waits for a read of the disk. If the process dies meanwhile, the promise never resolves. */
   #moment(): Promise<void> {
     return new Promise((resolve) => this.#life.later(this.#random.between(20, 500), resolve))
   }

@@ -1,4 +1,4 @@
-// Door: the words of the command line, checked. An unknown word is an error.
+// Door: checks the words of the command line. An unknown word is an error.
 
 import type { Profile, Setting } from './profile.js'
 import { DEFAULT_PROFILE, profileOf, PROFILES } from './profiles.js'
@@ -9,7 +9,7 @@ export interface Args {
   readonly seeds: number
   readonly from: number
   readonly profile: Profile
-  /** Undefined: each seed draws one. */
+  /** Undefined means that each seed draws its workload. */
   readonly workload: string | undefined
   readonly only: readonly number[] | undefined
   readonly settings: readonly Setting[]
@@ -18,7 +18,7 @@ export interface Args {
   readonly outerOnly: boolean
   readonly shrink: boolean
   readonly keepGoing: boolean
-  /** Undefined: no bugs. '': all of them. */
+  /** Undefined means no bugs, and '' means all bugs. */
   readonly bugs: string | undefined
   readonly scenarios: boolean
 }

@@ -1,4 +1,5 @@
-// Driver: what the command line asks for. The exit code tells crash, safety and liveness apart.
+// Driver: does what the command line asks for. The exit code tells whether the code crashed, a law was
+// broken, or progress was missing.
 
 import { randomInt } from 'node:crypto'
 import type { Verdict } from '../laws/verdict.js'

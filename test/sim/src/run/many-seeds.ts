@@ -1,4 +1,4 @@
-// Driver: many seeds in a row, the sum of what happened in them, and the report of a seed that failed.
+// Driver: runs many seeds one after the other, adds up what happened, and reports a seed that failed.
 
 import type { Args } from './args.js'
 import type { LoadedProfile, SeedOptions, Setting } from './profile.js'
@@ -22,7 +22,7 @@ export class Totals {
     for (const { kind } of faults) add(this.#faults, kind, 1)
   }
 
-  /** `seconds` that passed, and of them those that this process had a core. */
+  /** `seconds` is the time that has passed, and `busy` is the processor time of this process in it. */
   lines(seconds: number, busy: number): readonly string[] {
     const perSecond = busy > 0 ? Math.round(this.#events / busy) : 0
     return [
@@ -46,13 +46,13 @@ const text = (value: number): string => value.toLocaleString('en-US')
 export const optionsOf = (seed: number, { profile, workload, settings }: Args): SeedOptions =>
   settings.reduce((options, setting) => setOption(options, setting), profile.draw(seed, workload))
 
-/** The faults that the seed draws, also when an option is set otherwise than the seed draws it. */
+/** Returns the faults that the seed draws, even if an option has another value than the seed draws. */
 export function faultsOf(seed: number, { profile, workload, only }: Args): readonly NumberedFault[] {
   const all = profile.drawFaults(profile.draw(seed, workload))
   return only === undefined ? all : all.filter(({ number }) => only.includes(number))
 }
 
-/** The words of the command line that choose what a seed is. */
+/** Returns the words of the command line that describe this seed. */
 export function seedWords({ profile, workload, outerOnly, settings }: Args): readonly string[] {
   return [
     `--profile ${profile.name}`,
@@ -62,10 +62,10 @@ export function seedWords({ profile, workload, outerOnly, settings }: Args): rea
   ]
 }
 
-/** JSON has no `undefined`, so null stands for it. */
+/** JSON has no `undefined`, so the text has `null` instead. */
 const settingWord = ([path, value]: Setting): string => `--set '${path}=${JSON.stringify(value ?? null)}'`
 
-/** The command that runs a seed again. */
+/** Returns the command that repeats the run of a seed. */
 export function replayCommand(
   seed: number,
   args: Args,

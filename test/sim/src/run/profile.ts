@@ -9,11 +9,11 @@ export interface SeedOptions {
 }
 
 export interface SeedMode extends WorldMode {
-  /** Instead of the faults that the seed draws. */
+  /** The faults to use instead of the faults that the seed draws. */
   readonly faults?: readonly NumberedFault[]
 }
 
-/** An option by its path, and a value. */
+/** The path of an option, and its value. */
 export type Setting = readonly [path: string, value: unknown]
 
 export interface LoadedProfile {
@@ -25,7 +25,7 @@ export interface LoadedProfile {
 export interface Profile {
   readonly name: string
   readonly workloads: readonly string[]
-  /** Settings that make a world simpler to read. The one that changes most is first. */
+  /** Settings that make a run simpler to read. The setting with the largest effect is first. */
   readonly simpler: readonly Setting[]
   /** Without a workload, the seed draws one. */
   draw(seed: number, workload?: string): SeedOptions

@@ -1,4 +1,4 @@
-// Rule: the profiles of the simulator.
+// Rule: the list of the profiles of the simulator.
 
 import { raftProfile } from '../raft/raft-profile.js'
 import { wholeProfile } from '../whole/whole-profile.js'

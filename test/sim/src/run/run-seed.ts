@@ -1,21 +1,21 @@
-// Driver: runs one seed to its verdict: first the faults with the laws, then a world without faults, which must
-// make progress.
+// Driver: runs one seed and returns its result. First the faults happen while the laws are checked. Then the
+// faults stop, and the cluster must make progress.
 
 import { type Ending, endingOf, NoProgress, PASS } from '../laws/verdict.js'
 import type { World } from '../world/world.js'
 
-/** What the command line needs of a fault. */
+/** The part of a fault that the command line needs. */
 export interface NumberedFault {
-  /** Its place in the seed's whole list, for `--only`. */
+  /** The number of the fault in the complete list of the seed, for the option `--only`. */
   readonly number: number
   readonly kind: string
 }
 
 export interface RunResult<Fault = NumberedFault> extends Ending {
   readonly seed: number
-  /** Two runs with equal hashes were equal to the byte. */
+  /** If two runs have the same hash, they were equal to the byte. */
   readonly hash: string
-  /** Microseconds of virtual time. */
+  /** The simulated time of the run, in µs. */
   readonly time: number
   readonly events: number
   /** What happened in the run, by name, for the summary. */
@@ -26,12 +26,12 @@ export interface RunResult<Fault = NumberedFault> extends Ending {
 
 /** The parts of a run that differ between the profiles. */
 interface Phases<Fault> {
-  /** The cluster is founded. */
+  /** Called when the cluster is founded. */
   readonly startFaults: (faults: readonly Fault[]) => void
   readonly endFaults: () => void
-  /** Demands progress of the world, in which no fault happens any more. */
+  /** Called when all faults have stopped. The cluster must then make progress. */
   readonly demandProgress: () => Promise<void>
-  /** Judges what the clients saw in the whole run. */
+  /** Checks what the clients saw in the whole run. */
   readonly judgeHistory: () => void
 }
 
@@ -67,7 +67,7 @@ export async function runSeed<Fault>(
   }
 }
 
-/** An error that is thrown outside of an event ends the run too. */
+/** Runs `what`. An error outside of an event ends the run too. */
 export async function attempt({ time }: World, what: () => Promise<void>): Promise<Ending> {
   const stray = (error: unknown) => time.fail(error)
   process.on('unhandledRejection', stray)
@@ -83,10 +83,13 @@ export async function attempt({ time }: World, what: () => Promise<void>): Promi
   }
 }
 
-/** Microseconds within which all members of a world without faults know their cluster. */
+/** In µs, the time within which all members know their cluster if there are no faults. */
 const LONGEST_FOUNDING = 60_000_000
 
-/** Fresh members wait for each other before they vote (M13), so faults come once the cluster is founded. */
+/**
+ * Waits until the cluster is founded. New members vote only after they have connected to each other (M13), so
+ * the faults begin later.
+ */
 export async function found(world: World): Promise<void> {
   const isFounded = () => world.members.every(({ clusterId }) => clusterId !== '')
   world.start()

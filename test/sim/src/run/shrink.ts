@@ -1,4 +1,5 @@
-// Rule: makes a failing run small: fewer faults, then a simpler world, as long as the same thing goes wrong.
+// Rule: makes a failing run smaller. It leaves out faults and simplifies the options, as long as the run
+// fails in the same way.
 
 import type { SeedOptions, Setting } from './profile.js'
 import type { NumberedFault } from './run-seed.js'
@@ -13,7 +14,7 @@ export type StillFails = (candidate: Failing) => Promise<boolean>
 
 export interface Shrunk extends Failing {
   readonly runs: number
-  /** What was set otherwise than the seed draws it, for the replay command. */
+  /** The settings that differ from what the seed draws, for the command that repeats the run. */
   readonly settings: readonly Setting[]
 }
 
@@ -39,7 +40,10 @@ export async function shrink(
   return { options, faults, runs, settings }
 }
 
-/** Delta debugging: leaves out ever smaller parts, keeps what is needed. */
+/**
+ * Delta debugging: leaves out smaller and smaller parts of the list, and keeps the parts that the failure
+ * needs.
+ */
 export async function fewer<T>(
   items: readonly T[],
   fails: (some: readonly T[]) => Promise<boolean>,
@@ -61,8 +65,8 @@ export async function fewer<T>(
 }
 
 /**
- * A copy with one value changed, named by its path. Unknown paths are an error: a typo must not look like a
- * pass.
+ * Returns a copy of the options with one changed value, which `path` names. An unknown path is an error.
+ * Otherwise a misspelled path would look like a run that passes.
  */
 export function setOption<Options extends SeedOptions>(options: Options, [path, value]: Setting): Options {
   const copy = structuredClone(options) as unknown as Record<string, unknown>

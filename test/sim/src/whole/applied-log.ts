@@ -1,12 +1,12 @@
-// Rule: the entries that the members have applied, and the true time at which a leader stamped each of them.
-// Raft's laws judge the log; the laws about locks and keys need these times.
+// Rule: the entries that members have applied, and the real time at which a leader set the time of each
+// entry. Raft's laws check the log, and the laws of locks and keys need these times.
 
 import type { Entry } from '@latchkey/raft/core'
 
 type Place = Pick<Entry, 'term' | 'index'>
 
 export class AppliedLog {
-  /** By term and index. In microseconds of true time. */
+  /** By term and index: the real time, in µs, at which the leader set the time of the entry. */
   readonly #stamps = new Map<string, number>()
   #last = { index: 0, term: 0, time: 0, at: 0 }
 
@@ -16,7 +16,7 @@ export class AppliedLog {
     if (!this.#stamps.has(key)) this.#stamps.set(key, now)
   }
 
-  /** In microseconds of true time. */
+  /** Returns the real time, in µs. */
   stampedAt({ term, index }: Place): number {
     return this.#stamps.get(`${term}/${index}`) ?? 0
   }
@@ -28,7 +28,9 @@ export class AppliedLog {
     return true
   }
 
-  /** The last entry: its cluster time in ms, and the true time of its stamp in microseconds. */
+  /**
+   * The last entry, with its cluster time in ms, and the real time in µs at which the leader set this time.
+   */
   get last(): Readonly<Place & { time: number; at: number }> {
     return this.#last
   }

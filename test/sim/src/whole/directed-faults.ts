@@ -1,4 +1,4 @@
-// Driver: scenes that chance alone meets too rarely: they wait for their moment, and strike there.
+// Driver: faults that random draws make too seldom. Each of these faults waits for the right moment.
 
 import type { Message } from '@latchkey/raft/core'
 import type { Host } from '@latchkey/raft/memory'
@@ -9,13 +9,14 @@ import { LawBroken } from '../laws/verdict.js'
 import { foreignServer } from './members/foreign-server.js'
 import type { MemberServer } from './members/member-server.js'
 
-/** Microseconds that a machine needs to come back. */
+/** In µs, the time until a machine runs again after a power loss. */
 const REBOOT = 20_000
 
 /**
- * E1: a vote that was told is not forgotten by a power loss. The leader is cut off. As soon as another one
- * has heard the vote that makes it leader, whoever gave that vote loses power, and the new leader is cut off
- * instead: the old one knows nothing of that term, and asks for a vote in it too.
+ * E1: a power loss must not make a member forget a vote that it has sent. The leader is cut off, and another
+ * member wins the election. As soon as it has received the vote that makes it the leader, the member that
+ * gave this vote loses power. Now the new leader is cut off instead. The old leader does not know the new
+ * term, and asks for a vote in the same term.
  */
 export function forgottenVote({ world, who, undo }: FaultTarget): void {
   const { time, members, network } = world
@@ -27,7 +28,7 @@ export function forgottenVote({ world, who, undo }: FaultTarget): void {
     off()
     const [giver, heir] = [message.from, message.to].map((id) => members.find((one) => one.id === id))
     if (giver === undefined || heir === undefined) return
-    // Behind the step that makes it leader.
+    // Runs after the step that makes it the leader.
     time.later(0, () => {
       giver.crash(true)
       alone(heir)
@@ -39,8 +40,9 @@ export function forgottenVote({ world, who, undo }: FaultTarget): void {
 }
 
 /**
- * D12: one dies, and all others lose their states but not their logs. One of them may have the only log that
- * can win: it leads without a state to send, while others ask it for one, until the dead one is back.
+ * D12: one member dies, and all others lose their states but keep their logs. One of them may have the only
+ * log that can win an election. Then it leads without a state, while the others ask it for a state, until the
+ * dead member returns.
  */
 export function statesLost({ world, peer, undo }: FaultTarget): void {
   peer.crash(false)
@@ -49,31 +51,35 @@ export function statesLost({ world, peer, undo }: FaultTarget): void {
 }
 
 /**
- * M22, C30: the directory of another cluster is started at the address of the first member, under the same
- * id, and with this cluster's list of members. It leads itself there. It must find out where it is, and stop;
- * and no client, however few of the right members it reaches meanwhile, may be served by it.
+ * M22, C30: the directory of another cluster is started at the address of the first member, with the same id
+ * and with this cluster's list of members. The foreign member leads its own cluster there. It must notice the
+ * mistake and stop. It must serve no client, even if the client reaches only a few of the right members.
  */
 export const foreignDirectory = (target: FaultTarget): void =>
   meetForeign(target, {
-    // One that reaches all, one that misses a member, one that reaches the wrong one alone.
+    // Three clients: one reaches all members, one cannot reach one of the members, and one reaches only the
+    // wrong member.
     missed: (others) => [[], others.slice(0, 1), others],
     silence: SILENCE,
     mustStop: true,
   })
 
 /**
- * C30: all who come reach all members: what keeps them from the foreign one is their own asking, whatever
- * that one does.
+ * C30: all new clients reach all members. So only the clients' own questions keep them from the foreign
+ * member, whatever this member does.
  */
 export const foreignAmongOthers = (target: FaultTarget): void =>
   meetForeign(target, { missed: () => [[], [], []], silence: 0, mustStop: false })
 
-/** ms in which the foreign member reaches nobody: less than it waits for an answer before it serves. */
+/**
+ * In ms, how long the foreign member reaches nobody. The time is shorter than its wait for answers before it
+ * serves clients.
+ */
 const SILENCE = 2_000
 
 interface Meeting {
   /**
-   * Of each client that comes meanwhile, and knows of no cluster yet: whom of the right members it does not
+   * For each client that starts meanwhile and knows no cluster yet: which of the right members it cannot
    * reach.
    */
   missed(others: readonly Host[]): readonly (readonly Host[])[]
@@ -90,12 +96,13 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
   let stoppedBy: Error | undefined
   const foreign = foreignServer(world, place.id, foreignProduct, (error) => {
     stoppedBy = error
-    // Behind the step that it stops in.
+    // Runs after the step in which the member stops.
     time.later(0, () => foreign.crash(false))
   })
-  // Who is sent from a wrong member to a right one may hear nothing for a while.
+  // A client that a wrong member sends to a right one may receive nothing for a while, so the law of progress
+  // ends here.
   world.reach.end()
-  // Its own cluster is founded first, where nobody meets it.
+  // First its own cluster is founded on a network where no member of this cluster is.
   foreign.boot()
   let isOver = false
   const begin = () => {
@@ -122,7 +129,7 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
     foreign.retire()
     world.foreign = undefined
     place.boot()
-    // Who met two clusters serves nobody any more: an operator starts it anew.
+    // A member or client that has found two clusters serves nobody any more, so an operator starts it again.
     for (const host of world.hosts.filter(({ name }) => name.startsWith('p'))) killClient(world, host)
   })
 }

@@ -1,5 +1,5 @@
-// Rule: what goes wrong in a seed, as a list that can be shortened. Who is hit is told by number; -1 is the
-// leader of that moment.
+// Rule: draws the faults of a seed, as a list that can be shortened. The number of a fault chooses the
+// member, and -1 means the leader at that moment.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type { WholeOptions, WholeWorkload } from './options.js'
@@ -27,7 +27,7 @@ export const FAULT_KINDS = [
   'clientCut',
   'clientReset',
 ] as const
-/** Drawn by no seed: directed scenes name them. */
+/** Kinds that no seed draws. Only directed faults name them. */
 export type FaultKind =
   | (typeof FAULT_KINDS)[number]
   | 'forgottenVote'
@@ -35,17 +35,20 @@ export type FaultKind =
   | 'foreignDirectory'
   | 'foreignAmongOthers'
 
-/** Directed faults in which a member of another cluster runs in this world, with product modules of its own. */
+/**
+ * Whether a member of another cluster takes part in these directed faults. Such a member needs a separate
+ * copy of the product.
+ */
 export const needsForeign = (faults: readonly WholeFault[] | undefined): boolean =>
   faults?.some(({ kind }) => kind === 'foreignDirectory' || kind === 'foreignAmongOthers') === true
 
 export interface WholeFault {
-  /** Microseconds. */
+  /** The time of the fault, in µs. */
   readonly at: number
   readonly kind: FaultKind
   readonly who: number
   readonly other: number
-  /** ms. */
+  /** The duration of the fault, in ms. */
   readonly millis: number
 }
 
@@ -59,7 +62,7 @@ const BIAS: Readonly<Partial<Record<WholeWorkload, readonly FaultKind[]>>> = {
 }
 
 export interface DrawnFault extends WholeFault {
-  /** Its place in the seed's list. */
+  /** The number of the fault in the list of the seed. */
   readonly number: number
 }
 

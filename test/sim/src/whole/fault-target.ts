@@ -1,4 +1,4 @@
-// Types: what a fault meets, and how it is undone.
+// Types: the members and machines that a fault affects, and how the fault is undone.
 
 import type { Host } from '@latchkey/raft/memory'
 import type { Undo } from '../world/nemesis.js'

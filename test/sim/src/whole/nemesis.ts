@@ -1,4 +1,4 @@
-// Driver: does to the world what the list of faults says, and in the end takes it all back.
+// Driver: makes the faults of the list happen, and undoes all of them at the end.
 
 import { killClient } from './clients/kill-client.js'
 import type { FaultTarget } from './fault-target.js'
@@ -17,7 +17,7 @@ export class WholeNemesis extends Nemesis<DrawnFault> {
     this.#world = world
   }
 
-  /** Everything works from now on. */
+  /** Undoes all faults, so that everything works from now on. */
   override end(): void {
     this.repairAll()
     super.end()
@@ -76,7 +76,7 @@ const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => unknown>> = {
     who.host.clock.stepWall(sign * millis * 500)
     client?.clock.stepWall(-sign * millis * 20)
   },
-  // From as fast as it may be to as slow, or back, on both sides at once.
+  // The clocks of both sides change at the same time, from the fastest allowed rate to the slowest, or back.
   rate: ({ world, who, client }) => {
     for (const host of [who.host, client])
       if (host !== undefined) host.clock.drift(world.time.now, 2 - host.clock.rate)
@@ -108,7 +108,7 @@ function down({ undo }: FaultTarget, members: readonly MemberServer[], power: bo
   }
 }
 
-/** From all members. */
+/** Cuts the machine off from all members. */
 function cutOff({ cuts, members }: WholeWorld, host: Host, undo: Undo): void {
   const hosts = members.map((member) => member.host)
   cut(cuts, bothWays(host, hosts), undo)
@@ -121,15 +121,15 @@ function reset(pipes: readonly MemoryConnection[], host: Host): void {
   for (const pipe of pipes) if (touches(pipe, host)) pipe.break()
 }
 
-/** What is sent from now on over these connections comes late. */
+/** From now on, messages on these connections arrive late. */
 function slow(pipes: readonly MemoryConnection[], host: Host, millis: number): void {
   for (const pipe of pipes)
     if (touches(pipe, host)) pipe.slow = pipe.hostOf(0) === host.index ? [millis * 300, 0] : [0, millis * 300]
 }
 
 /**
- * A read through a follower takes three ways to or from its leader, and has an election timeout for them: a
- * calm network is faster.
+ * Makes the network fast. A read through a follower needs three messages between the follower and its leader,
+ * within one election timeout.
  */
 function fast(pipes: readonly MemoryConnection[]): void {
   for (const pipe of pipes) pipe.slow = [0, 0]

@@ -1,5 +1,4 @@
-// Rule: what a seed stands for: sizes, speeds, clocks, disks and what is done there. Drawn from the seed
-// alone.
+// Rule: draws the options of a seed: sizes, speeds, clocks, disks and workloads. Only the seed decides them.
 
 import { type Random, seededRandom } from '@latchkey/base'
 
@@ -18,7 +17,7 @@ export const WHOLE_WORKLOADS = [
 ] as const
 export type WholeWorkload = (typeof WHOLE_WORKLOADS)[number]
 
-/** As in production: none is trimmed within a run. */
+/** The limit of the production code. No run has so many events, so no event is removed. */
 export const ALL_EVENTS = 100_000
 
 export interface WholeOptions {
@@ -26,14 +25,14 @@ export interface WholeOptions {
   readonly workload: WholeWorkload
   readonly members: number
   readonly clients: number
-  /** Clients that live in a member's own process. */
+  /** How many clients are embedded in members. */
   readonly embedded: number
-  /** ms of virtual time before faults end. */
+  /** In ms of simulated time, how long faults happen. */
   readonly duration: number
   readonly drift: number
   /**
-   * 'extreme': each clock is as wrong as it may be. 'beyond': ten times as wrong; then only the tokens
-   * protect.
+   * With 'extreme', each clock is as wrong as allowed. With 'beyond', the clocks are ten times as wrong, so
+   * only tokens protect.
    */
   readonly clocks: 'true' | 'near' | 'extreme' | 'beyond'
   readonly encoded: boolean
@@ -41,16 +40,16 @@ export interface WholeOptions {
   readonly heartbeat: number
   readonly everyEntries: number
   readonly segmentBytes: number
-  /** A segment is made longer by so much at once. */
+  /** How many bytes a segment of the log grows at a time. */
   readonly growBytes: number
-  /** A file of the event log is closed when it has so much. */
+  /** When a file of the event log has this many bytes, the next file begins. */
   readonly eventLogBytes: number
-  /** So many are kept; a watch that falls behind further is told. */
+  /** How many events members keep. A watch that falls further behind ends with an error. */
   readonly events: number
   readonly flushMillis: number
   readonly flushBytes: number
   readonly sessionLife: number
-  /** Microseconds. */
+  /** In µs, the shortest delay of a message. `netTail` is the largest additional delay. */
   readonly netBase: number
   readonly netTail: number
   readonly syncBase: number
@@ -59,15 +58,15 @@ export interface WholeOptions {
   readonly pulse: readonly [number, number]
   readonly keys: number
   readonly locks: number
-  /** ms. */
+  /** The shortest and the longest lease, in ms. */
   readonly lease: readonly [number, number]
-  /** ms between two calls of one worker, at most. */
+  /** In ms, the longest pause between two calls of one worker. */
   readonly think: number
-  /** Faults in a second, about. */
+  /** About how many faults happen per second. */
   readonly faults: number
 }
 
-/** The rates of clocks differ by no more than this from true time. */
+/** Returns the largest difference between the rate of a clock and real time. */
 export const spreadOf = ({ clocks, drift }: WholeOptions): number =>
   clocks === 'true' ? 0 : clocks === 'beyond' ? drift * 10 : drift
 
@@ -108,7 +107,7 @@ function drawDisk(random: Random, torture: boolean) {
   }
 }
 
-/** From a stream of its own. */
+/** Draws from a separate stream of random numbers, so that other draws stay the same. */
 function drawEventLog(seed: number) {
   const random = seededRandom(`whole-journal/${seed}`)
   return {
@@ -135,8 +134,8 @@ function drawLoad(random: Random, workload: WholeWorkload) {
     keys: random.between(1, 5),
     locks: workload === 'waiters' || workload === 'sharing' ? 1 : random.between(1, 3),
     lease: [least, least * random.pick([1, 3])] as const,
-    // Idle: longer than leases and sessions, so that nothing happens for a while and much runs out.
-    // Meetings: also so seldom that a party waits alone when its session ends.
+    // In the workload `idle`, the pauses are longer than leases and sessions, so that many of them end. With
+    // barriers, pauses are sometimes so long that a caller waits alone when its session ends.
     think:
       workload === 'idle' ? 20_000 : random.pick(workload === 'barriers' ? [20, 200, 1_500] : [20, 60, 200]),
     faults: workload === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),

@@ -1,22 +1,22 @@
-// Driver: observes what the lock rules of the compiled product do. The product itself stays as it is.
+// Driver: observes what the lock rules of the compiled product do, without a change of the product.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import type { ProductModules } from './product-modules.js'
 
 export interface Probe {
-  /** A transaction of the lock rules, one an entry, and the reader of that entry's commands. */
+  /** Called for each entry, with the transaction of the lock rules and the reader of the commands. */
   entry(tx: object, reader: object | undefined): void
   granted(tx: object, row: HoldRow): void
   left(tx: object, row: WaiterRow): void
-  /** A grant that was not touched before now is. */
+  /** A waiter has confirmed its grant for the first time. */
   touched(tx: object, row: HoldRow): void
-  /** The next command of the entry that is read by that reader. */
+  /** The reader has read the next command of its entry. */
   command(reader: object): void
 }
 
 const observers = new WeakMap<ProductModules, { probe: Probe }>()
 
-/** From now on that probe hears; one run at a time. */
+/** From now on the probe receives these calls. Only one run can have a probe at a time. */
 export function listen(product: ProductModules, probe: Probe): void {
   const ear = observers.get(product)
   if (ear !== undefined) {
@@ -39,7 +39,10 @@ function wrap<T extends object, Name extends keyof T>(
 function listenToLocks({ StateLockTransaction, BatchReader }: ProductModules, ear: { probe: Probe }): void {
   type Tx = InstanceType<ProductModules['StateLockTransaction']>
   const { prototype } = StateLockTransaction
-  /** An entry's reader is made right before its time passes, so the latest one is that entry's. */
+  /**
+   * The reader of an entry is made just before the time of the entry passes. So the latest reader belongs to
+   * this entry.
+   */
   let latestReader: object | undefined
   const isRead = (reader: object) => {
     latestReader = reader

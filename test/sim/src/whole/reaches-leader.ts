@@ -1,4 +1,4 @@
-// Rule: when a client must find the leader in time.
+// Rule: decides when a client must find the leader in time.
 
 import type { Cuts, Host } from '@latchkey/raft/memory'
 import type { MemberServer } from './members/member-server.js'
@@ -7,13 +7,16 @@ interface World {
   readonly time: { readonly now: number }
   readonly cuts: Cuts
   readonly hosts: readonly Host[]
-  /** Microseconds that a client may wait. */
+  /** In µs, how long a client may wait. */
   readonly reach: { readonly limit: number }
   leader(): MemberServer | undefined
   membersNow(): readonly MemberServer[]
 }
 
-/** The leader reaches all others that run, and that member reaches the leader or one of those; nothing is slow. */
+/**
+ * Whether the leader reaches all other running members, this member reaches the leader or one of them, and
+ * nothing is slow.
+ */
 export function reachesLeader(world: World, from: MemberServer): boolean {
   const leader = world.leader()
   const members = world.membersNow()
@@ -28,7 +31,7 @@ export function reachesLeader(world: World, from: MemberServer): boolean {
   return from === leader || reach(from, leader) || others.some((one) => reach(from, one))
 }
 
-/** One leads whose process runs, most of the others run too, and nothing is cut. */
+/** Whether a running member leads, a majority of the members runs, and nothing is cut or slow. */
 export function clientsReachLeader(world: World): boolean {
   const leader = world.leader()
   const members = world.membersNow()

@@ -10,7 +10,7 @@ import { demandProgress, judgeHistory } from './progress.js'
 import { type WholeMode as WorldMode, WholeWorld } from './whole-world.js'
 
 export interface WholeMode extends WorldMode {
-  /** Instead of the faults that the seed draws. */
+  /** The faults to use instead of the faults that the seed draws. */
   readonly faults?: readonly WholeFault[]
 }
 

@@ -1,4 +1,4 @@
-// Driver: tells what a state machine applies and installs. The machine itself does not notice.
+// Driver: reports what a state machine applies and installs. The state machine does not notice.
 
 import type { KvMachine } from '@latchkey/kv'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
@@ -9,7 +9,7 @@ interface MachineEvents<Notes> {
   during<T>(apply: () => T): { readonly result: T; readonly notes: Notes }
   applied(entries: readonly Entry[], results: readonly Applied[], notes: Notes): void
   installed(position: LogPosition, membership: Membership): void
-  /** The disk failed while a snapshot was written, so the machine keeps its state. */
+  /** The disk failed during the write of a snapshot, so the state machine keeps its state. */
   installFailed(): void
 }
 

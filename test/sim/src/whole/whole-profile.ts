@@ -1,4 +1,4 @@
-// Driver: the whole profile, for the command line.
+// Driver: the whole profile for the command line.
 
 import type { Profile } from '../run/profile.js'
 import { runWholeBugs } from './bugs/runner.js'

@@ -1,4 +1,5 @@
-// Driver: the world of one seed of the whole profile: whole members, clients, and the networks between them.
+// Driver: the simulated world of one seed of the whole profile: whole members, clients, and the networks
+// between them.
 
 import { type Random, seededRandom, text, utf8 } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
@@ -34,7 +35,7 @@ import { clientsReachLeader, reachesLeader } from './reaches-leader.js'
 type Note = Parameters<LockHistory['applied']>[2][number]
 type RaftView = Parameters<ServerPorts['role']>[1]
 
-/** How a seed is run. */
+/** How the simulator runs a seed. */
 export interface WholeMode extends WorldMode {
   /** The code of a member of another cluster, for the faults that need it. */
   readonly foreignProduct?: ProductModules | undefined
@@ -42,10 +43,10 @@ export interface WholeMode extends WorldMode {
 
 export type Workers = (client: Client) => void
 
-/** Their clients ask something at any time. */
+/** The workloads whose clients make calls all the time. */
 const ALWAYS_ASKING: ReadonlySet<WholeWorkload> = new Set(['kv', 'power', 'snapshots'])
 
-/** Microseconds. */
+/** In µs, the time until a connection is made. */
 const DIAL_TIMES = { first: [500, 15_000], afterEnd: [500, 30_000], again: [20_000, 120_000] } as const
 
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
@@ -53,7 +54,7 @@ const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 export class WholeWorld extends World<MemberServer> {
   readonly options: WholeOptions
   readonly product: ProductModules
-  /** Of a member of another cluster. */
+  /** The code of a member of another cluster. */
   readonly foreignProduct: ProductModules | undefined
   readonly records: CallRecords
   readonly log = new AppliedLog()
@@ -64,14 +65,14 @@ export class WholeWorld extends World<MemberServer> {
   readonly expiry = new KeyExpiry()
   readonly reach: NewLeaderInTime
   readonly oneCluster = new OneClusterLaw()
-  /** A member of another cluster, at the address of one of this one's. */
+  /** A member of another cluster, at the address of a member of this cluster. */
   foreign: MemberServer | undefined
   readonly network: MemoryNetwork
   readonly clientNetwork: ClientNetwork
   readonly clients: Client[] = []
-  /** Who is changing the members, until the last change has come to its end. */
+  /** The operators whose change of members has not ended yet. */
   readonly operators = new Set<Client>()
-  /** What each key held when all was over. */
+  /** The value of each key at the end of the run. */
   readonly finals = new Map<string, string | undefined>()
   readonly #workers: Workers
   readonly networkOptions: NetworkOptions
@@ -89,7 +90,8 @@ export class WholeWorld extends World<MemberServer> {
     this.records = new CallRecords(this.time, options)
     this.renewed = new RenewedHolds(options.drift)
     this.barriers = new BarriersAndLatches(2 + (options.seed % 3), 1 + (options.seed % 4))
-    // A lone member's clients have nowhere else to go: one that dialled into its darkness waits for that dial.
+    // The clients of a single member have no other member. A client that connects while this member is down
+    // waits for this connection.
     const hasOthers = options.members >= 3
     this.reach = new NewLeaderInTime(
       options.electionTimeout,
@@ -180,7 +182,7 @@ export class WholeWorld extends World<MemberServer> {
     return server
   }
 
-  /** A process that knows nothing of this cluster but its addresses. */
+  /** Adds a process that knows only the addresses of this cluster. */
   addRemote(): Host {
     const host = this.newHost(`p${this.hosts.length}`)
     this.#startRemote(host)
@@ -259,7 +261,10 @@ export class WholeWorld extends World<MemberServer> {
     this.#startRemote(host)
   }
 
-  /** Those who missed every change until nobody was left of whom they knew are given addresses anew, as an operator has to. */
+  /**
+   * Gives new addresses to clients that have missed every change, so that no member that they knew is left.
+   * In production, an operator does so.
+   */
   findMembersAgain(): void {
     for (const { life, findsMembers } of [...this.clients])
       if (!life.dead && !findsMembers && life.host.name.startsWith('p')) this.restartClient(life.host)
@@ -268,7 +273,7 @@ export class WholeWorld extends World<MemberServer> {
   #opened(server: MemberServer, life: HostProcess): void {
     this.note(() => `${server.id} is open`)
     if (this.members.indexOf(server) >= this.options.embedded) return
-    // Started anew behind its removal it cannot tell itself from one that waits to be added.
+    // A removed member that starts again cannot know whether it was removed or waits to be added.
     const openedOutside = server.leftAlone
     const reachability = {
       stranded: () => server.member?.isLeft === true,
@@ -297,7 +302,7 @@ export class WholeWorld extends World<MemberServer> {
     if (request.kind === 'command' || request.kind === 'read') this.reach.asked(life, this.time.now)
   }
 
-  /** The laws that are looked at after every event. */
+  /** Checks the laws that are checked after every event. */
   protected override look(): void {
     this.holds.look(this.locks.forced)
     this.renewed.look()
@@ -327,7 +332,8 @@ export class WholeWorld extends World<MemberServer> {
     results: readonly Applied[],
     notes: readonly (readonly Note[])[],
   ): void {
-    // A member that joins knows no members before an entry lists them. Founders know them from the start.
+    // A joining member knows no members until an entry lists them. The first members know them from the
+    // start.
     const known = server.member?.replica.node.applied.membership.voters.length ?? 0
     entries.forEach((entry, i) => {
       const result = results[i]
@@ -349,7 +355,7 @@ export class WholeWorld extends World<MemberServer> {
     this.#stateApplied(machine)
   }
 
-  /** For the judge of mirrors. */
+  /** Reports the state to the law of mirrors. */
   #stateApplied(machine: KvMachine): void {
     const { states } = this.records
     if (states.has(machine.revision)) return
@@ -363,7 +369,7 @@ export class WholeWorld extends World<MemberServer> {
     states.applied(machine.revision, rows)
   }
 
-  /** Those who are members, as their leader knows it. */
+  /** Returns the present members, as their leader knows them. */
   membersNow(): readonly MemberServer[] {
     const raft = this.leader()?.member?.replica.node.raft
     return this.members.filter(({ id }) => raft === undefined || raft.membership.peers[id] !== undefined)
