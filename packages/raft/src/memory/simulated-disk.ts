@@ -3,9 +3,10 @@
 // its operations, and fails or stops at the operation that a test names. A crash loses any part of the
 // unsynced data that a real disk may lose.
 //
-// const disk = new MemoryDisk() disk.stopAt(17, 'after')   operation 17 is done, but neither its callback nor
-// any later one is called disk.crash(random)      a power loss: synced bytes stay, and any part of the others
-// disk.kill(random)      the process ends and the machine goes on: what was written stays
+//   const disk = new MemoryDisk()
+//   disk.stopAt(17, 'after')     operation 17 is done, and from then on no callback is called
+//   disk.crash(random)           a power loss: synced bytes stay, and a random part of all other bytes
+//   disk.kill(random)            the process ends and the machine goes on: all written bytes stay
 //
 // After a crash or a kill, the callbacks of earlier operations are never called.
 

@@ -275,7 +275,7 @@ export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Ad
 }
 
 /**
- * Checks the other side's description against this member's own. A member also calls this function again for
+ * Compares the other side's description with this member's description. A member also calls this function for
  * its connected peers when its own cluster id or membership has changed.
  */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
