@@ -292,8 +292,8 @@ const hintOf = (cause: unknown): string => {
 }
 
 /**
- * Removes what Node 24 adds after a semicolon: a command-line flag of Node. The hint of this error says what
- * to do instead.
+ * Returns the reason of an error. Node 24 adds a command-line flag of Node after a semicolon, and the
+ * function removes the flag. The hint of this error says what to do instead.
  */
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error

@@ -116,7 +116,7 @@ export class ActiveLink {
     return this.#taken(call, reply)
   }
 
-  /** Called when the call is over, so that the answers to its earlier attempts are not needed any more. */
+  /** Called when the call is over. The answers to its earlier attempts are not needed any more. */
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)

@@ -48,8 +48,8 @@ export class GrantPushes {
   }
 
   /**
-   * Called when the session is attached to a link. With `isNewSession`, places in queues still belong to the
-   * former session, which ends sooner or later.
+   * Called when a link has named the session to its member. If `isNewSession` is true, places in queues still
+   * belong to the former session, which ends sooner or later.
    */
   attached(isNewSession: boolean): void {
     for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)

@@ -32,8 +32,9 @@ export interface Faults {
   unknownDropped: number
   /** The answer is "outcome unknown", and the command is applied up to four seconds later. */
   late: number
-  /** The answer says that the command was certainly not passed on. */
+  /** The answer says that the command certainly did not reach the log. */
   never: number
+  /** In ms, not a probability: how long each message is under way. */
   latency: number
 }
 export const NO_FAULTS: Faults = {

@@ -41,7 +41,10 @@ export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   return [name, holds.slice(0, CAPS.holdsOfFlow).map(({ id }) => id)]
 }
 
-/** Returns the holds around the current call whose function has not ended yet, the innermost first. */
+/**
+ * Returns the holds of withLock around the current call, except holds whose function has ended. The innermost
+ * hold comes first.
+ */
 export function holdsAround(inner: HoldAround | undefined): HoldAround[] {
   const holds: HoldAround[] = []
   for (let one = inner; one !== undefined; one = one.outer) if (one.active) holds.push(one)
