@@ -1,12 +1,12 @@
-// Rule: the route of an embedded store, with an observer of what it asks and what is answered, by its own member
-// or through another one.
+// Rule: the connection of an embedded store, with an observer of its requests and answers, through its own
+// member or through another one.
 
 import type { Dial, Route } from '@latchkey/client'
 import { decodeAnswer, errorOf, type LinkReply } from '@latchkey/protocol'
 
 export interface RouteObserver {
   asked(): void
-  /** Somebody has answered what only a leader can. */
+  /** A member has answered a request that only a leader can answer. */
   served(): void
 }
 
@@ -48,7 +48,7 @@ const bound = (events: Parameters<Dial>[0]) => ({
   cutOff: (isCutOff: boolean) => events.cutOff?.(isCutOff),
 })
 
-/** Who lost track of a command, or knows nobody to hand it to, has not served it. */
+/** With these errors, a member has lost a command or knows no leader, so it has not served the client. */
 const NOT_SERVED: ReadonlySet<string> = new Set(['ERR_OUTCOME_UNKNOWN', 'ERR_NO_LEADER', 'ERR_BUSY'])
 
 function isServed({ never, answer }: Extract<LinkReply, { kind: 'answer' }>): boolean {
