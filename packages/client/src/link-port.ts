@@ -18,9 +18,9 @@ export type {
  * Laws that the engine needs:
  * - Replies arrive in a later turn or microtask than `send`, never inside of `send`.
  * - An answer comes on the link on which its request was sent, and never on another link.
- * - Two kinds of errors are not the command's own answer: an error whose outcome is unknown (fourth element
- *   of the answer), and ERR_NO_LEADER without `never`. A member that sends one of these errors does not know the
- *   outcome of the command, so the engine asks again with the same number.
+ * - Some errors do not tell the outcome of a command, because the member that sent the error does not know the
+ *   outcome (outcome-of-answer.ts). After such an error the engine sends the command again with the same
+ *   number, so that it is executed at most once.
  */
 export interface Link {
   send(request: LinkRequest): void

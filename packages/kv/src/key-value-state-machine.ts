@@ -362,8 +362,7 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // Reading rows early saves nothing while all rows are in memory. This code runs for every put, so it
-    // makes no useless call.
+    // While all rows are in memory, reading rows early saves nothing, so the call is skipped.
     if (this.#running?.state.data.isPrefetchUseful === true) this.#ahead.expectPut(body)
   }
 

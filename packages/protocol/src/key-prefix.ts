@@ -91,8 +91,8 @@ export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B 
 }
 
 /**
- * Adds the prefix to one limit of a range. The limit may be the first key after a key, which is one byte
- * longer than that key.
+ * Adds the prefix to one limit of a range. The limit may be one byte longer than a key, because the next
+ * possible key after a key is the same key with a zero byte at its end.
  */
 const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
   keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)

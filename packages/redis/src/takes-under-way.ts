@@ -42,7 +42,10 @@ export class Attempts {
     return attempt
   }
 
-  /** Ends the attempts of the caller. Returns the vote ids that some master may know. */
+  /**
+   * Marks the open attempts of caller `id` at the key as over. Returns their vote ids, because some masters may
+   * have granted a vote under these ids, or may still grant one.
+   */
   end(key: Uint8Array, id: string): string[] {
     const open = [...(this.#open.get(nameOf(key, id)) ?? [])]
     for (const attempt of open) attempt.isOver = true

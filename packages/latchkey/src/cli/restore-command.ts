@@ -15,7 +15,7 @@ export interface RestoreOptions {
 }
 export type Restore = (path: string, options: RestoreOptions) => Promise<void>
 
-/** `load` loads the native code of LevelDB, which only this command's run needs. */
+/** `load` loads the native code of LevelDB. It is called when the command runs, and not for its help. */
 export const restoreCommand = (load: () => Promise<Restore>): Command => ({
   name: 'restore',
   usage: 'FILE --id NAME --dir PATH',

@@ -24,8 +24,8 @@ type Serve = () => number
 export class ReadTurns {
   readonly #clock: Clock
   /**
-   * The waiting reads of each client connection, in the order of their arrival. The first connection has the
-   * next turn.
+   * The waiting reads of each client connection, in the order of their arrival. The connection that is first
+   * in this map has the next turn.
    */
   readonly #waiting = new Map<object, Serve[]>()
   #left = TURN_BYTES

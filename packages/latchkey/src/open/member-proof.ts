@@ -40,10 +40,10 @@ export function checkMemberToken(given: unknown): void {
 }
 
 /**
- * Returns true if strangers cannot connect as members, or if no check is needed. If clients need no token,
- * strangers can read and write anyway.
+ * Returns true if a member token or `tls.ca` keeps strangers from connecting as members. Also returns true if
+ * clients need no token: strangers can then read and write anyway, so a proof of members would protect nothing.
  */
-const isProofAsked = ({ auth, tls }: Proofs): boolean =>
+const isSafeFromStrangers = ({ auth, tls }: Proofs): boolean =>
   auth === undefined || memberTokens(auth).length > 0 || tls?.ca !== undefined
 
 const ADD =
@@ -53,13 +53,13 @@ const NOTHING_ELSE = 'clients need a token here, but nothing keeps a stranger fr
 
 /** Returns why no process may connect as a member, or undefined if members may connect. */
 export const whyNoMembers = (settings: Proofs): string | undefined =>
-  isProofAsked(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
+  isSafeFromStrangers(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
 
 /**
  * Throws a TypeError if a stranger could connect as a member. `others` is true if the cluster has other
  * members, or if this member waits to be added to a cluster.
  */
 export function refuseUnprovenMembers(settings: Proofs, others: boolean): void {
-  if (others && !isProofAsked(settings))
+  if (others && !isSafeFromStrangers(settings))
     throw new TypeError(`auth.memberToken is missing: ${NOTHING_ELSE}: ${ADD}`)
 }

@@ -52,7 +52,10 @@ export class ClusterTimeRefresh {
     })
   }
 
-  /** Checks the hold or attempt at each tick until it is removed. `left` is its remaining time now, in ms. */
+  /**
+   * From now on, the timer of this object checks the hold or the attempt, until `remove` is called. `left` is the
+   * remaining time of the hold or the attempt, in ms.
+   */
   add(item: HoldOrAttempt, left: number): void {
     this.#items.add(item)
     this.#joined = true

@@ -177,7 +177,7 @@ export function optionsArg<T extends object>(
   return options
 }
 
-/** Returns the options of a call that has only the options that every call has. */
+/** Checks the options that every call has, and returns them with the defaults. */
 export function callOptions(call: string, options: CallOptions | undefined): LockCallOptions {
   const { timeout, signal } = optionsArg(call, options, CALL_OPTIONS)
   return { timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT, signal: signalArg(signal) }

@@ -290,7 +290,10 @@ function checkDeadline(history: KeyHistory, event: Applied): void {
   if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
 }
 
-/** Law: a command that ends a hold grants the lock to the first waiter in the same entry (K23). */
+/**
+ * Law: the log entry that ends a hold also grants the lock to the first waiter, so no lock is free while
+ * callers wait for it (K23).
+ */
 function checkQueueAfterEnd(
   history: KeyHistory,
   event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>,

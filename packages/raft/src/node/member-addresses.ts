@@ -86,13 +86,16 @@ export class Addresses {
     return { url, given }
   }
 
-  /** Called when the process at the given address has answered with its cluster's id. */
+  /**
+   * Called when a process has answered at the address that the options of this member give for member `id`. The
+   * answer names the cluster of that process.
+   */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * Called when the process at the given address has proved to be member `id`, and an election timeout has
+   * Called when the process at the address from the options has proved to be member `id`, and an election timeout has
    * passed since then. In that time the member could connect at the log's address.
    */
   proved(id: MemberId): void {

@@ -8,8 +8,8 @@
 import { assert } from '@latchkey/base'
 
 /**
- * What was found in the file of the durable mark. 'foreign' means that the mark belongs to another Raft
- * group.
+ * What was found in the file of the durable mark. 'newer' means that a later version wrote the mark, and
+ * 'foreign' that the mark belongs to another Raft group.
  */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
 /** Whether the folder has segments, apart from leftovers of an interrupted removal. */
