@@ -3,6 +3,7 @@
 
 import { OP, type PageResult, READ } from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'
+import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { show } from './testing/show.js'
 import { World, k } from './testing/world.js'
 
@@ -91,6 +92,19 @@ test('too many views: ERR_BUSY; closing one makes room for another', async () =>
   await expect(page({})).rejects.toMatchObject({ code: 'ERR_BUSY' })
   w.machine.read([READ.closeView, first])
   expect(await keys({})).toBe('abcd')
+})
+
+test('a view whose read has failed is closed, and makes room for another', async () => {
+  const disk = new SimulatedRowDisk()
+  w = await World.open({ limits: { views: 2 }, storage: new SimulatedRowStorage(disk) })
+  await w.one([OP.put, null, k('a'), k('1')])
+  await w.one([OP.put, null, k('b'), k('2')])
+  await w.restart()
+  disk.flip(Buffer.from('db'), 10)
+  for (let i = 0; i < 4; i++) {
+    const [view] = await page({ keep: true, limit: 1 })
+    await expect(page({ view, keep: true, start: 'b' })).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+  }
 })
 
 test('a read of a closed view is an error', async () => {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { damage } from '../testing/damage.js'
 import { Folders } from '../testing/folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
+import { EventLog } from './event-log.js'
 import { crc32c } from './leveldb-check/crc32c.js'
 import { nodeFiles } from './file-operations.js'
 import type { RowChange, RowStore } from './row-store.js'
@@ -228,6 +229,23 @@ test('D7: a commit that fails leaves no file open and no folder locked, and the 
   await again.abort()
   expect(openBelow(dir)).toEqual([])
   expect(readdirSync(dir)).toEqual(['rows-1'])
+  expect(await readAll(dir)).toBe(MODELS[1])
+})
+
+test('D7: if the event log fails while a store is built or opened, no file stays open, and the next try succeeds', async () => {
+  const dir = join(folders.make(), 'state')
+  const storage = classicLevelStorage(dir)
+  const create = vi.spyOn(EventLog, 'create').mockRejectedValueOnce(new Error('no space'))
+  await expect(storage.build()).rejects.toThrow('no space')
+  create.mockRestore()
+  expect(openBelow(dir)).toEqual([])
+  const built = await storage.build()
+  await built.write(batch(1))
+  await built.commit()
+  const open = vi.spyOn(EventLog, 'open').mockRejectedValueOnce(new Error('no file handle'))
+  await expect(storage.open()).rejects.toMatchObject({ cause: new Error('no file handle') })
+  open.mockRestore()
+  expect(openBelow(dir)).toEqual([])
   expect(await readAll(dir)).toBe(MODELS[1])
 })
 

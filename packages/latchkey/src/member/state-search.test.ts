@@ -119,6 +119,25 @@ test('a lock that only one of them knows is named, as everything that hangs on i
   expect(found).toContainEqual({ space: 'events', key: 'events 0/0', what: 'it is another one there' })
 })
 
+test('only one search with each member runs at a time', async () => {
+  const machine = await machineWith([])
+  machines.push(machine)
+  const asked: string[] = []
+  const search = new StateSearch({
+    clock: new ManualClock(),
+    random: seededRandom(1),
+    freeze: (at) => machine.digestAt(at),
+    send: (to) => asked.push(to),
+    found: () => {},
+  })
+  const { index } = machine.position
+  const running = [search.search('b', index, ['data']), search.search('c', index, ['data'])]
+  expect(await search.search('b', index, ['data'])).toBe(false)
+  await expect.poll(() => asked).toEqual(['b', 'c'])
+  search.close()
+  expect(await Promise.all(running)).toEqual([false, false])
+})
+
 test('one that went on, or does not answer: nothing is claimed', async () => {
   const [a, b] = [await machineWith([put(1, 'right')]), await machineWith([put(1, 'wrong'), put(2, 'x')])]
   machines.push(a, b)
