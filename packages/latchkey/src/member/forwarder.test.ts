@@ -36,6 +36,26 @@ test('an answer reaches its asker, once, under the forwarder’s own number', ()
   expect(id).not.toBe(77)
 })
 
+const NINE = new Uint8Array([9])
+
+test.each<[MemberMessage['kind'], object, object]>([
+  [
+    'applied',
+    { time: 5, bytes: NINE },
+    { type: 'applied', time: 5, answer: { bytes: NINE, fromTable: false } },
+  ],
+  ['refused', { reason: 'busy' }, { type: 'refused', reason: 'busy' }],
+  ['refused', { reason: 'not-leader' }, { type: 'refused', reason: 'not-leader' }],
+  ['unknown', {}, { type: 'unknown' }],
+  ['returned', { answer: NINE }, { type: 'returned', answer: NINE }],
+])('an answer of the kind %s tells its asker %j', (kind, fields, outcome) => {
+  const { forwarder, sent, told } = world()
+  const { id } = sent[0] as { id: number }
+  forwarder.answered('b', { kind, id, ...fields } as MemberMessage)
+  expect(told).toEqual([outcome])
+  expect(forwarder.pending).toBe(0)
+})
+
 test('C5: an answer of another member, or to a number nobody asked under, completes nothing', () => {
   const { forwarder, sent, told } = world()
   const id = (sent[0] as { id: number }).id
