@@ -38,6 +38,26 @@ test('D6: a first store that cannot be written is closed, so that the same proce
   expect(storage.aborted).toBe(1)
 })
 
+/** A disk from which no row can be read. */
+class UnreadableStorage extends SimulatedRowStorage {
+  closed = 0
+  override async open(): Promise<RowStore | undefined> {
+    const store = await super.open()
+    if (store === undefined) return undefined
+    const fails = () => {
+      throw new Error('input/output error')
+    }
+    const close = () => (this.closed++, store.close())
+    return { get: fails, view: fails, write: (batch) => store.write(batch), compact: fails, close }
+  }
+}
+
+test('D6: a store that cannot be read at the start is closed', async () => {
+  const storage = new UnreadableStorage()
+  await expect(newMachine(storage).open()).rejects.toThrow('input/output error')
+  expect(storage.closed).toBe(1)
+})
+
 /** Counts the rows of data that a start reads. */
 class CountingStorage extends SimulatedRowStorage {
   dataRows = 0

@@ -11,6 +11,7 @@ import { damage } from '../testing/damage.js'
 import { Folders } from '../testing/folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
 import { EventLog } from './event-log.js'
+import { eventLogName } from './event-log-file.js'
 import { crc32c } from './leveldb-check/crc32c.js'
 import { nodeFiles } from './file-operations.js'
 import type { RowChange, RowStore } from './row-store.js'
@@ -246,6 +247,16 @@ test('D7: if the event log fails while a store is built or opened, no file stays
   await expect(storage.open()).rejects.toMatchObject({ cause: new Error('no file handle') })
   open.mockRestore()
   expect(openBelow(dir)).toEqual([])
+  // A damaged event log: the file that was read until the damage is closed too.
+  const eventLog = join(dir, 'rows-1', eventLogName(1))
+  const bytes = readFileSync(eventLog)
+  writeFileSync(
+    eventLog,
+    bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte)),
+  )
+  await expect(storage.open()).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+  expect(openBelow(dir)).toEqual([])
+  writeFileSync(eventLog, bytes)
   expect(await readAll(dir)).toBe(MODELS[1])
 })
 
