@@ -12,6 +12,9 @@ import { join, relative } from 'node:path'
  */
 const SILENCE_MS = 180_000
 
+/** How often a run begins again at most, after tests that failed by chance. */
+const MOST_TRIES = 3
+
 /** Tests that start processes or measure are slow, and tests of the scripts import no product. */
 const SLOW = ['e2e', 'chaos', 'bench', 'scripts']
 
@@ -52,12 +55,11 @@ export class ChangedCopy {
     writeFileSync(file, lines.join('\n'))
     if (!this.#builds(processes)) return this.#restored(file, whole, 'the compiler')
     for (const run of runsFor(of, path, processes)) {
-      const failed = await this.#failed(run)
+      const failed = await this.#failedTwice(run)
       if (failed === undefined) continue
       this.#restored(file, whole)
       // A test that fails without the fault, too, has not noticed it.
-      const again = failed.files.length === 0 ? run : ['run', ...failed.files]
-      if (!this.#builds(processes) || (await this.#failed(again)) !== undefined)
+      if (!this.#builds(processes) || (await this.#failed(failed.again)) !== undefined)
         throw new Error(`fails without any fault: ${failed.names.join(', ')}`)
       return failed.names.join(', ')
     }
@@ -77,7 +79,17 @@ export class ChangedCopy {
     )
   }
 
-  /** Undefined if all tests pass. Otherwise the files and the names of the tests that fail. */
+  /** A test that fails once and then passes has failed by chance, and the run begins again. */
+  async #failedTwice(run) {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const failed = await this.#failed(run)
+      if (failed === undefined) return undefined
+      if ((await this.#failed(failed.again)) !== undefined) return failed
+    }
+    throw new Error(`fails now and then: vitest ${run.join(' ')}`)
+  }
+
+  /** Undefined if all tests pass. Otherwise the names of the tests that fail, and the run of their files. */
   async #failed(run) {
     rmSync(this.#report, { force: true })
     const status = await this.#vitest([...run, '--bail', '1', '--passWithNoTests'])
@@ -92,7 +104,7 @@ export class ChangedCopy {
       return tests.length === 0 ? [files[i]] : tests.map((test) => `${files[i]}: ${test.fullName}`)
     })
     return {
-      files,
+      again: files.length === 0 ? run : ['run', ...files],
       names: names.length === 0 ? [`an endless loop or an error in vitest ${run.join(' ')}`] : names,
     }
   }

@@ -157,6 +157,7 @@ describe('what is refused', () => {
         message: expect.stringContaining('damaged.backup'),
       })
       expect(await storage.open()).toBeUndefined()
+      expect(storage.disk.leftovers).toBe(0)
     }
   })
 
