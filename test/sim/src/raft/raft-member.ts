@@ -2,14 +2,8 @@
 // starts and dies on it. The event loop, the log and the start are the production code.
 
 import type { Logger, Random } from '@latchkey/base'
-import type { MemberId, MembershipChange, Message, Raft } from '@latchkey/raft/core'
-import {
-  type DiskOp,
-  type Host,
-  type HostProcess,
-  MemoryDisk,
-  type MemoryNetwork,
-} from '@latchkey/raft/memory'
+import type { MemberId, MembershipChange, Message } from '@latchkey/raft/core'
+import { type DiskOp, type HostProcess, MemoryDisk, type MemoryNetwork } from '@latchkey/raft/memory'
 import type { Outcome, ReadOutcome, Replica } from '@latchkey/raft/node'
 import { ASLEEP, type MemberView, viewOf } from './member-view.js'
 import type { RaftModules } from './raft-modules.js'
@@ -17,7 +11,7 @@ import type { Options } from './options.js'
 import { decodeResult, encodeCommand, RegisterDisk, Registers, type Request } from './registers.js'
 import { LawBroken } from '../laws/verdict.js'
 import type { LawChecker } from '../laws/law-checker.js'
-import { observeLoop, recoveredState } from '../laws/observe-loop.js'
+import { SimulatedMember, type SimulatedMemberPorts } from '../world/simulated-member.js'
 
 /**
  * The three possible results for a client. 'done' contains the value of the register before the operation, or
@@ -28,22 +22,17 @@ export type Answer =
   | { readonly type: 'refused'; readonly leader: MemberId | undefined }
   | { readonly type: 'unknown' }
 
-export interface MemberPorts {
+export interface MemberPorts extends SimulatedMemberPorts {
   readonly modules: RaftModules
   readonly options: Options
-  readonly host: Host
   readonly network: MemoryNetwork
   readonly laws: LawChecker
-  readonly random: Random
   readonly logger: Logger
   /** The ids of the first members. Undefined if this member waits to be added. */
   readonly founders: readonly MemberId[] | undefined
   /** Returns false if a scenario drops the message. */
   sends(message: Message): boolean
   answer(from: RaftMember, request: Request, answer: Answer): void
-  /** Runs a check of the laws. An error of the check ends the run. */
-  judge(part: () => void): void
-  note(line: () => string): void
   /** The process has ended because of a crash or a fault of its disk. */
   crashed(member: RaftMember): void
   failed(member: RaftMember, error: Error): void
@@ -60,29 +49,22 @@ export interface CrashPoint {
 export const urlOf = (id: MemberId): string => `ws://${id}`
 export const incarnationOf = (id: MemberId): string => `${id}-1`
 
-export class RaftMember {
-  readonly id: MemberId
-  readonly host: Host
+export class RaftMember extends SimulatedMember<Replica> {
   readonly disk: MemoryDisk
   readonly #ports: MemberPorts
   readonly #registerDisk: RegisterDisk
-  #replica: Replica | undefined
+  replica: Replica | undefined
   #registers: Registers | undefined
   #starts = 0
-  /** The factor by which a slow disk is slower. */
-  slowness = 1
   crashPoint: CrashPoint | undefined
   /** How many operations of the disk happen before the one that fails. */
   #failsIn: number | undefined
-  /** True if a fault of its disk is pending, so the member may stop by itself. */
-  #sick = false
   /** True if promised bytes of its log were damaged. The member must not start any more. */
   rotten = false
   ruined = false
 
   constructor(id: MemberId, ports: MemberPorts) {
-    this.id = id
-    this.host = ports.host
+    super(id, ports)
     this.#ports = ports
     const { random, options } = ports
     const delays = random.fork('disk')
@@ -104,7 +86,7 @@ export class RaftMember {
     const when = this.#isCrashPoint(op.kind) ? this.crashPoint?.when : undefined
     if (when !== undefined) this.crashPoint = undefined
     if (when === 'before') return this.#crashAtPoint()
-    timeline.later(this.#delay(op.kind, random), () => life?.deliver(run))
+    timeline.later(this.delay(op.kind, random, this.#ports.options.disk), () => life?.deliver(run))
     if (when === 'during') timeline.later(1, () => life === this.host.life && this.#crashAtPoint())
     if (when === 'after') this.disk.stopAt(op.number, 'after', () => this.#crashAtPoint())
   }
@@ -120,13 +102,6 @@ export class RaftMember {
     this.#ports.crashed(this)
   }
 
-  #delay(kind: string, random: Random): number {
-    if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
-    const u = random.float()
-    const { syncBase, syncTail, longest } = this.#ports.options.disk
-    return Math.floor(Math.min(longest, (syncBase + u * u * u * u * syncTail) * this.slowness))
-  }
-
   /** One of the next operations on the disk of its log fails. The operation may have been done or not. */
   sicken(within = 4): void {
     if (this.isUp) this.#failsIn = this.#ports.random.between(0, within)
@@ -136,7 +111,7 @@ export class RaftMember {
     if (this.#failsIn === undefined || kind === 'open' || kind === 'close' || this.#failsIn-- > 0) return
     const { random } = this.#ports
     this.#failsIn = undefined
-    this.#sick = true
+    this.sick = true
     this.disk.failAt(number, { code: random.pick(['EIO', 'ENOSPC'] as const), kept: random.chance(0.5) })
   }
 
@@ -155,16 +130,11 @@ export class RaftMember {
     return this.host.life !== undefined
   }
 
-  boot(): void {
-    if (this.isUp || this.ruined) return
-    const life = this.host.start()
-    this.#open(life).then(
-      (replica) => this.#opened(life, replica),
-      (error: Error) => this.#failed(life, error),
-    )
+  protected get staysDown(): boolean {
+    return this.ruined
   }
 
-  #open(life: HostProcess): Promise<Replica> {
+  protected open(life: HostProcess): Promise<Replica> {
     const { modules, options, network, random, logger, founders } = this.#ports
     const { electionTimeout, heartbeat, everyEntries, maxInflight, maxAppendBytes } = options.member
     this.#starts++
@@ -189,13 +159,7 @@ export class RaftMember {
         defer: life.defer,
         logger,
         machine: registers,
-        observer: observeLoop(this.id, {
-          laws: this.#ports.laws,
-          checkInvariants: modules.checkInvariants,
-          judge: (part) => this.#judge(life, part),
-          note: this.#ports.note,
-          takenAt: (reading) => life.takenAt(reading),
-        }),
+        observer: this.observer(life, modules.checkInvariants),
         newId: () => incarnationOf(this.id),
         transport: (owner) => {
           const transport = network.open(this.id, owner, life)
@@ -212,32 +176,31 @@ export class RaftMember {
   #makeRegisters(life: HostProcess): Registers {
     const { laws, random, options } = this.#ports
     return new Registers(this.#registerDisk, life, random.fork(`apply/${this.#starts}`), options.member, {
-      applied: (applied) => this.#judge(life, () => laws.applied(this.id, applied)),
+      applied: (applied) => this.judge(life, () => laws.applied(this.id, applied)),
       installed: ({ position, membership }, hash) =>
-        this.#judge(life, () => laws.installed(this.id, position, membership, { hash })),
+        this.judge(life, () => laws.installed(this.id, position, membership, { hash })),
     })
   }
 
-  #opened(life: HostProcess, replica: Replica): void {
-    if (life.dead) return
+  protected opened(life: HostProcess, replica: Replica): void {
     if (this.rotten)
       return this.#ports.judge(() => {
         throw new LawBroken('rot', `${this.id} starts with a log that is damaged where it was durable`)
       })
     const { node } = replica
-    this.#judge(life, () => this.#ports.laws.booted(this.id, recoveredState(replica)))
-    this.#replica = replica
-    node.on('failed', (error) => this.#failed(life, error))
-    if (node.failure !== undefined) this.#failed(life, node.failure)
+    this.booted(life, replica)
+    this.replica = replica
+    node.on('failed', (error) => this.failed(life, error))
+    if (node.failure !== undefined) this.failed(life, node.failure)
   }
 
   /** A fault of the disk stops the member and its process. Any other error is a failure of the run. */
-  #failed(life: HostProcess, error: Error): void {
+  protected failed(life: HostProcess, error: Error): void {
     if (life.dead) return
     this.#ports.note(() => `${this.id} stops itself: ${error.message}`)
     const { code } = error as { code?: string }
     const isRot = this.rotten && code === 'ERR_CORRUPT'
-    if (!isRot && !this.#sick) return this.#ports.failed(this, (error.cause as Error | undefined) ?? error)
+    if (!isRot && !this.sick) return this.#ports.failed(this, (error.cause as Error | undefined) ?? error)
     if (isRot) this.ruined = true
     this.host.timeline.later(0, () => {
       if (life.dead) return
@@ -246,39 +209,16 @@ export class RaftMember {
     })
   }
 
-  /** The process dies. With `power`, the machine loses power, and data that was not synced is lost. */
-  crash(power: boolean): void {
-    if (!this.isUp) return
-    this.#ports.note(() => `${this.id} dies (${power ? 'power' : 'kill'})`)
-    this.#replica = undefined
+  protected died(power: boolean): void {
+    this.replica = undefined
     this.#registers = undefined
-    this.#sick = false
     this.crashPoint = undefined
     this.#failsIn = undefined
-    this.host.die()
-    this.host.dark = power
     this.#ports.network.died(this.id, power && this.#ports.options.network.silentDeath)
-    if (power) this.disk.crash(this.#ports.random)
-    else this.disk.kill(this.#ports.random)
     this.#registerDisk.crash()
   }
 
-  // ---- what the laws see
-
-  #judge(life: HostProcess, part: () => void): void {
-    if (!life.dead) this.#ports.judge(part)
-  }
-
-  get raft(): Raft | undefined {
-    return this.#replica?.node.raft
-  }
-
   // ---- what clients, operators and faults do
-
-  /** Runs this in the process, for example for a message or a call that arrives. */
-  reach(run: (replica: Replica) => void): void {
-    this.host.life?.deliver(() => this.#replica && run(this.#replica))
-  }
 
   request(request: Request): void {
     this.reach(({ node }) => {
@@ -320,15 +260,7 @@ export class RaftMember {
 
   change(change: MembershipChange): boolean {
     if (this.host.life?.running !== true) return false
-    return this.#replica?.node.proposeChange(change).ok ?? false
-  }
-
-  transfer(to: MemberId): void {
-    this.reach(({ node }) => node.transfer(to))
-  }
-
-  compact(): void {
-    this.reach(({ node }) => node.compact(0, 0))
+    return this.replica?.node.proposeChange(change).ok ?? false
   }
 
   /** Delivers this message as if it arrived now. */
@@ -336,18 +268,14 @@ export class RaftMember {
     this.reach(({ node }) => node.receive(message, incarnationOf(message.from)))
   }
 
-  get clusterId(): string {
-    return this.#replica?.clusterId ?? ''
-  }
-
   // ---- how it stands
 
   /** Undefined if the process is not running. */
   get view(): MemberView | undefined {
     if (!this.isUp) return undefined
-    if (this.#replica === undefined) return ASLEEP
+    if (this.replica === undefined) return ASLEEP
     const now = this.host.clock.read(this.host.timeline.now)
-    return viewOf(this.#replica, this.#registers?.hash ?? 0, now)
+    return viewOf(this.replica, this.#registers?.hash ?? 0, now)
   }
 
   describe(): string {

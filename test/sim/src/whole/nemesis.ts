@@ -83,11 +83,9 @@ const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => unknown>> = {
   },
   transfer: ({ world, who, peer }) => {
     const leader = world.leader() ?? who
-    leader.host.life?.deliver(() =>
-      leader.member?.replica.node.transfer(peer === leader ? undefined : peer.id),
-    )
+    leader.transfer(peer === leader ? undefined : peer.id)
   },
-  compact: ({ who }) => who.host.life?.deliver(() => who.member?.replica.node.compact(0, 0)),
+  compact: ({ who }) => who.compact(),
   forgottenVote,
   statesLost,
   foreignDirectory,

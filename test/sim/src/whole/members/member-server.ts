@@ -5,11 +5,10 @@ import type { Logger, Random } from '@latchkey/base'
 import type { KvMachine, KvLimits } from '@latchkey/kv'
 import type { Member } from '../../../../../packages/latchkey/dist/member/member.js'
 import type { LinkReply } from '@latchkey/protocol'
-import { checkInvariants, type Raft } from '@latchkey/raft/core'
-import type { Host, HostProcess, MemoryDisk, MemoryNetwork } from '@latchkey/raft/memory'
-import type { LoopObserver } from '@latchkey/raft/node'
-import type { LawChecker } from '../../laws/law-checker.js'
-import { observeLoop, recoveredState } from '../../laws/observe-loop.js'
+import { checkInvariants } from '@latchkey/raft/core'
+import type { DiskOp, HostProcess, MemoryDisk, MemoryNetwork } from '@latchkey/raft/memory'
+import type { Replica } from '@latchkey/raft/node'
+import { SimulatedMember, type SimulatedMemberPorts } from '../../world/simulated-member.js'
 import type { ProductModules } from '../product-modules.js'
 import type { WholeOptions } from '../options.js'
 import { RowsWithEventLogStorage } from './rows-with-event-log.js'
@@ -53,18 +52,11 @@ export function serverOptions(
   }
 }
 
-export interface ServerPorts {
+export interface ServerPorts extends SimulatedMemberPorts {
   readonly product: ProductModules
-  readonly host: Host
   readonly memberNetwork: MemoryNetwork
-  readonly random: Random
   readonly logger: Logger
   newId(): string
-  /** Raft's laws. Undefined if they do not judge this member. */
-  readonly laws?: LawChecker
-  /** Runs a check of the laws. */
-  judge(part: () => void): void
-  note(line: () => string): void
   /** Called with the state machine of a new process, for observers of what it applies. */
   machine(server: MemberServer, life: HostProcess, machine: KvMachine): void
   opened(server: MemberServer, life: HostProcess): void
@@ -79,9 +71,7 @@ const SLOWEST = 5_000_000
 /** In µs. A sync that takes longer delays everybody who waits for a commit. */
 const SLOW_SYNC = 100_000
 
-export class MemberServer {
-  readonly id: string
-  readonly host: Host
+export class MemberServer extends SimulatedMember<Member> {
   readonly disk: MemoryDisk
   member: Member | undefined
   readonly #options: ServerOptions
@@ -90,8 +80,6 @@ export class MemberServer {
   readonly #joins: boolean
   #gone = new Set<(silent: boolean) => void>()
   readonly #whenOpened = new Set<() => void>()
-  /** The factor by which a slow disk is slower. */
-  slowness = 1
   /**
    * In µs, when the last slow sync ends. This may be later than the end of the fault that made the disk slow.
    */
@@ -102,12 +90,9 @@ export class MemberServer {
   /** True if the member was removed from the cluster but not switched off. */
   leftAlone = false
   crashes = 0
-  /** True if a fault of its disk is pending, so the member may stop by itself. */
-  #sick = false
 
   constructor(id: string, options: ServerOptions, ports: ServerPorts, joins = false) {
-    this.id = id
-    this.host = ports.host
+    super(id, ports)
     this.#options = options
     this.#ports = ports
     this.#joins = joins
@@ -117,7 +102,7 @@ export class MemberServer {
     this.disk = new product.MemoryDisk({
       schedule: (op, run) => {
         const { life } = this.host
-        this.host.timeline.later(this.#delay(op.kind, delays), () => life?.deliver(run))
+        this.host.timeline.later(this.#diskDelay(op.kind, delays), () => life?.deliver(run))
       },
     })
     const slow = new SlowRowStorage(product, ports.host, random.fork('rows'), options.rowsMost)
@@ -128,11 +113,8 @@ export class MemberServer {
     })
   }
 
-  #delay(kind: string, random: Random): number {
-    if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
-    const u = random.float()
-    const { syncBase, syncTail } = this.#options
-    const delay = Math.floor(Math.min(SLOWEST, (syncBase + u * u * u * u * syncTail) * this.slowness))
+  #diskDelay(kind: DiskOp['kind'], random: Random): number {
+    const delay = this.delay(kind, random, { ...this.#options, longest: SLOWEST })
     if (delay > SLOW_SYNC) this.slowUntil = Math.max(this.slowUntil, this.host.timeline.now + delay)
     return delay
   }
@@ -153,12 +135,8 @@ export class MemberServer {
     return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
   }
 
-  get raft(): Raft | undefined {
-    return this.member?.replica.node.raft
-  }
-
-  get clusterId(): string {
-    return this.member?.replica.clusterId ?? ''
+  get replica(): Replica | undefined {
+    return this.member?.replica
   }
 
   clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
@@ -175,22 +153,17 @@ export class MemberServer {
     return () => this.#whenOpened.delete(run)
   }
 
-  boot(): void {
-    if (this.host.life !== undefined || this.retired) return
-    const life = this.host.start()
-    this.#open(life).then(
-      (member) => this.#opened(life, member),
-      (error: Error) => this.#failed(life, error),
-    )
+  protected get staysDown(): boolean {
+    return this.retired
   }
 
   /**
    * A failed disk stops the member and its process, and a supervisor starts it again. Any other error is a
    * failure of the run.
    */
-  #failed(life: HostProcess, error: Error): void {
+  protected failed(life: HostProcess, error: Error): void {
     if (life.dead) return
-    if (!this.#sick) return this.#ports.failed(this, error)
+    if (!this.sick) return this.#ports.failed(this, error)
     const { timeline: time } = this.host
     time.later(0, () => {
       if (!life.dead) this.crash(false)
@@ -205,7 +178,7 @@ export class MemberServer {
   sicken(): void {
     if (this.host.life === undefined) return
     const { random } = this.#ports
-    this.#sick = true
+    this.sick = true
     if (random.chance(0.4)) return this.#storage.failNext()
     const code = random.pick(['EIO', 'ENOSPC'] as const)
     this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
@@ -216,41 +189,22 @@ export class MemberServer {
     void this.#rebuild()
   }
 
-  #opened(life: HostProcess, member: Member): void {
-    if (life.dead) return
+  protected opened(life: HostProcess, member: Member): void {
     this.#serves(life, member)
     this.#ports.opened(this, life)
   }
 
-  #observer(life: HostProcess): LoopObserver | undefined {
-    const { laws, note } = this.#ports
-    return (
-      laws &&
-      observeLoop(this.id, {
-        laws,
-        checkInvariants,
-        judge: (part) => this.#judge(life, part),
-        note,
-        takenAt: (reading) => life.takenAt(reading),
-      })
-    )
-  }
-
-  #judge(life: HostProcess, part: () => void): void {
-    if (!life.dead) this.#ports.judge(part)
-  }
-
   #serves(life: HostProcess, member: Member): void {
-    this.#judge(life, () => this.#ports.laws?.booted(this.id, recoveredState(member.replica)))
+    this.booted(life, member.replica)
     this.member = member
     const { node } = member.replica
     const told = () => this.#ports.role(this, node.raft)
     node.on('role', told)
     told()
-    member.on('failed', (error) => this.#failed(life, error))
+    member.on('failed', (error) => this.failed(life, error))
     // The member may have stopped before anybody listened.
     const { failure } = node
-    if (failure !== undefined) return this.#failed(life, failure)
+    if (failure !== undefined) return this.failed(life, failure)
     this.#tellOpened()
   }
 
@@ -258,7 +212,7 @@ export class MemberServer {
     if (this.member !== undefined) for (const run of [...this.#whenOpened]) run()
   }
 
-  #open(life: HostProcess): Promise<Member> {
+  protected open(life: HostProcess): Promise<Member> {
     const { product, memberNetwork, random, logger, newId } = this.#ports
     const { electionTimeout, heartbeat, snapshot, limits } = this.#options
     const { clock, defer } = life
@@ -283,7 +237,7 @@ export class MemberServer {
         newId,
         asked: () => this.#tellOpened(),
         transport: (owner) => memberNetwork.open(this.id, owner, life),
-        observer: this.#observer(life),
+        observer: this.observer(life, checkInvariants),
         rebuild: () => defer(() => void this.#rebuild()),
         machine: (hooks) => {
           const machine = new product.KvMachine({
@@ -312,25 +266,18 @@ export class MemberServer {
       await member.close()
       if (life.dead) return
       await this.#storage.discard()
-      const anew = await this.#open(life)
+      const anew = await this.open(life)
       if (!life.dead) this.#serves(life, anew)
     } catch (error) {
-      this.#failed(life, error as Error)
+      this.failed(life, error as Error)
     }
   }
 
-  /** The process dies. With `power`, the machine loses power, and data that was not synced is lost. */
-  crash(power: boolean): void {
-    if (this.host.life === undefined) return
+  protected died(power: boolean): void {
     this.member = undefined
-    this.#sick = false
-    this.host.die()
     this.#whenOpened.clear()
-    this.host.dark = power
     this.#tellGone(power)
     this.#ports.memberNetwork.died(this.id, power)
-    if (power) this.disk.crash(this.#ports.random)
-    else this.disk.kill(this.#ports.random)
     this.#storage.crash()
   }
 
