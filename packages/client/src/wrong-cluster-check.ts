@@ -103,8 +103,11 @@ export class OneCluster {
     const found = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in found ? found.clusterId : undefined
-    // The address has refused the connection with a reason, because it belongs to no cluster of this name.
-    if (id === undefined || id === own) return this.#warn(url, undefined, error)
+    // The address may have moved to the right cluster since it refused the connection.
+    if (id === own) return error
+    // Usually the address belongs to a cluster with another name, which refuses to tell its id too. Its own error
+    // says why it refused the connection.
+    if (id === undefined) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
     const foreign = new LatchkeyError('ERR_WRONG_CLUSTER', message, { clusters: this.#clusters(own) })

@@ -64,7 +64,7 @@ export async function restoreRows(
 const DROPPED: ReadonlySet<unknown> = new Set(['sessions', 'replies', 'waiters', 'parties'])
 const isKept = (row: Row): boolean => !DROPPED.has(spaceOf(row.key))
 
-/** Checks the whole backup, then returns what it contains. */
+/** Checks the whole backup, then returns its log position, membership and revision. */
 export async function surveyBackup(path: string): Promise<AppliedState & { readonly revision: number }> {
   const { position, membership, revision } = (await survey(path)).meta
   return { position, membership, revision }

@@ -1,7 +1,7 @@
-// Driver: owns the watches of one kind. Each watch is a cursor into the replicated events, with a credit,
-// which is the number of events that the client still permits. The store queues no events for a slow watch. A
-// slow watch falls behind the history. When the history no longer has its next revision, the watch ends with
-// ERR_COMPACTED (C11).
+// Driver: owns the watches of one kind, such as all watches of keys (all-watches.ts). Each watch is a cursor
+// into the replicated events. Its credit is the number of further events that the client permits the store to
+// send. The store queues no events for a slow watch. If the next revision of a slow watch is no longer in the
+// history, the watch ends with ERR_COMPACTED (C11).
 //
 // Watches that are up to date are served together. The store reads an event once, and a search finds the
 // watches whose range contains the key of the event. So a put costs nothing for the watches of other keys,
@@ -14,7 +14,7 @@
 // followers would elect another leader.
 //
 // Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
-// error. `upTo` never goes back. A watch without credit sends nothing. If the sink of a watch throws, only
+// error. The revision up to which a watch has reported all events (`upTo`) never goes back. A watch without credit sends nothing. If the sink of a watch throws, only
 // that watch ends.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'

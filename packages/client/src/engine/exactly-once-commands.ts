@@ -24,8 +24,9 @@ const WAITING_BYTES = 64 * 1024 * 1024
 /** How many bytes of commands may have a call number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
- * How many commands are sent again together, after the session has refused a command because it already keeps
- * as many answers as it may.
+ * How many commands are sent again at a time after the session was full, lowest numbers first. A full session
+ * has reached its limit of kept answers. Such a session executes only its unfinished call with the lowest
+ * number, so sending many commands would be useless.
  */
 const FEW = 4
 
@@ -40,7 +41,7 @@ export class ExactlyOnceCommands {
   #openBytes = 0
   /** Commands that have a number and wait to be sent again. */
   #again: Call[] = []
-  /** True if a command in #again was refused because the session already keeps as many answers as it may. */
+  /** True if a command in #again was refused because the session was full. */
   #full = false
   #session: Session | undefined
   #barriers = 0

@@ -125,7 +125,8 @@ export class ReadsAndAdminCalls {
    */
   left(call: Call): void {
     if (call.settled || call.viewLink || (call.payload.what === 'admin' && call.payload.changes)) return
-    // The link to the own member stays open, and answers calls that need no leader.
+    // An embedded store keeps the link to its own member open. So a call there that needs no leader is still
+    // answered, and is not sent again.
     if (!needsLeader(call) && call.live === this.#activeLink.ownLink) return
     this.#activeLink.leave(call)
     this.#queueOf(call).push(call)

@@ -82,8 +82,8 @@ function* complete(tx: PartyTransaction, turn: WorkOfTurn, barrier: BarrierRow):
 }
 
 /**
- * Ends a generation that cannot become complete (K72). The caller has already removed the party whose session
- * ended.
+ * Ends the present generation, because the session of one of its parties has ended (K72). The caller has
+ * already removed that party. All other waiting parties get the result 'broken'.
  */
 export function breakGeneration(tx: PartyTransaction, name: Uint8Array): void {
   const barrier = tx.barrier(name)

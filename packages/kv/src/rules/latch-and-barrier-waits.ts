@@ -65,8 +65,8 @@ export function endParties(tx: PartyTransaction, session: number): void {
 }
 
 /**
- * Removes the parties whose time limit has passed. Runs at each entry, before the commands and after the end
- * of sessions (CT3).
+ * Removes the parties whose time limit has passed. Called once for each log entry: after the sessions whose
+ * deadline has passed were ended, and before the commands of the entry (CT3).
  */
 export function expireParties(tx: PartyTransaction, now: number): void {
   for (const row of tx.dueParties(now)) tx.deleteParty(row)

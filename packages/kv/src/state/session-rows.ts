@@ -1,7 +1,10 @@
 // Rule: the form of a session, and of a kept reply to one of its calls, in memory and as stored rows.
 //
-//   session   f64le life | f64le deadline | f64le done | identity of the client that opened it, in UTF-8
-//   reply     u8 1: cancelled before the call arrived | u32le checksum of the request | answer
+// Behind the checksum of the row:
+//   session   f64le life in ms | f64le deadline in cluster time | f64le done: all calls below this number are
+//             finished | identity of the client that opened the session, in UTF-8
+//   reply     u8 cancelled: 1 if the call was cancelled before it arrived, otherwise 0 | u32le checksum of the
+//             request | answer
 
 import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'

@@ -61,9 +61,9 @@ interface ClientWebSocketsPorts {
   readonly cluster: string
   clusterId(): string
   /**
-   * Returns the index of the last entry that this member has applied. A session's id is the index of the
-   * entry that opened the session. So a session with a smaller id was opened before the client connected
-   * here.
+   * Returns the index of the last entry that this member has applied. The index is read when a client connects.
+   * The id of a session is the index of the entry that opened the session. So a session whose id is not larger
+   * than the index read at the connection was opened before the client connected here.
    */
   applied(): number
   readonly defer: (run: () => void) => void

@@ -86,8 +86,8 @@ function progress(state: State, peer: Progress, m: Message): void {
 }
 
 /**
- * Sends the messages whose batch is now durable. Vote requests are dropped if this member is no candidate any
- * more.
+ * Sends the messages that waited until this member's disk has what they promise (durable-before-send.ts). Vote
+ * requests are dropped if this member is no candidate any more.
  */
 export function sendKept(state: State): void {
   for (const message of state.disk.kept(state.term)) {
