@@ -201,7 +201,11 @@ async function pages(storage: RowStorage): Promise<void> {
   expect(await keys({ start: b('b'), end: b('d'), reverse: true })).toEqual(['cb', true])
   expect(await keys({ start: b('bb'), end: b('c') })).toEqual(['', true])
   expect(await keys({ start: b('d'), end: b('a') })).toEqual(['', true])
+  // After a page, the rest of the range is read in the other direction.
+  expect(await keys({}, 2)).toEqual(['ab', false])
+  expect(await keys({ start: behind(b('b')), reverse: true })).toEqual(['dc', true])
   expect(await keys({ reverse: true }, 2)).toEqual(['dc', false])
+  expect(await keys({ end: b('c') })).toEqual(['ab', true])
   expect((await keys({}, 1_000, 150))[0]).toMatch(/^ab?$/)
   expect((await keys({}, 1_000, 1))[0]).toBe('a')
   expect(await all(view, { keysOnly: true, end: b('c') })).toEqual(['a=', 'b='])

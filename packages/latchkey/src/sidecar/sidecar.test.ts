@@ -247,9 +247,33 @@ test('a port that is taken is bad configuration, and nothing was opened', async 
   expect(opened).toBe(0)
 })
 
+/** Resolves when this process listens on the port. Rejects if another socket has the port. */
+async function occupy(port: number) {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return server
+}
+
 test('a member that cannot open leaves no port behind', async () => {
+  const [port = 0] = await freePorts(1)
   const failing = { ...ports, openMember: () => Promise.reject(new Error('damaged')) }
-  await expect(Sidecar.open(optionsOf(), failing)).rejects.toThrow('damaged')
+  await expect(Sidecar.open(optionsOf({ listen: `127.0.0.1:${port}` }), failing)).rejects.toThrow('damaged')
+  await expect.poll(() => occupy(port).then(() => 'free'), { timeout: 8_000 }).toBe('free')
+})
+
+test('if the port that the member knows is taken, the member is closed, and its directory can be opened again', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'latchkey-sidecar-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const [port = 0] = await freePorts(1)
+  const place = { memory: undefined, dir: join(dir, 'a') }
+  await (await Sidecar.open(optionsOf({ ...place, listen: `127.0.0.1:${port}` }), ports)).stop()
+  const other = await occupy(port)
+  const again = () => Sidecar.open(optionsOf({ ...place, listen: undefined }), ports)
+  await expect(again()).rejects.toThrow(ConfigError)
+  other.close()
+  await once(other, 'close')
+  await (await again()).stop()
 })
 
 const post = (at: string, path: string, body: object) =>

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { NodeCounters } from './node-counters.js'
-import { type Outcome, Proposals } from './callers-of-entries.js'
+import { type Batch, type Outcome, Proposals } from './callers-of-entries.js'
 
 const counters = new NodeCounters()
 const caps = { entryBytes: 10, gatheredBytes: 25 }
@@ -138,6 +138,14 @@ test('an entry that is applied hands back its callers once', () => {
   proposals.proposed(7, 2, proposals.take() as never, 0)
   expect(proposals.takeWaiting(7, 2)?.callers.dones).toHaveLength(2)
   expect(proposals.takeWaiting(7, 2)).toBeUndefined()
+})
+
+test('C4: an entry of another leader tells every caller that waited at its index or at an earlier one', () => {
+  const proposals = new Proposals(caps)
+  const told = gather(proposals, 8, 8, 8)
+  for (const index of [1, 2, 3]) proposals.proposed(index, 1, proposals.take() as Batch, 0)
+  expect(proposals.answer({ index: 3, term: 2, time: 0 }, [])).toBeUndefined()
+  expect(told).toEqual(told.map(() => [{ type: 'unknown' }]))
 })
 
 test('C4: after the loss of leadership gathered commands are refused, and proposed ones are unknown', () => {

@@ -1,7 +1,7 @@
 // Test: openRaft on a real disk: what a caller of `submit` and `read` learns.
 
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,4 +79,15 @@ test('if the port is taken, openRaft closes what it has opened, and the director
   server.close()
   await once(server, 'close')
   await (await openRaft(options)).close()
+})
+
+test('if the log cannot be opened, openRaft closes the state machine and releases the directory', async () => {
+  const dir = folder()
+  const machine = new Counter()
+  const close = vi.spyOn(machine, 'close')
+  writeFileSync(join(dir, 'log'), 'a file where the folder of the log belongs')
+  await expect(openRaft({ id: 'a', dir, machine })).rejects.toThrow()
+  expect(close).toHaveBeenCalledOnce()
+  rmSync(join(dir, 'log'))
+  await (await openRaft({ id: 'a', dir, machine: new Counter() })).close()
 })
