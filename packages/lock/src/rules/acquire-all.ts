@@ -17,7 +17,7 @@ import { CODE, acquired, inForce, refusedBehind, refusedHeld } from './lock-answ
 import { holderOf, holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { type Ask, heldBy, hold, join, NO_FLOW } from './queue.js'
-import { fits } from './waiting-key-sets.js'
+import { firstConflict } from './waiting-key-sets.js'
 
 export type TryLockAllCommand = Extract<Command, readonly [typeof OP.tryLockAll, ...unknown[]]>
 
@@ -36,9 +36,7 @@ export function tryLockAll(
   if (own.length > 0) return ['broken', []]
   const places = asks.map(({ key }) => tx.waiter(key, id))
   if (places.some((place) => place !== undefined)) return queuedAgain(tx, session, asks, places, wait)
-  const inTheWay = asks.find(
-    ({ key, permits }) => tx.firstWaiter(key) !== undefined || !fits(tx, key, permits),
-  )
+  const inTheWay = firstConflict(tx, asks)
   if (inTheWay === undefined) return ['held', asks.map((ask) => take(tx, session, ask))]
   if (wait === null) return ['refused', [refusal(tx, inTheWay)]]
   const circle = circleOf(tx, session, asks, true)

@@ -52,6 +52,16 @@ export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   )
 
 /**
+ * Returns the first key of a new set that the caller cannot have now, because another caller waits there or
+ * because a hold conflicts. Undefined means that the caller can have all keys of the set.
+ */
+export const firstConflict = <Asked extends Pick<WaiterRow, 'key' | 'permits'>>(
+  tx: LockTransaction,
+  set: readonly Asked[],
+): Asked | undefined =>
+  set.find(({ key, permits }) => tx.firstWaiter(key) !== undefined || !fits(tx, key, permits))
+
+/**
  * Returns the first waiter that a new caller may not overtake. A new caller may only overtake waiters for
  * sets. Undefined means that the new caller need not wait if its hold is compatible with the present holds.
  */

@@ -19,6 +19,19 @@ export const TIME_OF_LAST_ENTRY = inReadIndex('pumpReads', (real) => (state) => 
   real(state)
 })
 
+/** The leader gives each entry the time of its last tick. */
+export const STAMP_OF_LAST_TICK = [
+  inLeader('leaderTick', (real) => (state, leading) => {
+    lastTick.set(state, state.now)
+    real(state, leading)
+  }),
+  inReplication(
+    'appendOwn',
+    (real) => (state, kind, data, membership) =>
+      during(state, { now: lastTick.get(state) ?? state.now }, () => real(state, kind, data, membership)),
+  ),
+]
+
 export const readBugs: readonly Bug[] = [
   {
     name: 'ReadIndex without a commit of the own term',
@@ -96,17 +109,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'stamp from a clock reading of the last tick',
     ids: ['K41'],
-    changes: [
-      inLeader('leaderTick', (real) => (state, leading) => {
-        lastTick.set(state, state.now)
-        real(state, leading)
-      }),
-      inReplication(
-        'appendOwn',
-        (real) => (state, kind, data, membership) =>
-          during(state, { now: lastTick.get(state) ?? state.now }, () => real(state, kind, data, membership)),
-      ),
-    ],
+    changes: STAMP_OF_LAST_TICK,
     seeds: 100,
   },
   {

@@ -1,6 +1,6 @@
 // Driver: puts each known bug into a copy of the compiled core and looks whether the simulator notices.
 
-import { PatchMisfit } from '../run/changed-packages.js'
+import { UnknownExport } from '../run/changed-packages.js'
 import { changedModules, type RaftModules, realModules } from '../raft/raft-modules.js'
 import { run } from '../raft/run-seed.js'
 import { scenarios } from '../scenarios/all.js'
@@ -82,7 +82,7 @@ export async function runBugs(name: string, options: Hunt, print: (line: string)
       if (!isCaught(caught)) missed++
       print(describe(caught))
     } catch (error) {
-      if (!(error instanceof PatchMisfit)) throw error
+      if (!(error instanceof UnknownExport)) throw error
       missed++
       print(`${bug.name}: ${error.message}`)
     }

@@ -1,50 +1,59 @@
-// Driver: changes copies of the compiled packages, so that they have a known bug. A bug replaces an export where
-// it is a whole function or a whole method: then the compiler notices when that is renamed. Otherwise it
-// changes a line of the compiled text.
+// Driver: puts a known bug into a copy of the compiled packages. A bug replaces exported functions, methods and
+// classes. If one of them gets another name, the compiler refuses the bug.
 
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
-export const PACKAGES = fileURLToPath(new URL('../../../../packages/', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+const PACKAGES = join(ROOT, 'packages')
 
-export interface Patch {
-  /** Below the packages folder, compiled: raft/dist/core/election.js */
+/** Replaces one export of one module. */
+export interface Change {
+  /** The compiled file, below the folder of all packages: raft/dist/core/election.js */
   readonly file: string
-  /** Stands there exactly once, whatever the white space. */
-  readonly find: string
-  readonly replace: string
-}
-
-export interface Replacement {
-  /** As of a patch. */
-  readonly file: string
-  /** Of an export. What calls it in its own file still calls the real one. */
+  /** The name of the export. Callers in the same file still use the real export. */
   readonly name: string
+  /** Makes the replacement from the real export. */
   readonly put: (real: unknown) => unknown
 }
 
-export type Change = Patch | Replacement
-
-/** `at`: the compiled file without its folder `dist` and its ending. */
-export const fileAt = (at: string): string => `${at.replace('/', '/dist/')}.js`
-
-/** What is exported under that name, replaced by what `put` makes of it. A method is replaced by a subclass. */
-export function replaced<Module, Name extends keyof Module & string>(
-  at: string,
-  name: Name,
-  put: (real: Module[Name]) => Module[Name],
-): Replacement {
-  return { file: fileAt(at), name, put: (real) => put(real as Module[Name]) }
-}
-
-/** Replaces exports of one module. */
+/**
+ * Returns a function that replaces exports of one module. The module is named by its compiled file without the
+ * folder `dist` and without the ending, as in raft/core/election. A method is replaced by a subclass.
+ */
 export const exportsOf =
   <Module>(at: string) =>
-  <Name extends keyof Module & string>(name: Name, put: (real: Module[Name]) => Module[Name]): Replacement =>
-    replaced<Module, Name>(at, name, put)
+  <Name extends keyof Module & string>(name: Name, put: (real: Module[Name]) => Module[Name]): Change => ({
+    file: `${at.replace('/', '/dist/')}.js`,
+    name,
+    put: (real) => put(real as Module[Name]),
+  })
 
-/** Runs it while these properties of that object have these values. */
+/**
+ * Returns an object that has these properties, and all other properties of the target. Methods of the target run
+ * on the target itself, because a method may use private fields.
+ */
+export const like = <Target extends object>(target: Target, values: Partial<Target>): Target =>
+  new Proxy(target, {
+    get: (_, name) => {
+      if (Object.hasOwn(values, name)) return Reflect.get(values, name) as unknown
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+
+/** Calls `run`. The properties of the target have these values until `run` returns. */
 export function during<Target extends object, Result>(
   target: Target,
   values: { readonly [Name in keyof Target]?: Target[Name] },
@@ -70,71 +79,84 @@ export function during<Target extends object, Result>(
   }
 }
 
-export class PatchMisfit extends Error {
-  override readonly name = 'PatchMisfit'
+export class UnknownExport extends Error {
+  override readonly name = 'UnknownExport'
 }
 
-/** Throws where a change does not fit the compiled packages. */
+/** Throws if the compiled packages do not have the export that the change replaces. */
 export function checkChange(change: Change): void {
-  changed(PACKAGES, change)
+  withReplacements(readFileSync(join(PACKAGES, change.file), 'utf8'), [change])
+}
+
+export interface ChangedCopy {
+  /** Loads a compiled file, which is named as in a change. */
+  readonly load: (file: string) => Promise<Record<string, unknown>>
+  /** Removes the files of the copy. */
+  readonly remove: () => void
 }
 
 /**
- * `root` has the packages by their names. Lines are changed before exports are replaced: a module with a
- * replacement has its lines in another file.
+ * Copies these compiled packages to a temporary folder and applies the changes to the copy. `others` are the
+ * packages of other authors that they import.
  */
-export function applyChanges(root: string, changes: readonly Change[]): void {
-  const replacements = changes.filter((change) => 'name' in change)
-  for (const change of changes)
-    if ('find' in change) writeFileSync(join(root, change.file), changed(root, change))
-  for (const file of new Set(replacements.map((change) => change.file))) {
+export function changedCopy(
+  packages: readonly string[],
+  others: readonly string[],
+  changes: readonly Change[],
+): ChangedCopy {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-copy-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const place = (path: string) => join(folder, 'node_modules', '@latchkey', path)
+  try {
+    for (const name of packages) {
+      for (const part of ['package.json', 'dist']) {
+        mkdirSync(dirname(place(join(name, part))), { recursive: true })
+        cpSync(join(PACKAGES, name, part), place(join(name, part)), { recursive: true, filter: isCode })
+      }
+    }
+    for (const name of others)
+      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'dir')
+    applyChanges(place(''), changes)
+  } catch (error) {
+    remove()
+    throw error
+  }
+  const load = (file: string) =>
+    import(/* @vite-ignore */ pathToFileURL(place(file)).href) as Promise<Record<string, unknown>>
+  return { load, remove }
+}
+
+function applyChanges(root: string, changes: readonly Change[]): void {
+  for (const file of new Set(changes.map((change) => change.file))) {
     const path = join(root, file)
     const text = withReplacements(
       readFileSync(path, 'utf8'),
-      replacements.filter((change) => change.file === file),
+      changes.filter((change) => change.file === file),
     )
     renameSync(path, besides(path))
     writeFileSync(path, text)
   }
 }
 
-/** Maps, declarations and the like are not copied. */
-export const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
-
-function changed(root: string, change: Change): string {
-  const source = readFileSync(join(root, change.file), 'utf8')
-  return 'name' in change ? withReplacements(source, [change]) : patched(source, change)
-}
-
-function patched(source: string, { file, find, replace }: Patch): string {
-  const places = [...source.matchAll(loosely(find))].length
-  if (places !== 1)
-    throw new PatchMisfit(`does not fit any more: ${file} has ${places} times "${find}"; write it anew`)
-  return source.replace(loosely(find), () => replace)
-}
-
-/** Whatever the white space: a compiler may break lines otherwise tomorrow. */
-function loosely(text: string): RegExp {
-  const words = text.trim().split(/\s+/)
-  return new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+'), 'g')
-}
+/** The copy has no source maps and no declarations. */
+const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
 
 const besides = (path: string): string => path.replace(/\.js$/, '.real.js')
 
-/** Read by the changed modules when they are loaded. */
-const puts: Replacement['put'][] = []
+/** The changed modules read these functions when they are loaded. */
+const puts: Change['put'][] = []
 Object.defineProperty(globalThis, 'simulatedReplacements', { value: puts })
 
-/** The text of a module that exports what the real one does, apart from the names that are replaced. */
-function withReplacements(source: string, replacements: readonly Replacement[]): string {
+/** Returns the text of a module that exports the replacements, and everything else that the real module exports. */
+function withReplacements(source: string, changes: readonly Change[]): string {
   const exported = new Map<string, string>()
-  for (const { file, name, put } of replacements) {
-    if (!new RegExp(`^export (class|const|function\\*?|async function) ${name}\\b`, 'm').test(source))
-      throw new PatchMisfit(`does not fit any more: ${file} exports no ${name}`)
+  for (const { file, name, put } of changes) {
+    if (!new RegExp(`^export (class|const|function\\*?|async function\\*?) ${name}\\b`, 'm').test(source))
+      throw new UnknownExport(`${file} exports no ${name}: write the known bug for the present code`)
     const at = puts.indexOf(put) < 0 ? puts.push(put) - 1 : puts.indexOf(put)
     exported.set(name, `globalThis.simulatedReplacements[${at}](${exported.get(name) ?? `real.${name}`})`)
   }
-  const path = (replacements[0] as Replacement).file
+  const path = (changes[0] as Change).file
   const real = besides(path.slice(path.lastIndexOf('/') + 1))
   return [
     `export * from './${real}'`,

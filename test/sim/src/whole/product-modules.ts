@@ -1,10 +1,6 @@
-// Driver: loads a copy of the compiled packages, as they are or with changes. Each copy has modules of its
-// own, so that a run with a known bug leaves nothing behind.
+// Driver: loads a copy of the compiled packages, with or without changes. Each copy has its own modules, so a
+// run with a known bug has no effect on later runs.
 
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ClientStore } from '@latchkey/client'
 import type { OneCluster } from '../../../../packages/client/dist/wrong-cluster-check.js'
 import type { BatchReader, KvMachine, SimulatedRowDisk as RowsDisk, SimulatedRowStorage } from '@latchkey/kv'
@@ -26,7 +22,7 @@ import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights
 import type { localRoute } from '../../../../packages/latchkey/dist/open/in-process-link.js'
 import type { toMessage } from '../../../../packages/raft/dist/net/message-decoder.js'
 import type { messageItem } from '../../../../packages/raft/dist/net/message-encoder.js'
-import { applyChanges, type Change, isCode, PACKAGES as SOURCES } from '../run/changed-packages.js'
+import { type Change, changedCopy } from '../run/changed-packages.js'
 
 export interface ProductModules {
   readonly Member: typeof Member
@@ -57,9 +53,8 @@ export interface ProductModules {
   readonly decodeReplies: typeof decodeReplies
 }
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const PACKAGES = ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'latchkey']
-/** What they need from elsewhere. */
+/** The packages of other authors that the packages above import. */
 const OTHERS = ['msgpackr', 'ws', 'classic-level', 'memory-level', 'abstract-level']
 
 const MODULES: Readonly<Record<string, readonly string[]>> = {
@@ -85,49 +80,23 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 
 export interface LoadedProduct {
   readonly product: ProductModules
-  /** Takes its files away again. */
+  /** Removes the files of the copy. */
   readonly remove: () => void
 }
 
 export async function loadProduct(changes: readonly Change[] = []): Promise<LoadedProduct> {
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-house-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const { load, remove } = changedCopy(PACKAGES, OTHERS, changes)
   try {
-    copyInto(folder)
-    applyChanges(placeOf(folder, ''), changes)
-    return { product: await modulesOf(folder), remove }
+    const product: Record<string, unknown> = {}
+    for (const [file, names] of Object.entries(MODULES)) {
+      const exports = await load(file)
+      for (const name of names) product[name] = exports[name]
+    }
+    const rows = await load('kv/dist/storage/simulated-row-store.js')
+    const { SimulatedRowStorage, SimulatedRowDisk: RowsDisk } = rows
+    return { product: { ...product, SimulatedRowStorage, RowsDisk } as unknown as ProductModules, remove }
   } catch (error) {
     remove()
     throw error
   }
-}
-
-const placeOf = (folder: string, file: string) => join(folder, 'node_modules', '@latchkey', file)
-
-function copyInto(folder: string): void {
-  for (const name of PACKAGES) {
-    for (const part of ['package.json', 'dist']) {
-      const target = placeOf(folder, join(name, part))
-      mkdirSync(dirname(target), { recursive: true })
-      cpSync(join(SOURCES, name, part), target, { recursive: true, filter: isCode })
-    }
-  }
-  for (const name of OTHERS)
-    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'dir')
-}
-
-async function modulesOf(folder: string): Promise<ProductModules> {
-  const product: Record<string, unknown> = {}
-  const load = async (file: string) =>
-    (await import(/* @vite-ignore */ pathToFileURL(placeOf(folder, file)).href)) as Record<string, unknown>
-  for (const [file, names] of Object.entries(MODULES)) {
-    const exports = await load(file)
-    for (const name of names) product[name] = exports[name]
-  }
-  const rows = await load('kv/dist/storage/simulated-row-store.js')
-  return {
-    ...product,
-    SimulatedRowStorage: rows.SimulatedRowStorage,
-    RowsDisk: rows.SimulatedRowDisk,
-  } as unknown as ProductModules
 }

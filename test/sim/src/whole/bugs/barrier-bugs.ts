@@ -1,12 +1,8 @@
 // Rule: known bugs of latches and barriers.
 
-import type * as latches from '../../../../../packages/kv/dist/rules/countdown-latches.js'
-import type * as parties from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
-import type * as endWaits from '../../../../../packages/kv/dist/rules/end-latch-and-barrier-waits.js'
-import { exportsOf, replaced } from '../../run/changed-packages.js'
-import { edit, type WholeBug } from './bug.js'
-
-const inEndWaits = exportsOf<typeof endWaits>('kv/rules/end-latch-and-barrier-waits')
+import { during } from '../../run/changed-packages.js'
+import type { WholeBug } from './bug.js'
+import { inBarriers, inEndWaits, inLatches, inPartyWait, inWaits } from './product-exports.js'
 
 const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBug['changes']): WholeBug => ({
   name,
@@ -27,7 +23,12 @@ export const barrierBugs: readonly WholeBug[] = [
     'a barrier opens one party too early',
     'K73',
     20,
-    edit('kv/rules/barriers', 'if (others + 1 === parties)', 'if (others + 2 >= parties)'),
+    inBarriers(
+      'enterBarrier',
+      (real) =>
+        (tx, turn, now, session, [op, name, id, parties, wait]) =>
+          real(tx, turn, now, session, [op, name, id, Math.max(1, parties - 1), wait]),
+    ),
   ),
   barrierBug(
     'all parties get the same index',
@@ -58,8 +59,7 @@ export const barrierBugs: readonly WholeBug[] = [
     'a latch counts each call twice',
     'K70',
     20,
-    replaced<typeof latches, 'countDown'>(
-      'kv/rules/countdown-latches',
+    inLatches(
       'countDown',
       (real) =>
         (tx, turn, [op, name, by]) =>
@@ -70,20 +70,27 @@ export const barrierBugs: readonly WholeBug[] = [
     'after a reconnect, a store does not ask how a wait ended',
     'K70',
     200,
-    edit('client/store/latch-and-barrier-wait', 'this.#mustAsk = true; this.#wake();', ''),
+    inPartyWait(
+      'PartyWait',
+      (Real) =>
+        class extends Real {
+          constructor(...[port, terms]: ConstructorParameters<typeof Real>) {
+            super({ ...port, onAttached: () => () => {} }, terms)
+          }
+        },
+    ),
   ),
   seldom(
     'a barrier counts a party whose session has ended',
     'K72',
-    replaced<typeof parties, 'endParties'>('kv/rules/latch-and-barrier-waits', 'endParties', () => () => {}),
+    inWaits('endParties', () => () => {}),
   ),
   seldom(
     'a new generation has the number of the broken one',
-    'K71',
-    edit(
-      'kv/rules/barriers',
-      'tx.putBarrier({ ...barrier, over: barrier.over + 1 }); for',
-      'tx.putBarrier({ ...barrier, over: barrier.over }); for',
+    'K73',
+    inBarriers(
+      'breakGeneration',
+      (real) => (tx, name) => during(tx, { putBarrier: () => true }, () => real(tx, name)),
     ),
   ),
 ]

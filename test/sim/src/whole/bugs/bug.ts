@@ -1,7 +1,7 @@
 // Rule: a known bug of the whole wiring: what to change in the compiled packages, and within how many seeds
 // it must be noticed.
 
-import { type Change, fileAt, type Patch } from '../../run/changed-packages.js'
+import type { Change } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
 import type { WholeOptions, WholeWorkload } from '../options.js'
 
@@ -17,9 +17,3 @@ export interface WholeBug {
   /** Instead of the faults that the seed draws. */
   readonly faults?: readonly WholeFault[]
 }
-
-export const edit = (file: string, find: string, replace: string): Patch => ({
-  file: fileAt(file),
-  find,
-  replace,
-})

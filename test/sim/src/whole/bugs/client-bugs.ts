@@ -1,11 +1,22 @@
 // Rule: known bugs of stores and of what they believe: attempts, answers, clocks, holds.
 
-import type * as clock from '../../../../../packages/base/dist/clock.js'
-import type * as active from '../../../../../packages/client/dist/engine/active-link.js'
-import type * as reach from '../../../../../packages/latchkey/dist/member/contact-with-leader.js'
-import type * as renewal from '../../../../../packages/lock/dist/holding/renewal-times.js'
-import { replaced } from '../../run/changed-packages.js'
-import { edit, type WholeBug } from './bug.js'
+import { binary } from '@latchkey/base'
+import type { HoldValidity } from '../../../../../packages/lock/dist/holding/hold-validity.js'
+import type { Done, Outcome } from '../../../../../packages/raft/dist/node/callers-of-entries.js'
+import type { Row } from '../../../../../packages/client/dist/store/range-iterator.js'
+import { during, like } from '../../run/changed-packages.js'
+import type { WholeBug } from './bug.js'
+import {
+  inActiveLink,
+  inClock,
+  inHoldValidity,
+  inKeepAlive,
+  inLeaderReach,
+  inProposals,
+  inRangeFollower,
+  inRenewalTimes,
+  inSilenceDetector,
+} from './product-exports.js'
 
 /** Clients are suspended, one after the other, and meanwhile their wall clocks are set back by 0.8 s. */
 const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
@@ -16,17 +27,13 @@ const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
   millis: i % 2 === 0 ? 150 : 40,
 }))
 
+const NOT_LEADER: Outcome = { type: 'refused', reason: 'not-leader' }
+
 export const clientBugs: readonly WholeBug[] = [
   {
     name: 'the elapsed time uses only the monotonic clock',
     ids: ['T8'],
-    changes: [
-      replaced<typeof clock, 'elapsed'>(
-        'base/clock',
-        'elapsed',
-        () => (from, to) => Math.max(0, to.hr - from.hr),
-      ),
-    ],
+    changes: [inClock('elapsed', () => (from, to) => Math.max(0, to.hr - from.hr))],
     profile: 'deadline',
     seeds: 300,
     options: { faults: 2, locks: 1 },
@@ -35,8 +42,7 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'the elapsed time ignores the rounding error of uptime',
     ids: ['CT7'],
     changes: [
-      replaced<typeof clock, 'elapsed'>(
-        'base/clock',
+      inClock(
         'elapsed',
         () => (from, to) => Math.max(0, to.hr - from.hr, to.up - from.up - 10, to.wall - from.wall),
       ),
@@ -50,15 +56,17 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'a lost hold is in force again',
     ids: ['K30'],
     changes: [
-      edit(
-        'lock/holding/hold-validity',
-        "if (left > 0) return left; this.lose('its lease is over, as far as this process can tell'); return 0;",
-        'return left;',
-      ),
-      edit(
-        'lock/holding/hold-validity',
-        'if (!this.held) return; this.#deadline',
-        "if (this.#state !== 'held') return; this.#deadline",
+      inHoldValidity(
+        'HoldValidity',
+        (Real) =>
+          class extends Real {
+            override remaining() {
+              return during(this as HoldValidity, { lose: () => {} }, () => super.remaining())
+            }
+            override prolong(deadline: number) {
+              during(this as HoldValidity, { held: true }, () => super.prolong(deadline))
+            }
+          },
       ),
     ],
     profile: 'renewing',
@@ -68,13 +76,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'the store gives up a renewal after a twelfth of the lease',
     ids: ['K42'],
-    changes: [
-      replaced<typeof renewal, 'patienceOf'>(
-        'lock/holding/renewal-times',
-        'patienceOf',
-        (real) => (lease) => Math.min(lease / 12, real(lease)),
-      ),
-    ],
+    changes: [inRenewalTimes('patienceOf', (real) => (lease) => Math.min(lease / 12, real(lease)))],
     profile: 'renewing',
     seeds: 300,
     options: { faults: 0.6 },
@@ -82,7 +84,17 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a client waits for a silent leader',
     ids: ['C13'],
-    changes: [edit('client/engine/silence-detector', 'this.#beats++;', '')],
+    changes: [
+      inSilenceDetector(
+        'SilenceDetector',
+        (Real) =>
+          class extends Real {
+            constructor(...[ports]: ConstructorParameters<typeof Real>) {
+              super({ ...ports, suspected: () => {} })
+            }
+          },
+      ),
+    ],
     profile: 'kv',
     seeds: 20,
     options: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
@@ -92,8 +104,7 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'an embedded store waits only for its own member',
     ids: ['M28'],
     changes: [
-      replaced<typeof reach, 'LeaderReach'>(
-        'latchkey/member/contact-with-leader',
+      inLeaderReach(
         'LeaderReach',
         (Real) =>
           class extends Real {
@@ -112,10 +123,19 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'a command that may be in the log is reported as refused',
     ids: ['C4', 'C1'],
     changes: [
-      edit(
-        'raft/node/callers-of-entries',
-        "tell(callers, { type: 'unknown' }); } const gathered",
-        "tell(callers, { type: 'refused', reason }); } const gathered",
+      inProposals(
+        'Proposals',
+        (Real) =>
+          class extends Real {
+            override proposed(
+              ...[index, term, batch, at]: Parameters<InstanceType<typeof Real>['proposed']>
+            ) {
+              const dones = batch.callers.dones.map((done): Done => {
+                return (outcome, ticket) => done(outcome.type === 'unknown' ? NOT_LEADER : outcome, ticket)
+              })
+              super.proposed(index, term, { ...batch, callers: { ...batch.callers, dones } }, at)
+            }
+          },
       ),
     ],
     profile: 'kv',
@@ -126,8 +146,7 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'a client uses the id of an attempt again',
     ids: ['C5'],
     changes: [
-      replaced<typeof active, 'ActiveLink'>(
-        'client/engine/active-link',
+      inActiveLink(
         'ActiveLink',
         (Real) =>
           class extends Real {
@@ -144,10 +163,16 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'a mirror shows the changes of a revision one by one',
     ids: ['C62'],
     changes: [
-      edit(
-        'client/store/mirror',
-        'this.#set(event); same.push(event);',
-        '{ this.#set(event); this.#emitChange(event); } same.push(event);',
+      inRangeFollower(
+        'followRange',
+        (real) =>
+          async function* (engine, bounds, options) {
+            for await (const step of real(engine, bounds, options)) {
+              if (step.is !== 'events') yield step
+              else for (const event of step.events) yield { is: 'events', events: [event] }
+            }
+            return undefined
+          },
       ),
     ],
     profile: 'kv',
@@ -157,11 +182,11 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'the changes after a list begin one revision too late',
     ids: ['C61'],
     changes: [
-      edit(
-        'client/store/range-follower',
-        'new History(engine, bounds, revision + 1, signal)',
-        'new History(engine, bounds, revision + 2, signal)',
-      ),
+      inRangeFollower('followRange', (real) => (engine, bounds, options) => {
+        const watch: typeof engine.watch = (start, end, from, sink) =>
+          engine.watch(start, end, from && from + 1, sink)
+        return real(like(engine, { watch }), bounds, options)
+      }),
     ],
     profile: 'kv',
     seeds: 50,
@@ -170,10 +195,18 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'after lost history, a mirror still shows deleted keys',
     ids: ['C62'],
     changes: [
-      edit(
-        'client/store/mirror',
-        'this.#next = new Map(); return;',
-        'this.#next = new Map(this.#rows); return;',
+      inRangeFollower(
+        'followRange',
+        (real) =>
+          async function* (engine, bounds, options) {
+            const listed = new Map<string, Row>()
+            for await (const step of real(engine, bounds, options)) {
+              yield step
+              if (step.is === 'reset') yield { is: 'rows', rows: [...listed.values()] }
+              if (step.is === 'rows') for (const row of step.rows) listed.set(binary(row[0]), row)
+            }
+            return undefined
+          },
       ),
     ],
     profile: 'kv',
@@ -183,7 +216,18 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a client sends a refused keep-alive again at once',
     ids: ['C7'],
-    changes: [edit('client/engine/session-keep-alive', 'if (kept) this.check();', 'this.check();')],
+    changes: [
+      inKeepAlive(
+        'KeepAlive',
+        (Real) =>
+          class extends Real {
+            override ended(kept: boolean) {
+              super.ended(kept)
+              if (!kept) this.check()
+            }
+          },
+      ),
+    ],
     profile: 'waiters',
     seeds: 300,
     options: { embedded: 1, sessionLife: 1_500, faults: 2 },

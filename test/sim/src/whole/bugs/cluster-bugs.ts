@@ -1,10 +1,10 @@
 // Rule: known bugs by which a member of another cluster serves the clients of this one, or one that was removed
 // does not hear of it.
 
-import type * as wrongCluster from '../../../../../packages/raft/dist/node/wrong-cluster-check.js'
-import { type Change, replaced } from '../../run/changed-packages.js'
+import type { Change } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
-import { edit, type WholeBug } from './bug.js'
+import type { WholeBug } from './bug.js'
+import { inClientClusterCheck, inMemberClusterCheck, inMemberLinks } from './product-exports.js'
 
 const OPTIONS = { members: 3, embedded: 0, clients: 2, electionTimeout: 300, heartbeat: 75 } as const
 const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
@@ -13,8 +13,7 @@ const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
 
 /** A member that does not wait for strangers, or does not mind what they say. */
 const oneCluster = (careless: { readonly waits: boolean; readonly stops: boolean }): Change =>
-  replaced<typeof wrongCluster, 'OneCluster'>(
-    'raft/node/wrong-cluster-check',
+  inMemberClusterCheck(
     'OneCluster',
     (Real) =>
       class extends Real {
@@ -26,6 +25,24 @@ const oneCluster = (careless: { readonly waits: boolean; readonly stops: boolean
         }
       },
   )
+
+/** A client takes each address for a member of the first cluster that has answered. */
+const SAME_CLUSTER_EVERYWHERE = inClientClusterCheck(
+  'OneCluster',
+  (Real) =>
+    class extends Real {
+      constructor(...[ports]: ConstructorParameters<typeof Real>) {
+        let first: string | undefined
+        const dial: typeof ports.dial = (url, identity) => async (events, signal) => {
+          const link = await ports.dial(url, identity)(events, signal)
+          first ??= identity.clusterId
+          identity.clusterId = first
+          return link
+        }
+        super({ ...ports, dial })
+      }
+    },
+)
 
 /** The leader is killed for 60 ms, again and again: sometimes just when it has taken the removal of a member. */
 const LEADERS_KILLED = Array.from({ length: 24 }, (_, i) => ({
@@ -58,15 +75,7 @@ export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a client ignores the cluster ids of the other members',
     ids: ['C30'],
-    changes: [
-      oneCluster({ waits: false, stops: false }),
-      edit(
-        'client/wrong-cluster-check',
-        'if (foreign.length > 0) throw this.#fail(this.#two(clusterId));',
-        '',
-      ),
-      edit('client/wrong-cluster-check', 'if (this.#met.get(url) !== own) this.#fail(this.#two(own));', ''),
-    ],
+    changes: [oneCluster({ waits: false, stops: false }), SAME_CLUSTER_EVERYWHERE],
     profile: 'kv',
     seeds: 20,
     options: OPTIONS,
@@ -75,7 +84,19 @@ export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a member on an older connection does not learn of its removal',
     ids: ['M12'],
-    changes: [edit('latchkey/member/member-links', 'if (index !== undefined)', 'if (index === -1)')],
+    changes: [
+      inMemberLinks(
+        'MemberLinks',
+        (Real) =>
+          class extends Real {
+            constructor(...[ports]: ConstructorParameters<typeof Real>) {
+              const send: typeof ports.send = (to, message) =>
+                message.kind !== 'notMember' && ports.send(to, message)
+              super({ ...ports, send })
+            }
+          },
+      ),
+    ],
     profile: 'members',
     seeds: 300,
     options: { members: 3, embedded: 3, electionTimeout: 500, heartbeat: 125 },

@@ -1,6 +1,9 @@
 // Rule: known bugs of the event log.
 
-import { edit, type WholeBug } from './bug.js'
+import { nodeEventLogDisk } from '../../../../../packages/kv/dist/storage/event-log-file-system.js'
+import { like } from '../../run/changed-packages.js'
+import type { WholeBug } from './bug.js'
+import { inEventLog, inRowsWithEventLog } from './product-exports.js'
 
 /** Files that are soon full and soon empty, and a state that is written often. */
 const BUSY = { eventLogBytes: 300, events: 20, flushMillis: 5, members: 3, faults: 2 } as const
@@ -9,14 +12,32 @@ export const eventLogBugs: readonly WholeBug[] = [
   {
     name: 'the event log is not synced before the rows are written',
     ids: ['D8'],
-    changes: [edit('kv/storage/event-log', 'if (sync) await file.sync();', '')],
+    changes: [
+      inRowsWithEventLog(
+        'RowsWithEventLog',
+        (Real) =>
+          class extends Real {
+            constructor(...[level, eventLog]: ConstructorParameters<typeof Real>) {
+              super(level, like(eventLog, { append: (rows) => eventLog.append(rows, false) }))
+            }
+          },
+      ),
+    ],
     profile: 'power',
     seeds: 50,
   },
   {
     name: 'the event log does not sync its folder after a new file',
     ids: ['D7'],
-    changes: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
+    changes: [
+      inEventLog('EventLog', (Real) =>
+        like(Real, {
+          create: (folder, disk = nodeEventLogDisk) => Real.create(folder, { ...disk, sync: async () => {} }),
+          open: (folder, reach, disk = nodeEventLogDisk) =>
+            Real.open(folder, reach, { ...disk, sync: async () => {} }),
+        }),
+      ),
+    ],
     profile: 'power',
     seeds: 50,
     options: BUSY,
@@ -25,10 +46,18 @@ export const eventLogBugs: readonly WholeBug[] = [
     name: 'the member removes an event file that LevelDB still needs after a crash',
     ids: ['S15'],
     changes: [
-      edit(
-        'kv/storage/event-log',
-        'file.number < validEnd.first',
-        'file.number < (this.#files.find((one) => one.live > 0)?.number ?? this.#tail.number)',
+      inRowsWithEventLog(
+        'RowsWithEventLog',
+        (Real) =>
+          class extends Real {
+            constructor(...[level, eventLog]: ConstructorParameters<typeof Real>) {
+              const append: typeof eventLog.append = async (rows, sync) => {
+                await eventLog.append(rows, sync)
+                await eventLog.settle()
+              }
+              super(level, like(eventLog, { append }))
+            }
+          },
       ),
     ],
     profile: 'power',

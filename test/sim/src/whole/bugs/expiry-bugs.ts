@@ -1,27 +1,21 @@
-// Rule: known bugs of keys with a ttl or a session.
+// Rule: known bugs of keys with a ttl, and of keys that are bound to a session.
 
-import type * as expiryRows from '../../../../../packages/kv/dist/state/key-expiry-index-rows.js'
-import type * as expiry from '../../../../../packages/kv/dist/state/key-expiry-index.js'
-import { replaced } from '../../run/changed-packages.js'
-import { edit, type WholeBug } from './bug.js'
+import { binary } from '@latchkey/base'
+import { type Life, expiryOf } from '../../../../../packages/kv/dist/state/key-value-row.js'
+import type { WholeBug } from './bug.js'
+import { readingOfMember, REMEMBER_CLOCK } from './member-clock.js'
+import { inExpiryIndex, inExpiryRows, inKeyExpiry, inWriteSet } from './product-exports.js'
 
 const OPTIONS = { members: 3, think: 60 } as const
+const THREE_SECONDS = 3_000
 
 export const expiryBugs: readonly WholeBug[] = [
   {
     name: 'a key expires by the clock of one member',
     ids: ['A1', 'A19'],
     changes: [
-      edit(
-        'kv/key-value-state-machine',
-        'new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn }',
-        'new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn, clock: this.#options.clock }',
-      ),
-      edit(
-        'kv/rules/apply-entry',
-        'neededExpiry(state, this.#entry.time)',
-        'neededExpiry(state, this.#entry.time + (Math.floor(this.#context.clock.now()) % 50))',
-      ),
+      REMEMBER_CLOCK,
+      inKeyExpiry('neededExpiry', (real) => (state, now) => real(state, now + readingOfMember())),
     ],
     profile: 'expiry',
     seeds: 50,
@@ -30,13 +24,7 @@ export const expiryBugs: readonly WholeBug[] = [
   {
     name: 'a key expires after nine tenths of its ttl',
     ids: ['A19'],
-    changes: [
-      replaced<typeof expiryRows, 'expiryAfter'>(
-        'kv/state/key-expiry-index-rows',
-        'expiryAfter',
-        (real) => (now, ttl) => real(now, Math.ceil(ttl * 0.9)),
-      ),
-    ],
+    changes: [inExpiryRows('expiryAfter', (real) => (now, ttl) => real(now, Math.ceil(ttl * 0.9)))],
     profile: 'expiry',
     seeds: 50,
     options: OPTIONS,
@@ -45,7 +33,11 @@ export const expiryBugs: readonly WholeBug[] = [
     name: 'the state machine looks for expired keys only every three seconds',
     ids: ['A19'],
     changes: [
-      edit('kv/state/key-expiry-index-rows', 'export const PERIOD = 100;', 'export const PERIOD = 3_000;'),
+      inKeyExpiry('neededExpiry', (real) => (state, now) => {
+        const { lives, meta } = state
+        const isFirst = Math.floor(now / THREE_SECONDS) > Math.floor(meta.position.time / THREE_SECONDS)
+        return isFirst || meta.expiring || lives.hasOver() ? real(state, now) : undefined
+      }),
     ],
     profile: 'expiry',
     seeds: 50,
@@ -55,10 +47,15 @@ export const expiryBugs: readonly WholeBug[] = [
     name: 'a put without a ttl keeps the ttl of the earlier put',
     ids: ['A20'],
     changes: [
-      edit(
-        'kv/rules/command-write-set',
-        'value, before, undefined, expiry);',
-        'value, before, undefined, expiry ?? (before && expiryOf(before)));',
+      inWriteSet(
+        'WriteSet',
+        (Real) =>
+          class extends Real {
+            override put(key: Uint8Array, value: Uint8Array, life?: Life) {
+              const before = this.row(binary(key))
+              super.put(key, value, life ?? (before && expiryOf(before)))
+            }
+          },
       ),
     ],
     profile: 'expiry',
@@ -69,8 +66,7 @@ export const expiryBugs: readonly WholeBug[] = [
     name: 'a key that is bound to a session outlives the session',
     ids: ['A21'],
     changes: [
-      replaced<typeof expiry, 'KeyExpiryIndex'>(
-        'kv/state/key-expiry-index',
+      inExpiryIndex(
         'KeyExpiryIndex',
         (Real) =>
           class extends Real {
@@ -86,10 +82,15 @@ export const expiryBugs: readonly WholeBug[] = [
     name: 'after a restart, a member forgets when keys expire',
     ids: ['A23'],
     changes: [
-      edit(
-        'kv/state/key-expiry-index',
-        'this.#earliest = row && indexedAt(binary(row.key.subarray(1))).expiry.number;',
-        'this.#earliest = undefined;',
+      inExpiryIndex(
+        'KeyExpiryIndex',
+        (Real) =>
+          class extends Real {
+            override async load(...args: Parameters<InstanceType<typeof Real>['load']>) {
+              await super.load(...args)
+              this.nextIs(undefined)
+            }
+          },
       ),
     ],
     profile: 'expiry',

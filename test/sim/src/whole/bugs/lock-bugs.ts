@@ -1,21 +1,32 @@
 // Rule: known bugs of locks: of their time, their tokens, their queues and their retries.
 
 import type { Instant } from '@latchkey/base'
-import type * as clock from '../../../../../packages/base/dist/clock.js'
-import type * as counters from '../../../../../packages/kv/dist/state/fencing-counters.js'
-import type * as bound from '../../../../../packages/lock/dist/holding/cluster-time-bound.js'
-import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
+import type { Answer, OwnerResult } from '@latchkey/protocol'
+import { SPACE } from '../../../../../packages/kv/dist/keyspaces.js'
+import { inForce, overAt } from '../../../../../packages/lock/dist/rules/lock-answers.js'
 import { holdOf } from '../../../../../packages/lock/dist/rules/lock-reads.js'
-import type * as queue from '../../../../../packages/lock/dist/rules/queue.js'
-import type * as release from '../../../../../packages/lock/dist/rules/release.js'
-import type * as clusterTime from '../../../../../packages/raft/dist/core/cluster-time.js'
-import type * as node from '../../../../../packages/raft/dist/node/node.js'
-import { TIME_OF_LAST_ENTRY } from '../../bugs/read-bugs.js'
-import { replaced } from '../../run/changed-packages.js'
-import { edit, type WholeBug } from './bug.js'
+import { freeAndGrant } from '../../../../../packages/lock/dist/rules/queue.js'
+import { inClusterTime, inReplication } from '../../bugs/core-exports.js'
+import { STAMP_OF_LAST_TICK, TIME_OF_LAST_ENTRY } from '../../bugs/read-bugs.js'
+import { type Change, during, like } from '../../run/changed-packages.js'
+import type { WholeBug } from './bug.js'
+import {
+  inAcquire,
+  inActiveLink,
+  inClock,
+  inFencingCounters,
+  inLinkReports,
+  inLockReads,
+  inLockTables,
+  inNode,
+  inQueue,
+  inRelease,
+  inScanRows,
+  inSessions,
+  inTimeBound,
+} from './product-exports.js'
 
-const LEARN = replaced<typeof bound, 'ClusterTimeBound'>(
-  'lock/holding/cluster-time-bound',
+const LEARN = inTimeBound(
   'ClusterTimeBound',
   (Real) =>
     class extends Real {
@@ -26,6 +37,15 @@ const LEARN = replaced<typeof bound, 'ClusterTimeBound'>(
 )
 /** Answers that take long, and clocks that differ as much as they may. */
 const LATE = { netBase: 2_000, netTail: 60_000, clocks: 'extreme', faults: 2, locks: 1 } as const
+
+/** True while the cluster clock is read for an entry. */
+let isForEntry = false
+
+/** The owner in the answer to a request for a lock. */
+function ownerIn([ok, result]: Answer): OwnerResult | undefined {
+  const [owner] = ok === 0 && Array.isArray(result) ? (result as unknown[]) : []
+  return Array.isArray(owner) && owner.length === 8 ? (owner as unknown as OwnerResult) : undefined
+}
 
 export const timeBugs: readonly WholeBug[] = [
   {
@@ -40,12 +60,19 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'a holder computes its time bound from a stored answer',
     ids: ['K5'],
     changes: [
-      edit(
-        'client/engine/active-link',
-        'return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;',
-        `const told = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;
-         if (reply.time === 0 && told[0] === 0 && told[1]?.[0]?.length === 8) this.#learn(told[1][0][7], this.#sendTimes.take());
-         return told;`,
+      inActiveLink(
+        'ActiveLink',
+        (Real) =>
+          class extends Real {
+            override received(...args: Parameters<InstanceType<typeof Real>['received']>) {
+              const answer = super.received(...args)
+              const owner = ownerIn(answer)
+              // The member sends no time with an answer that it has stored.
+              if (args[2].time === 0 && owner !== undefined)
+                this.bound.learn(owner[7], this.now(), this.now())
+              return answer
+            }
+          },
       ),
     ],
     profile: 'deadline',
@@ -62,19 +89,35 @@ export const timeBugs: readonly WholeBug[] = [
   },
   {
     name: 'the leader limits elapsed time per entry instead of per reading',
-    ids: ['K2'],
+    ids: ['K3'],
     changes: [
-      edit('raft/core/leader', 'leading.clock.read(state.now);', ''),
-      // Whoever asks for the time only looks: no reading but that of an entry.
-      edit(
-        'raft/core/cluster-time',
-        'read(now) {',
-        'look(now) { return Math.floor(this.#sum + Math.min(Math.max(0, now - this.#reading), this.#clamp)); } read(now) {',
-      ),
-      edit(
-        'raft/core/raft',
-        'log.last.time : leading.clock.read(now)',
-        'log.last.time : leading.clock.look(now)',
+      inReplication('appendOwn', (real) => (...args) => {
+        isForEntry = true
+        try {
+          return real(...args)
+        } finally {
+          isForEntry = false
+        }
+      }),
+      inClusterTime(
+        'ClusterClock',
+        (Real) =>
+          class extends Real {
+            #time: number
+            #reading: number
+            readonly #clamp: number
+            constructor(last: number, now: number, clamp: number) {
+              super(last, now, clamp)
+              this.#time = last
+              this.#reading = now
+              this.#clamp = clamp
+            }
+            override read(now: number) {
+              const time = this.#time + Math.min(Math.max(0, now - this.#reading), this.#clamp)
+              if (isForEntry) [this.#time, this.#reading] = [time, Math.max(now, this.#reading)]
+              return Math.floor(time)
+            }
+          },
       ),
     ],
     profile: 'deadline',
@@ -84,8 +127,7 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'a new leader starts with a clock reading from before a stall',
     ids: ['K41'],
     changes: [
-      replaced<typeof clusterTime, 'ClusterClock'>(
-        'raft/core/cluster-time',
+      inClusterTime(
         'ClusterClock',
         (Real) =>
           class extends Real {
@@ -101,18 +143,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'a leader sets a time from a clock reading before a stall',
     ids: ['K41'],
-    changes: [
-      edit(
-        'raft/node/node',
-        'return this.#ports.clock.now();',
-        'return (this.reading ??= this.#ports.clock.now());',
-      ),
-      edit(
-        'raft/node/node',
-        'const now = this.#now(); this.#step((raft) => raft.tick(now));',
-        'this.reading = undefined; const now = this.#now(); this.#step((raft) => raft.tick(now));',
-      ),
-    ],
+    changes: STAMP_OF_LAST_TICK,
     profile: 'deadline',
     seeds: 100,
   },
@@ -120,8 +151,7 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'the elapsed time compares the largest clocks of two moments',
     ids: ['T3'],
     changes: [
-      replaced<typeof clock, 'elapsed'>(
-        'base/clock',
+      inClock(
         'elapsed',
         () => (from, to) =>
           Math.max(0, Math.max(to.hr, to.up, to.wall) - Math.max(from.hr, from.up, from.wall)),
@@ -135,8 +165,7 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'the leader measures cluster time with its wall clock',
     ids: ['K1', 'K3'],
     changes: [
-      replaced<typeof node, 'RaftNode'>(
-        'raft/node/node',
+      inNode(
         'RaftNode',
         (Real) =>
           class extends Real {
@@ -159,10 +188,18 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'a holder computes its time bound from a push',
     ids: ['K4'],
     changes: [
-      edit(
-        'client/engine/link-reports',
-        'return grants.granted(reply.key, reply.owner);',
-        'this.#to.bound.learn(reply.owner[7], activeLink.now(), activeLink.now()); return grants.granted(reply.key, reply.owner);',
+      inLinkReports(
+        'LinkReports',
+        (Real) =>
+          class extends Real {
+            constructor(...[to]: ConstructorParameters<typeof Real>) {
+              const granted: typeof to.grants.granted = (key, owner) => {
+                to.bound.learn(owner[7], to.activeLink.now(), to.activeLink.now())
+                to.grants.granted(key, owner)
+              }
+              super({ ...to, grants: like(to.grants, { granted }) })
+            }
+          },
       ),
     ],
     profile: 'waiters',
@@ -171,21 +208,47 @@ export const timeBugs: readonly WholeBug[] = [
   },
 ]
 
+/** True when a release was executed and its answer is not stored yet. */
+let isReleased = false
+
+const NEW_HOLD = {
+  acquires: 1,
+  context: null,
+  fencingKey: null,
+  session: 0,
+  touchBy: 0,
+  code: 0,
+  permits: 0,
+  flow: null,
+} as const
+
+const snapshotWithout = (space: number): Change =>
+  inScanRows(
+    'pagesOf',
+    (real) =>
+      async function* (view, range, keysOnly) {
+        for await (const page of real(view, range, keysOnly)) yield page.filter(({ key }) => key[0] !== space)
+      },
+  )
+
 export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a waiter whose session has ended gets the lock',
-    ids: ['K13'],
+    ids: ['K21'],
     changes: [
-      edit(
-        'lock/rules/queue',
-        'if (life === undefined || waitIsOver(next, tx.now)) { others.push(...remove(tx, next)); continue; }',
-        '',
-      ),
-      edit('lock/rules/queue', 'tx.now + Math.min(waiter.lease, life)', 'tx.now + waiter.lease'),
-      edit(
-        'lock/rules/expiry',
-        'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter));',
-        'tx.dueWaiters();',
+      inLockTables(
+        'StateLockTransaction',
+        (Real) =>
+          class extends Real {
+            override sessionLife(session: number) {
+              const isWaiting = super.waitersOf(session).length > 0
+              return super.sessionLife(session) ?? (isWaiting ? 60_000 : undefined)
+            }
+            // The lock rules remove these waiters when the session ends.
+            override waitersOf() {
+              return []
+            }
+          },
       ),
     ],
     profile: 'waiters',
@@ -193,19 +256,19 @@ export const ruleBugs: readonly WholeBug[] = [
   },
   {
     name: 'the end of a session releases its holds',
-    ids: ['K14'],
+    ids: ['K32'],
     changes: [
-      edit(
-        'lock/rules/expiry',
-        'export function removeWaiters(tx, session) {',
-        `export function removeWaiters(tx, session) {
-         const freed = [...tx.state.holds.held()].filter((row) => row.session === session);
-         for (const row of freed) { tx.deleteHold(row); grantNext(tx, row.key, CODE.FIRST_TIME); }`,
-      ),
-      edit(
-        'kv/state/holds',
-        '*rows() {',
-        '*held() { for (const { row } of this.#byKey.values()) yield row; } *rows() {',
+      inLockTables(
+        'StateLockTransaction',
+        (Real) =>
+          class extends Real {
+            // The lock rules ask for the waiters of a session when the session ends.
+            override waitersOf(session: number) {
+              for (const row of this.state.holds.withPrefix(''))
+                if (row.session === session && inForce(row, this.now)) freeAndGrant(this, row)
+              return super.waitersOf(session)
+            }
+          },
       ),
     ],
     profile: 'deadline',
@@ -216,25 +279,24 @@ export const ruleBugs: readonly WholeBug[] = [
     name: 'a renewal after the release creates the hold again',
     ids: ['K7'],
     changes: [
-      edit(
-        'lock/rules/acquire',
-        'if (!inForce(row, tx.now)) return bare(keepLeaseFailed(exclusive, id, tx.now));',
-        `if (!inForce(row, tx.now)) {
-           const again = { key, id, token, acquires: 1, deadline: tx.now + lease, context: null, fencingKey: null, session: 0, touchBy: 0, code: 0, since: tx.now, permits: 0, arrival: tx.nextArrival() };
-           tx.putHold(again);
-           return bare(acquired(again, CODE.KEEP_LEASE, tx.now));
-         }`,
-      ),
+      inAcquire('renew', (real) => (tx, list) => {
+        for (const [key, id, token, lease] of list) {
+          if (inForce(tx.hold(key) ?? tx.sharedHold(key, id), tx.now)) continue
+          const deadline = tx.now + lease
+          const hold = { ...NEW_HOLD, key, id, token, firstToken: token, deadline, since: tx.now }
+          tx.putHold({ ...hold, arrival: tx.nextArrival() })
+        }
+        return real(tx, list)
+      }),
     ],
     profile: 'renewing',
     seeds: 100,
   },
   {
     name: 'after a restart, a member counts tokens from the beginning',
-    ids: ['K20'],
+    ids: ['K15'],
     changes: [
-      replaced<typeof counters, 'Counters'>(
-        'kv/state/fencing-counters',
+      inFencingCounters(
         'Counters',
         (Real) =>
           class extends Real {
@@ -247,9 +309,9 @@ export const ruleBugs: readonly WholeBug[] = [
   },
   {
     name: 'a release grants the lock to no waiter',
-    ids: ['K16'],
+    ids: ['K62'],
     changes: [
-      replaced<typeof queue, 'freeAndGrant'>('lock/rules/queue', 'freeAndGrant', () => (tx, row) => {
+      inQueue('freeAndGrant', () => (tx, row) => {
         tx.deleteHold(row)
         tx.happened('released', row)
       }),
@@ -259,12 +321,21 @@ export const ruleBugs: readonly WholeBug[] = [
   },
   {
     name: 'the cluster executes a repeated release again',
-    ids: ['C2', 'K5'],
+    ids: ['C2'],
     changes: [
-      edit(
-        'kv/rules/apply-entry',
-        'if (kept !== undefined) {',
-        'if (kept !== undefined && this.#decoded()?.[0] !== OP.release) {',
+      inRelease('release', (real) => (...args) => {
+        isReleased = true
+        return real(...args)
+      }),
+      inSessions(
+        'Sessions',
+        (Real) =>
+          class extends Real {
+            override keep(...args: Parameters<InstanceType<typeof Real>['keep']>) {
+              if (!isReleased) super.keep(...args)
+              isReleased = false
+            }
+          },
       ),
     ],
     profile: 'renewing',
@@ -275,8 +346,7 @@ export const ruleBugs: readonly WholeBug[] = [
     name: 'a guarded write succeeds after the end of the lease',
     ids: ['K6'],
     changes: [
-      replaced<typeof lockReads, 'isHeldWith'>(
-        'lock/rules/lock-reads',
+      inLockReads(
         'isHeldWith',
         (real) => (view, key, token, shared) =>
           view.hold(key)?.token === token || real(view, key, token, shared),
@@ -287,17 +357,17 @@ export const ruleBugs: readonly WholeBug[] = [
   },
   {
     name: 'a change of leader reverses the order of a queue',
-    ids: ['K15'],
+    ids: ['K62'],
     changes: [
-      edit(
-        'kv/rules/tables-for-lock-rules',
-        'return this.state.waiters.first(key);',
-        'return this.state.meta.position.term % 2 === 1 ? this.state.waiters.first(key) : this.state.waiters.lastOf(key);',
-      ),
-      edit(
-        'kv/state/waiters',
-        'get(key, id) {',
-        'lastOf(key) { return this.#queues.get(binary(key))?.last?.row; } get(key, id) {',
+      inLockTables(
+        'StateLockTransaction',
+        (Real) =>
+          class extends Real {
+            override firstWaiter(key: Uint8Array) {
+              const isReversed = this.state.meta.position.term % 2 === 0
+              return isReversed ? [...this.queueOf(key)].at(-1) : super.firstWaiter(key)
+            }
+          },
       ),
     ],
     profile: 'waiters',
@@ -308,14 +378,10 @@ export const ruleBugs: readonly WholeBug[] = [
     name: 'a release ignores the id and the token of its caller',
     ids: ['K9', 'K10'],
     changes: [
-      replaced<typeof release, 'release'>(
-        'lock/rules/release',
-        'release',
-        (real) => (tx, key, id, token, all) => {
-          const row = holdOf(tx, key, id) ?? tx.hold(key) ?? tx.shared(key)?.first
-          return row === undefined ? real(tx, key, id, token, all) : real(tx, key, row.id, row.token, all)
-        },
-      ),
+      inRelease('release', (real) => (tx, key, id, token, all) => {
+        const row = holdOf(tx, key, id) ?? tx.hold(key) ?? tx.shared(key)?.first
+        return row === undefined ? real(tx, key, id, token, all) : real(tx, key, row.id, row.token, all)
+      }),
     ],
     profile: 'renewing',
     seeds: 200,
@@ -325,11 +391,13 @@ export const ruleBugs: readonly WholeBug[] = [
     name: 'a renewal succeeds after the end of the lease',
     ids: ['K20'],
     changes: [
-      edit(
-        'lock/rules/acquire',
-        'const row = inForce(exclusive, tx.now) ? exclusive : tx.sharedHold(key, id); if (!inForce(row, tx.now)) return',
-        'const row = exclusive ?? tx.sharedHold(key, id); if (row === undefined) return',
-      ),
+      inAcquire('renew', (real) => (tx, list) => {
+        for (const [key, id] of list) {
+          const row = tx.hold(key)
+          if (row?.id === id && overAt(row) < tx.now) tx.putHold({ ...row, deadline: tx.now, touchBy: 0 })
+        }
+        return real(tx, list)
+      }),
     ],
     profile: 'renewing',
     seeds: 200,
@@ -337,13 +405,12 @@ export const ruleBugs: readonly WholeBug[] = [
   },
   {
     name: 'the token is counted in the row of the hold',
-    ids: ['K17', 'K15'],
+    ids: ['K15'],
     changes: [
-      edit(
-        'lock/rules/queue',
-        'const token = tx.nextToken(ask.fencingKey);',
-        'const token = (tx.hold(ask.key)?.token ?? 0) + 1;',
-      ),
+      inQueue('heldBy', (real) => (tx, ask, session, code, touchBy) => {
+        const nextToken = () => (tx.hold(ask.key)?.token ?? 0) + 1
+        return during(tx, { nextToken }, () => real(tx, ask, session, code, touchBy))
+      }),
     ],
     profile: 'renewing',
     seeds: 50,
@@ -351,13 +418,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'the snapshot lacks the stored answers of the sessions',
     ids: ['S7'],
-    changes: [
-      edit(
-        'kv/snapshot/reader',
-        'const rows = page.filter(({ key }) => !META.equals(key));',
-        'const rows = page.filter(({ key }) => !META.equals(key) && key[0] !== 0x72);',
-      ),
-    ],
+    changes: [snapshotWithout(SPACE.replies)],
     profile: 'snapshots',
     seeds: 100,
     options: { members: 3, faults: 2 },
@@ -365,13 +426,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'the snapshot lacks the fencing counters',
     ids: ['S6', 'K15'],
-    changes: [
-      edit(
-        'kv/snapshot/reader',
-        'const rows = page.filter(({ key }) => !META.equals(key));',
-        'const rows = page.filter(({ key }) => !META.equals(key) && key[0] !== 0x63);',
-      ),
-    ],
+    changes: [snapshotWithout(SPACE.counters)],
     profile: 'snapshots',
     seeds: 100,
     options: { members: 3, faults: 2 },

@@ -1,6 +1,6 @@
 // Driver: puts each known bug into a copy of the compiled packages and looks whether the simulator notices.
 
-import { PatchMisfit } from '../../run/changed-packages.js'
+import { UnknownExport } from '../../run/changed-packages.js'
 import { needsForeign } from '../draw-faults.js'
 import { type ProductModules, loadProduct } from '../product-modules.js'
 import { drawWhole, type WholeOptions } from '../options.js'
@@ -65,15 +65,16 @@ export async function runWholeBugs(name: string, print: (line: string) => void):
 }
 
 async function tell(bug: WholeBug, real: ProductModules, print: (line: string) => void): Promise<boolean> {
-  const name = bug.name.padEnd(60)
+  const name = bug.name.padEnd(65)
+  const began = process.hrtime.bigint()
   try {
     const { seed, how } = await huntWhole(bug, real)
-    print(
-      `${name} ${bug.profile.padEnd(10)} ${seed === undefined ? `MISSED in ${bug.seeds}` : `seed ${seed}`.padEnd(10)} ${how}`,
-    )
+    const seconds = (Number(process.hrtime.bigint() - began) / 1e9).toFixed(1)
+    const at = seed === undefined ? `MISSED in ${bug.seeds}` : `seed ${seed}`
+    print(`${name} ${bug.profile.padEnd(10)} ${at.padEnd(10)} ${how} (${seconds} s)`)
     return seed !== undefined
   } catch (error) {
-    if (!(error instanceof PatchMisfit)) throw error
+    if (!(error instanceof UnknownExport)) throw error
     print(`${name} ${error.message}`)
     return false
   }

@@ -1,20 +1,37 @@
 // Rule: known bugs of shared locks and of semaphores.
 
-import type * as deadlocks from '../../../../../packages/lock/dist/rules/deadlock-detection.js'
-import type * as holdChanges from '../../../../../packages/lock/dist/rules/owner-changes.js'
-import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
-import type * as waitingKeySets from '../../../../../packages/lock/dist/rules/waiting-key-sets.js'
+import { binary } from '@latchkey/base'
+import type { HoldRow } from '@latchkey/lock'
+import { SPACE } from '../../../../../packages/kv/dist/keyspaces.js'
 import { inForce } from '../../../../../packages/lock/dist/rules/lock-answers.js'
-import { during, exportsOf, replaced } from '../../run/changed-packages.js'
-import { edit, type WholeBug } from './bug.js'
+import { remove } from '../../../../../packages/lock/dist/rules/queue.js'
+import { during } from '../../run/changed-packages.js'
+import type { WholeBug } from './bug.js'
+import {
+  inAcquire,
+  inDeadlockDetection,
+  inExpiry,
+  inHoldChanges,
+  inKeySets,
+  inLockReads,
+  inLockTables,
+  inQueue,
+  inScanRows,
+} from './product-exports.js'
 
-const inWaitingKeySets = exportsOf<typeof waitingKeySets>('lock/rules/waiting-key-sets')
+const nobody = () => undefined
 
 export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'a reader overtakes a waiting writer',
     ids: ['K62'],
-    changes: [edit('lock/rules/acquire', 'firstNotPassed(tx, ask.key) === undefined && fits', 'fits')],
+    changes: [
+      inAcquire(
+        'tryLock',
+        (real) => (tx, session, command) =>
+          during(tx, { firstWaiter: nobody }, () => real(tx, session, command)),
+      ),
+    ],
     profile: 'sharing',
     seeds: 100,
   },
@@ -22,12 +39,11 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'a reader gets a lock that a writer holds',
     ids: ['K61'],
     changes: [
-      edit('lock/rules/waiting-key-sets', 'if (inForce(tx.hold(key), tx.now)) return false;', ''),
-      edit(
-        'lock/rules/acquire',
-        'if (!isSame(exclusive, ask.id, ask.token)) return refuse(tx, session, ask, exclusive);',
-        'if (!isSame(exclusive, ask.id, ask.token) && ask.permits === 0) return refuse(tx, session, ask, exclusive); if (!isSame(exclusive, ask.id, ask.token)) return [take(tx, session, ask, CODE.FIRST_TIME), false];',
-      ),
+      inAcquire('tryLock', (real) => (tx, session, command) => {
+        const [, , , , , , , , , share] = command
+        const isShared = share !== undefined && share !== null
+        return during(tx, isShared ? { hold: nobody } : {}, () => real(tx, session, command))
+      }),
     ],
     profile: 'sharing',
     seeds: 100,
@@ -36,7 +52,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'a writer gets a lock that readers hold',
     ids: ['K61'],
     changes: [
-      inWaitingKeySets(
+      inKeySets(
         'fits',
         (real) => (tx, key, permits) =>
           permits === 0 ? !inForce(tx.hold(key), tx.now) : real(tx, key, permits),
@@ -48,14 +64,30 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'each request for permits counts as one permit',
     ids: ['K63'],
-    changes: [inWaitingKeySets('fits', (real) => (tx, key, permits) => real(tx, key, Math.min(permits, 1)))],
+    changes: [inKeySets('fits', (real) => (tx, key, permits) => real(tx, key, Math.min(permits, 1)))],
     profile: 'sharing',
     seeds: 100,
   },
   {
     name: 'only the first of several waiting readers gets the lock',
     ids: ['K62'],
-    changes: [edit('lock/rules/queue', 'if (next.permits === 0) return;', 'return;')],
+    changes: [
+      inLockTables(
+        'StateLockTransaction',
+        (Real) =>
+          class extends Real {
+            /** The keys at which this entry has served a reader. */
+            readonly #served = new Set<string>()
+            override granted(row: HoldRow) {
+              super.granted(row)
+              if (row.permits > 0) this.#served.add(binary(row.key))
+            }
+            override firstWaiter(key: Uint8Array) {
+              return this.#served.has(binary(key)) ? undefined : super.firstWaiter(key)
+            }
+          },
+      ),
+    ],
     profile: 'sharing',
     seeds: 100,
   },
@@ -63,12 +95,13 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'the next waiter gets no lock when a waiter leaves',
     ids: ['K62'],
     changes: [
-      edit('lock/rules/expiry', 'for (const key of changed) grantNext(tx, key, CODE.FIRST_TIME);', ''),
-      edit(
-        'lock/rules/queue',
-        'for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME);',
-        'remove(tx, waiter);',
-      ),
+      inQueue('remove', (real) => (tx, waiter) => {
+        real(tx, waiter)
+        return []
+      }),
+      inQueue('leave', () => (tx, waiter) => {
+        remove(tx, waiter)
+      }),
     ],
     profile: 'sharing',
     seeds: 200,
@@ -76,20 +109,22 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'a permit is not free after the end of its lease',
     ids: ['K63'],
-    changes: [edit('lock/rules/expiry', 'if (row.permits > 0) tx.deleteHold(row);', '')],
+    changes: [
+      inExpiry('expire', (real) => (tx, unsettled) => {
+        const deleteRow = tx.deleteHold.bind(tx)
+        const deleteHold = (row: HoldRow) => {
+          if (row.permits === 0) deleteRow(row)
+        }
+        during(tx, { deleteHold }, () => real(tx, unsettled))
+      }),
+    ],
     profile: 'sharing',
     seeds: 100,
   },
   {
     name: 'a shared token passes every guard',
     ids: ['K61'],
-    changes: [
-      replaced<typeof lockReads, 'isHeldWith'>(
-        'lock/rules/lock-reads',
-        'isHeldWith',
-        (real) => (view, key, token) => real(view, key, token, true),
-      ),
-    ],
+    changes: [inLockReads('isHeldWith', (real) => (view, key, token) => real(view, key, token, true))],
     profile: 'sharing',
     seeds: 100,
   },
@@ -97,10 +132,9 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'waiting readers get no lock after a downgrade',
     ids: ['K62'],
     changes: [
-      edit(
-        'lock/rules/owner-changes',
-        "tx.happened('renewed', shared); grantNext(tx, key, CODE.FIRST_TIME);",
-        "tx.happened('renewed', shared);",
+      inHoldChanges(
+        'downgrade',
+        (real) => (tx, key, id, token) => during(tx, { firstWaiter: nobody }, () => real(tx, key, id, token)),
       ),
     ],
     profile: 'sharing',
@@ -108,12 +142,14 @@ export const sharedLockBugs: readonly WholeBug[] = [
   },
   {
     name: 'a member loads no shared holds',
-    ids: ['K63', 'S7'],
+    ids: ['K63'],
     changes: [
-      edit(
-        'kv/state/holds',
-        'for await (const row of rowsOf(store, SPACE.shared)) this.#load(decodeSharedHold(row));',
-        '',
+      inScanRows(
+        'rowsOf',
+        (real) =>
+          async function* (store, space) {
+            if (space !== SPACE.shared) yield* real(store, space)
+          },
       ),
     ],
     profile: 'sharing',
@@ -123,15 +159,11 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'a token from before a rotation still writes',
     ids: ['K64'],
     changes: [
-      replaced<typeof lockReads, 'isHeldWith'>(
-        'lock/rules/lock-reads',
-        'isHeldWith',
-        (real) => (view, key, token, shared) => {
-          const row = view.hold(key)
-          const isOlder = row !== undefined && token >= row.firstToken && token <= row.token
-          return real(view, key, isOlder ? row.token : token, shared)
-        },
-      ),
+      inLockReads('isHeldWith', (real) => (view, key, token, shared) => {
+        const row = view.hold(key)
+        const isOlder = row !== undefined && token >= row.firstToken && token <= row.token
+        return real(view, key, isOlder ? row.token : token, shared)
+      }),
     ],
     profile: 'sharing',
     seeds: 200,
@@ -140,8 +172,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'a rotation returns the old token',
     ids: ['K64'],
     changes: [
-      replaced<typeof holdChanges, 'rotate'>(
-        'lock/rules/owner-changes',
+      inHoldChanges(
         'rotate',
         (real) => (tx, key, id, token) =>
           during(tx, { nextToken: () => token }, () => real(tx, key, id, token)),
@@ -153,41 +184,40 @@ export const sharedLockBugs: readonly WholeBug[] = [
   {
     name: 'a set is granted if its first key is free',
     ids: ['K80'],
-    changes: [edit('lock/rules/acquire-all', 'asks.find(', 'asks.slice(0, 1).find(')],
+    changes: [inKeySets('firstConflict', (real) => (tx, set) => real(tx, set.slice(0, 1)))],
     profile: 'sharing',
     seeds: 100,
   },
   {
     name: 'a waiting set gets only one of its keys',
     ids: ['K80'],
-    changes: [inWaitingKeySets('membersOf', () => (_, one) => [one])],
+    changes: [inKeySets('membersOf', () => (_, one) => [one])],
     profile: 'sharing',
     seeds: 100,
   },
   {
     name: 'every later caller may pass a waiting set',
     ids: ['K81'],
-    changes: [edit('lock/rules/waiting-key-sets', '!waitsForEarlier(tx, waiter)', 'false')],
+    changes: [
+      inKeySets(
+        'firstNotPassed',
+        () => (tx, key) => [...tx.queueOf(key)].find(({ setCount }) => setCount === 0),
+      ),
+    ],
     profile: 'sharing',
     seeds: 200,
   },
   {
     name: 'a key that a set kept from others is given to nobody',
     ids: ['K81'],
-    changes: [edit('lock/rules/queue', 'return firstNotPassed(tx, key);', 'return undefined;')],
+    changes: [inKeySets('firstNotPassed', () => (tx, key) => tx.firstWaiter(key))],
     profile: 'sharing',
     seeds: 200,
   },
   {
     name: 'the cluster reports no circle of flows',
     ids: ['K83'],
-    changes: [
-      replaced<typeof deadlocks, 'circleOf'>(
-        'lock/rules/deadlock-detection',
-        'circleOf',
-        () => () => undefined,
-      ),
-    ],
+    changes: [inDeadlockDetection('circleOf', () => () => undefined)],
     profile: 'sharing',
     seeds: 300,
   },
@@ -195,11 +225,11 @@ export const sharedLockBugs: readonly WholeBug[] = [
     name: 'a circle is reported although the caller could get the lock',
     ids: ['K82'],
     changes: [
-      edit(
-        'lock/rules/deadlock-detection',
-        'if (within.includes(id)) return !isDirect;',
-        'if (within.length > 0) return true;',
-      ),
+      inDeadlockDetection('circleOf', (real) => (tx, session, asks, isSet) => {
+        const [asker] = asks
+        const isWithin = asker !== undefined && asker.within.length > 0
+        return real(tx, session, asks, isSet) ?? (isWithin ? [[asker.id, asker.key]] : undefined)
+      }),
     ],
     profile: 'sharing',
     seeds: 300,

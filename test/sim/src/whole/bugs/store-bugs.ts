@@ -1,19 +1,29 @@
 // Rule: known bugs of retries, of apply, and of what is on disk.
 
+import { checksum } from '@latchkey/base'
 import type { PersistBatch } from '@latchkey/raft/core'
-import type * as metaRow from '../../../../../packages/kv/dist/state/meta-row.js'
-import type * as sendSnapshot from '../../../../../packages/raft/dist/core/send-snapshot.js'
-import type * as reads from '../../../../../packages/raft/dist/node/linearizable-reads.js'
-import type * as logWriter from '../../../../../packages/raft/dist/node/log-writer.js'
-import { type Change, during, replaced } from '../../run/changed-packages.js'
-import { edit, type WholeBug } from './bug.js'
+import { ANY_BODY } from '../../../../../packages/kv/dist/state/session-rows.js'
+import { type Change, during, like } from '../../run/changed-packages.js'
+import type { WholeBug } from './bug.js'
+import { readingOfMember, REMEMBER_CLOCK } from './member-clock.js'
+import {
+  inFlusher,
+  inLockTables,
+  inLogWriter,
+  inMetaRow,
+  inReads,
+  inRecordDecoder,
+  inSegmentWriter,
+  inSendSnapshot,
+  inSessions,
+  inStateMachine,
+} from './product-exports.js'
 
 const SLOW_DISK = { syncBase: 3_000, syncTail: 200_000, faults: 2 } as const
 
 /** Batches of that kind count as durable before they are synced; `isIdle`: no other one is being written. */
 const SAYS_DURABLE_AT_ONCE = (isEarly: (batch: PersistBatch, isIdle: boolean) => boolean): Change =>
-  replaced<typeof logWriter, 'LogWriter'>(
-    'raft/node/log-writer',
+  inLogWriter(
     'LogWriter',
     (Real) =>
       class extends Real {
@@ -36,10 +46,19 @@ const SAYS_DURABLE_AT_ONCE = (isEarly: (batch: PersistBatch, isIdle: boolean) =>
 
 export const storeBugs: readonly WholeBug[] = [
   {
-    name: 'the state machine ignores its stored answers',
+    name: 'the state machine stores no answers',
     ids: ['C2', 'A7'],
     changes: [
-      edit('kv/rules/apply-entry', 'const kept = session.replies.get(number);', 'const kept = undefined;'),
+      inSessions(
+        'Sessions',
+        (Real) =>
+          class extends Real {
+            override keep(...args: Parameters<InstanceType<typeof Real>['keep']>) {
+              const [, , crc] = args
+              if (crc === ANY_BODY) super.keep(...args)
+            }
+          },
+      ),
     ],
     profile: 'kv',
     seeds: 200,
@@ -76,10 +95,15 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the log does not sync its folder after a new segment',
     ids: ['D7'],
     changes: [
-      edit(
-        'raft/wal/segment-writer',
-        'fs.syncDir(dir, (error) => {',
-        '((_, done) => queueMicrotask(() => done()))(dir, (error) => {',
+      inSegmentWriter(
+        'SegmentWriter',
+        (Real) =>
+          class extends Real {
+            constructor(...[ports, at]: ConstructorParameters<typeof Real>) {
+              const fs = like(ports.fs, { syncDir: (_, done) => queueMicrotask(() => done()) })
+              super({ ...ports, fs }, at)
+            }
+          },
       ),
     ],
     profile: 'power',
@@ -90,10 +114,15 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the state machine reads a clock during apply',
     ids: ['A1'],
     changes: [
-      edit(
-        'kv/key-value-state-machine',
-        'const locks = new StateLockTransaction(state, entry.time,',
-        'const locks = new StateLockTransaction(state, entry.time + (Math.floor(this.#options.clock.now()) % 50),',
+      REMEMBER_CLOCK,
+      inLockTables(
+        'StateLockTransaction',
+        (Real) =>
+          class extends Real {
+            constructor(...[state, now, granted, events]: ConstructorParameters<typeof Real>) {
+              super(state, now + readingOfMember(), granted, events)
+            }
+          },
       ),
     ],
     profile: 'deadline',
@@ -104,10 +133,19 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the applied index is written after the data',
     ids: ['A2'],
     changes: [
-      edit(
-        'kv/flusher',
-        'await this.#state.store.write(this.#state.collect());',
-        'const batch = this.#state.collect(); const meta = batch.pop(); await this.#state.store.write(batch); await this.#state.store.write([meta]);',
+      inFlusher(
+        'Flusher',
+        (Real) =>
+          class extends Real {
+            constructor(...[clock, state, ...others]: ConstructorParameters<typeof Real>) {
+              // The last row of a batch has the applied index.
+              const write: typeof state.store.write = async (batch) => {
+                await state.store.write(batch.slice(0, -1))
+                await state.store.write(batch.slice(-1))
+              }
+              super(clock, like(state, { store: like(state.store, { write }) }), ...others)
+            }
+          },
       ),
     ],
     profile: 'power',
@@ -118,7 +156,15 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the log is compacted before the rows are synced',
     ids: ['S15'],
     changes: [
-      edit('kv/flusher', 'this.#writing = position;', 'this.#writing = position; this.#durable = position;'),
+      inStateMachine(
+        'KvMachine',
+        (Real) =>
+          class extends Real {
+            override durable() {
+              return this.position
+            }
+          },
+      ),
     ],
     profile: 'power',
     seeds: 300,
@@ -135,7 +181,7 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the stored applied index is one too small',
     ids: ['A2'],
     changes: [
-      replaced<typeof metaRow, 'encodeMeta'>('kv/state/meta-row', 'encodeMeta', (real) => (meta) => {
+      inMetaRow('encodeMeta', (real) => (meta) => {
         const { position } = meta
         return real({ ...meta, position: { ...position, index: Math.max(0, position.index - 1) } })
       }),
@@ -147,11 +193,14 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the log ignores the checksum of a record',
     ids: ['D2', 'D9'],
     changes: [
-      edit(
-        'raft/wal/record-decoder',
-        "if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match');",
-        '',
-      ),
+      inRecordDecoder('readRecord', (real) => (buffer, at, expected) => {
+        const read = real(buffer, at, expected)
+        const end = at + (buffer.length - at < 8 ? 0 : buffer.readUInt32LE(at + 4))
+        if (read.type !== 'damaged' || end <= at + 4 || end > buffer.length) return read
+        const mended = Buffer.from(buffer)
+        mended.writeUInt32LE(checksum(buffer.subarray(at + 4, end), expected.previous), at)
+        return real(mended, at, expected)
+      }),
     ],
     profile: 'power',
     seeds: 100,
@@ -180,8 +229,7 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'a member answers a read before it has applied the index of the read',
     ids: ['R4'],
     changes: [
-      replaced<typeof reads, 'Reads'>(
-        'raft/node/linearizable-reads',
+      inReads(
         'Reads',
         (Real) =>
           class extends Real {
@@ -197,9 +245,9 @@ export const storeBugs: readonly WholeBug[] = [
   },
   {
     name: 'the stored membership lacks the cluster id',
-    ids: ['M13'],
+    ids: ['S6'],
     changes: [
-      replaced<typeof metaRow, 'encodeMeta'>('kv/state/meta-row', 'encodeMeta', (real) => (meta) => {
+      inMetaRow('encodeMeta', (real) => (meta) => {
         const { cluster: _, ...membership } = meta.membership
         return real({ ...meta, membership })
       }),
@@ -212,8 +260,7 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'a leader without a state tries to send a snapshot without end',
     ids: ['D12', 'S8'],
     changes: [
-      replaced<typeof sendSnapshot, 'pumpSnapshot'>(
-        'raft/core/send-snapshot',
+      inSendSnapshot(
         'pumpSnapshot',
         (real) => (state, peer) => during(state, { rebuilding: false }, () => real(state, peer)),
       ),
