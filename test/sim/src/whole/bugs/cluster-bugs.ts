@@ -78,7 +78,7 @@ export const clusterBugs: readonly WholeBug[] = [
     changes: [oneCluster({ waits: false, stops: false }), SAME_CLUSTER_EVERYWHERE],
     profile: 'kv',
     seeds: 20,
-    options: OPTIONS,
+    options: { ...OPTIONS, think: 200, duration: 6_000 },
     faults: met('foreignAmongOthers'),
   },
   {

@@ -253,6 +253,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ],
     profile: 'waiters',
     seeds: 100,
+    options: { sessionLife: 1_500, clients: 5, faults: 2 },
   },
   {
     name: 'the end of a session releases its holds',
