@@ -53,7 +53,7 @@ export const eventLogBugs: readonly WholeBug[] = [
             constructor(...[level, eventLog]: ConstructorParameters<typeof Real>) {
               const append: typeof eventLog.append = async (rows, sync) => {
                 await eventLog.append(rows, sync)
-                await eventLog.settle()
+                await eventLog.written()
               }
               super(level, like(eventLog, { append }))
             }

@@ -1,7 +1,7 @@
 // Rule: known bugs of keys with a ttl, and of keys that are bound to a session.
 
 import { binary } from '@latchkey/base'
-import { type Life, expiryOf } from '../../../../../packages/kv/dist/state/key-value-row.js'
+import { type Expiry, expiryOf } from '../../../../../packages/kv/dist/state/key-value-row.js'
 import type { WholeBug } from './bug.js'
 import { readingOfMember, REMEMBER_CLOCK } from './member-clock.js'
 import { inExpiryIndex, inExpiryRows, inKeyExpiry, inWriteSet } from './product-exports.js'
@@ -34,9 +34,9 @@ export const expiryBugs: readonly WholeBug[] = [
     ids: ['A19'],
     changes: [
       inKeyExpiry('neededExpiry', (real) => (state, now) => {
-        const { lives, meta } = state
+        const { expiryIndex, meta } = state
         const isFirst = Math.floor(now / THREE_SECONDS) > Math.floor(meta.position.time / THREE_SECONDS)
-        return isFirst || meta.expiring || lives.hasOver() ? real(state, now) : undefined
+        return isFirst || meta.expiring || expiryIndex.hasOver() ? real(state, now) : undefined
       }),
     ],
     profile: 'expiry',
@@ -51,9 +51,9 @@ export const expiryBugs: readonly WholeBug[] = [
         'WriteSet',
         (Real) =>
           class extends Real {
-            override put(key: Uint8Array, value: Uint8Array, life?: Life) {
+            override put(key: Uint8Array, value: Uint8Array, expiry?: Expiry) {
               const before = this.row(binary(key))
-              super.put(key, value, life ?? (before && expiryOf(before)))
+              super.put(key, value, expiry ?? (before && expiryOf(before)))
             }
           },
       ),
