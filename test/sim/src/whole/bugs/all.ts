@@ -5,10 +5,11 @@ import { clientBugs } from './client-bugs.js'
 import { clusterBugs } from './cluster-bugs.js'
 import { eventLogBugs } from './event-log-bugs.js'
 import { expiryBugs } from './expiry-bugs.js'
-import { ruleBugs, timeBugs } from './lock-bugs.js'
+import { ruleBugs } from './lock-bugs.js'
 import { sharedLockBugs } from './shared-lock-bugs.js'
 import { barrierBugs } from './barrier-bugs.js'
 import { storeBugs } from './store-bugs.js'
+import { timeBugs } from './time-bugs.js'
 
 export const wholeBugs: readonly WholeBug[] = [
   ...timeBugs,
