@@ -1,5 +1,4 @@
-// Test: the simulator bites. A quick part of the known bugs, each in a copy of the core; `npm run sim --
-// --bugs` runs all.
+// Test: the simulator finds some known bugs of the core. `npm run sim -- --bugs` tests all of them.
 
 import { Raft } from '@latchkey/raft/core'
 import { expect, test } from 'vitest'

@@ -5,13 +5,13 @@ import { during } from '../run/changed-packages.js'
 import type { Bug } from './bug.js'
 import { inClusterTime, inLeader, inReadIndex, inReplication } from './core-exports.js'
 
-/** True time of each leader's last tick. */
+/** The time of each leader's last tick. */
 const lastTick = new WeakMap<State, number>()
 
-/** Called where the member leads. */
+/** Only for a member that leads. */
 const leadingOf = ({ leading }: State): Leading => leading as Leading
 
-/** The time of a read is that of the last entry. */
+/** The answer to a read has the time of the last entry. */
 export const TIME_OF_LAST_ENTRY = inReadIndex('pumpReads', (real) => (state) => {
   const leading = leadingOf(state)
   const { time } = state.log.last

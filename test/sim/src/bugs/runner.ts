@@ -1,4 +1,4 @@
-// Driver: puts each known bug into a copy of the compiled core and looks whether the simulator notices.
+// Driver: puts each known bug into a copy of the compiled core, and reports whether the simulator finds it.
 
 import { UnknownExport } from '../run/changed-packages.js'
 import { changedModules, type RaftModules, realModules } from '../raft/raft-modules.js'
@@ -11,20 +11,20 @@ import type { Bug } from './bug.js'
 
 export interface Catch {
   readonly bug: Bug
-  /** How it was noticed by the directed scenario; undefined: it was not, or there is none. */
+  /** The law that the bug breaks in its directed scenario. Undefined if there is no such scenario or no such law. */
   readonly scenario: string | undefined
-  /** The first seed that noticed, and how. */
+  /** The first seed that finds the bug. `how` is the broken law. */
   readonly seed: number | undefined
   readonly how: string | undefined
 }
 
 export interface Hunt {
-  /** Only laws that a client or a replica would notice. */
+  /** True if only the laws count that a client or a member can observe. */
   readonly outerOnly?: boolean
   readonly seeds?: number
 }
 
-/** Caught as stated: by its scenario where it has one, and by a seed where seeds are stated. */
+/** Whether the simulator has found the bug by its scenario, if it has one, and by a seed, if it has seeds. */
 export const isCaught = ({ bug, scenario, seed }: Catch): boolean =>
   (bug.scenario === undefined || scenario !== undefined) && (bug.seeds === 0 || seed !== undefined)
 
@@ -63,14 +63,14 @@ async function bySeed(
     const { verdict, law } = await run(options, modules, mode)
     const kind = verdict === 'crash' ? 'safety' : verdict
     if (kind !== (bug.breaks ?? 'safety')) continue
-    // Only what the sound packages pass says something about the bug.
+    // A seed that also fails without the bug proves nothing about the bug.
     if ((await run(options, realModules, mode)).verdict !== 'pass') continue
     return { seed, how: `${verdict}: ${law}` }
   }
   return { seed: undefined, how: undefined }
 }
 
-/** Prints the table; false when one was missed. */
+/** Prints one line for each bug. Returns false if the simulator has missed one of the bugs. */
 export async function runBugs(name: string, options: Hunt, print: (line: string) => void): Promise<boolean> {
   const chosen = bugs.filter((bug) => bug.name.includes(name) || bug.ids.includes(name))
   if (chosen.length === 0) throw new Error(`no bug is called ${name}`)

@@ -1,4 +1,4 @@
-// Rule: every known bug of the whole wiring.
+// Rule: the list of all known bugs of the whole profile.
 
 import type { WholeBug } from './bug.js'
 import { clientBugs } from './client-bugs.js'

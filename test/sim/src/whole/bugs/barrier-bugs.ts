@@ -12,7 +12,7 @@ const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBu
   seeds,
 })
 
-/** Few calls, so that a party waits for long, and its session may end meanwhile. */
+/** Clients make few calls, so a party waits for long, and its session may end during the wait. */
 const seldom = (name: string, id: string, ...changes: WholeBug['changes']): WholeBug => ({
   ...barrierBug(name, id, 100, ...changes),
   options: { think: 1_500, clients: 3, embedded: 0, sessionLife: 1_500, faults: 2, members: 3 },

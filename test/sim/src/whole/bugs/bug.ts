@@ -1,5 +1,5 @@
-// Rule: a known bug of the whole wiring: what to change in the compiled packages, and within how many seeds
-// it must be noticed.
+// Rule: a known bug of the whole profile: what the bug changes in the compiled packages, and within how many
+// seeds the simulator must find it.
 
 import type { Change } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
@@ -7,13 +7,13 @@ import type { WholeOptions, WholeWorkload } from '../options.js'
 
 export interface WholeBug {
   readonly name: string
-  /** Of docs/laws.md. */
+  /** The ids of the broken laws in docs/laws.md. */
   readonly ids: readonly string[]
   readonly changes: readonly Change[]
   readonly profile: WholeWorkload
   readonly seeds: number
-  /** What all seeds of the hunt have in common, where chance alone would take too long. */
+  /** Options that replace the options of each seed, so that fewer seeds are needed. */
   readonly options?: Partial<WholeOptions>
-  /** Instead of the faults that the seed draws. */
+  /** Faults that replace the faults that the seed draws. */
   readonly faults?: readonly WholeFault[]
 }

@@ -1,4 +1,4 @@
-// Rule: known bugs of stores and of what they believe: attempts, answers, clocks, holds.
+// Rule: known bugs of the client: of its attempts, answers, clocks, holds and mirrors.
 
 import { binary } from '@latchkey/base'
 import type { HoldValidity } from '../../../../../packages/lock/dist/holding/hold-validity.js'
@@ -18,7 +18,7 @@ import {
   inSilenceDetector,
 } from './product-exports.js'
 
-/** Clients are suspended, one after the other, and meanwhile their wall clocks are set back by 0.8 s. */
+/** One client after the other is suspended, and its wall clock is set back by 0.8 s during the suspension. */
 const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
   at: 1_000_000 + Math.floor(i / 2) * 250_000 + (i % 2) * 10_000,
   kind: i % 2 === 0 ? ('clientSuspend' as const) : ('wall' as const),

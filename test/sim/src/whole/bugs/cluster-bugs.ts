@@ -1,5 +1,5 @@
-// Rule: known bugs by which a member of another cluster serves the clients of this one, or one that was removed
-// does not hear of it.
+// Rule: known bugs of membership. A member of another cluster serves the clients of this cluster, or a removed
+// member does not learn of its removal.
 
 import type { Change } from '../../run/changed-packages.js'
 import type { WholeFault } from '../draw-faults.js'
@@ -11,7 +11,7 @@ const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
   { at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 },
 ]
 
-/** A member that does not wait for strangers, or does not mind what they say. */
+/** A member that does not wait for the answers of strangers, or does not stop because of an answer. */
 const oneCluster = (careless: { readonly waits: boolean; readonly stops: boolean }): Change =>
   inMemberClusterCheck(
     'OneCluster',
@@ -44,7 +44,7 @@ const SAME_CLUSTER_EVERYWHERE = inClientClusterCheck(
     },
 )
 
-/** The leader is killed for 60 ms, again and again: sometimes just when it has taken the removal of a member. */
+/** The leader is killed for 60 ms, 24 times. Sometimes the leader has just appended the removal of a member. */
 const LEADERS_KILLED = Array.from({ length: 24 }, (_, i) => ({
   at: 1_500_000 + i * 450_000,
   kind: 'kill' as const,

@@ -5,7 +5,7 @@ import { like } from '../../run/changed-packages.js'
 import type { WholeBug } from './bug.js'
 import { inEventLog, inRowsWithEventLog } from './product-exports.js'
 
-/** Files that are soon full and soon empty, and a state that is written often. */
+/** Small files and few kept events, so files are removed often. The state is written every 5 ms. */
 const BUSY = { eventLogBytes: 300, events: 20, flushMillis: 5, members: 3, faults: 2 } as const
 
 export const eventLogBugs: readonly WholeBug[] = [

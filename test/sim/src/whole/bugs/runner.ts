@@ -1,4 +1,4 @@
-// Driver: puts each known bug into a copy of the compiled packages and looks whether the simulator notices.
+// Driver: puts each known bug into a copy of the compiled packages, and reports whether the simulator finds it.
 
 import { UnknownExport } from '../../run/changed-packages.js'
 import { needsForeign } from '../draw-faults.js'
@@ -10,7 +10,7 @@ import type { WholeBug } from './bug.js'
 
 export interface WholeCatch {
   readonly bug: WholeBug
-  /** Undefined: not noticed. */
+  /** The first seed that finds the bug. Undefined if no seed finds it. */
   readonly seed: number | undefined
   readonly how: string
 }
@@ -22,7 +22,7 @@ const optionsFor = (bug: WholeBug, seed: number): WholeOptions => ({
 
 const modeOf = ({ faults }: WholeBug): WholeMode => (faults === undefined ? {} : { faults })
 
-/** The first seed that fails with the bug and passes without it. */
+/** Returns the first seed that fails with the bug and passes without it. */
 export async function huntWhole(bug: WholeBug, real: ProductModules): Promise<WholeCatch> {
   const loaded = [await loadProduct(bug.changes)]
   const another = async (changes: WholeBug['changes']): Promise<ProductModules | undefined> => {
@@ -46,7 +46,7 @@ export async function huntWhole(bug: WholeBug, real: ProductModules): Promise<Wh
   }
 }
 
-/** Prints the table; false when one was missed. */
+/** Prints one line for each bug. Returns false if no seed has found one of the bugs. */
 export async function runWholeBugs(name: string, print: (line: string) => void): Promise<boolean> {
   const chosen = wholeBugs.filter((bug) => bug.name.includes(name) || bug.ids.includes(name))
   if (chosen.length === 0) {

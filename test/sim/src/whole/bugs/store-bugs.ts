@@ -1,4 +1,4 @@
-// Rule: known bugs of retries, of apply, and of what is on disk.
+// Rule: known bugs of the log, of the state machine, and of what both write to the disk.
 
 import { checksum } from '@latchkey/base'
 import type { PersistBatch } from '@latchkey/raft/core'
@@ -21,7 +21,10 @@ import {
 
 const SLOW_DISK = { syncBase: 3_000, syncTail: 200_000, faults: 2 } as const
 
-/** Batches of that kind count as durable before they are synced; `isIdle`: no other one is being written. */
+/**
+ * The log writer reports some batches as durable before they are synced. `isEarly` chooses these batches. `isIdle`
+ * is true if no other batch is being written.
+ */
 const SAYS_DURABLE_AT_ONCE = (isEarly: (batch: PersistBatch, isIdle: boolean) => boolean): Change =>
   inLogWriter(
     'LogWriter',
@@ -212,11 +215,11 @@ export const storeBugs: readonly WholeBug[] = [
       syncTail: 200_000,
       electionTimeout: 300,
       heartbeat: 30,
-      // So that a record whose end is lost is not simply too long for its file.
+      // Large files, so that a record whose end is lost does not pass the end of its file.
       segmentBytes: 65_536,
       growBytes: 16_384,
     },
-    // Often enough that one comes while a large record is on its way to the disk.
+    // Ten power losses, so that one of them comes while a large record is being written.
     faults: Array.from({ length: 10 }, (_, i) => ({
       at: 600_000 + i * 500_000,
       kind: 'power',

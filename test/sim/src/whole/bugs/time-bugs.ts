@@ -17,7 +17,7 @@ const LEARN = inTimeBound(
       }
     },
 )
-/** Answers that take long, and clocks that differ as much as they may. */
+/** Slow answers, and clocks that differ as much as the drift allows. */
 const LATE = { netBase: 2_000, netTail: 60_000, clocks: 'extreme', faults: 2, locks: 1 } as const
 
 /** True while the cluster clock is read for an entry. */
