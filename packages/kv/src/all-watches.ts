@@ -3,7 +3,7 @@
 
 import type { Clock, Logger } from '@latchkey/base'
 import { type LatchkeyError, WATCH_OF, type WatchOf } from '@latchkey/protocol'
-import type { KeyRange, KvLimits, Watch, WatchLags, WatchSink } from './kv-store.js'
+import type { KeyRange, KvLimits, Watch, WatchLags, WatchSink } from './kv-store-types.js'
 import type { LockEvents } from './state/lock-events.js'
 import type { State } from './state/store-state.js'
 import { type WatchHistory, Watches } from './watches.js'

@@ -1,7 +1,7 @@
-// Rule: the default limits of a store. KvLimits (kv-store.ts) explains each limit.
+// Rule: the default limits of a store. KvLimits (kv-store-types.ts) explains each limit.
 
 import { CAPS, COMMAND_BUDGET } from '@latchkey/protocol'
-import type { KvLimits } from './kv-store.js'
+import type { KvLimits } from './kv-store-types.js'
 
 const MiB = 1024 * 1024
 

@@ -7,7 +7,7 @@ import type { Clock, Histogram, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { State } from './state/store-state.js'
-import type { KvLimits } from './kv-store.js'
+import type { KvLimits } from './kv-store-types.js'
 
 interface Waiter {
   readonly index: number

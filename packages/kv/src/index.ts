@@ -40,4 +40,4 @@ export type {
   StoreFigures,
   Watch,
   WatchSink,
-} from './kv-store.js'
+} from './kv-store-types.js'

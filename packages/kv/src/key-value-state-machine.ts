@@ -50,7 +50,7 @@ import type {
   StoreFigures,
   Watch,
   WatchSink,
-} from './kv-store.js'
+} from './kv-store-types.js'
 import { Views } from './read-views.js'
 import { AllWatches } from './all-watches.js'
 import { LockEvents } from './state/lock-events.js'

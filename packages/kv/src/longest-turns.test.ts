@@ -5,7 +5,7 @@
 import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { classicLevelStorage } from './storage/classic-level-storage.js'
-import type { KvOptions } from './kv-store.js'
+import type { KvOptions } from './kv-store-types.js'
 import { Folders } from './testing/folders.js'
 import { record, World, k } from './testing/world.js'
 

@@ -20,7 +20,7 @@ import type { Row, RowRange, RowView } from './storage/row-store.js'
 import { damagedRow, isIntact } from './storage/stored-row-checksum.js'
 import { modifiedOf, valueOf } from './state/key-value-row.js'
 import { decodeMeta } from './state/meta-row.js'
-import type { KvLimits } from './kv-store.js'
+import type { KvLimits } from './kv-store-types.js'
 
 export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 

@@ -10,7 +10,7 @@ import { listSessions, refusalOfSession, type SessionLimits, whyNoSession } from
 import type { LockFigures } from './state/lock-counts.js'
 import type { PartyCounts } from './state/latches-and-barriers.js'
 import type { State } from './state/store-state.js'
-import type { OpenSessions } from './kv-store.js'
+import type { OpenSessions } from './kv-store-types.js'
 
 /**
  * In ms, how long a refusal of a new session is reused. To find an idle session that can end, the store must

@@ -16,7 +16,7 @@ import {
 } from './keyspaces.js'
 import { KvMachine } from './key-value-state-machine.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
-import type { StateHash } from './kv-store.js'
+import type { StateHash } from './kv-store-types.js'
 import { SMALL_LIMITS, applyAll, newMachine } from './testing/members.js'
 import { drawWorkload } from './testing/workload.js'
 import { HandClock, MEMBERS, World, k } from './testing/world.js'

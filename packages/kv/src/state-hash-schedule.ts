@@ -1,10 +1,10 @@
 // Driver: computes the state hash after the first entry of each half minute of cluster time, when members
 // compare their states. Every member computes the hash after the same entry. The state machine applies no
-// other entry until the hash is computed and the promise of `onStateHash` (kv-store.ts) has settled.
+// other entry until the hash is computed and the promise of `onStateHash` (kv-store-types.ts) has settled.
 
 import type { Turns } from './stored-key-lookups.js'
 import type { State } from './state/store-state.js'
-import type { KvOptions } from './kv-store.js'
+import type { KvOptions } from './kv-store-types.js'
 
 const HASH_MILLIS = 30_000
 /**

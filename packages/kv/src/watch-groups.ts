@@ -3,7 +3,7 @@
 import { elementAt, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { NO_END, RangeIndex, type Span } from './interval-tree.js'
-import type { KeyRange, WatchSink } from './kv-store.js'
+import type { KeyRange, WatchSink } from './kv-store-types.js'
 
 export interface Group extends Span {
   readonly range: KeyRange

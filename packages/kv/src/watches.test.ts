@@ -4,7 +4,7 @@
 import { seededRandom } from '@latchkey/base'
 import { type EventResult, type LatchkeyError, OP, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Watch } from './kv-store.js'
+import type { Watch } from './kv-store-types.js'
 import { show } from './testing/show.js'
 import { World, k } from './testing/world.js'
 

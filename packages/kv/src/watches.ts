@@ -20,7 +20,7 @@
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { elementAt, compareBytes } from '@latchkey/base'
 import { type EventResult, LatchkeyError } from '@latchkey/protocol'
-import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
+import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store-types.js'
 import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
 
 /** The most revisions that one watch that is behind reads in one turn of the event loop. */

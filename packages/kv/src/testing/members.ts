@@ -9,7 +9,7 @@ import { pagesOf } from '../storage/scan-rows.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { Sum } from '../state/set-hash.js'
-import type { KvLimits, StateHash } from '../kv-store.js'
+import type { KvLimits, StateHash } from '../kv-store-types.js'
 import { HandClock, MEMBERS } from './world.js'
 
 export const SMALL_LIMITS: Partial<KvLimits> = { events: 60, eventBytes: 20_000 }

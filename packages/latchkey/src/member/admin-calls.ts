@@ -19,7 +19,7 @@ import { type HandOver, isMember, isVoter, type RaftNode } from '@latchkey/raft'
 import { type MemberChanges, noSuchMember } from './membership-changes.js'
 import type { Forwarder } from './forwarder.js'
 import type { Right } from './rights.js'
-import { endSession, listSessions } from './session-calls.js'
+import { endSession, listSessions } from './list-and-end-sessions.js'
 
 export interface AdminPorts {
   readonly node: RaftNode

@@ -40,7 +40,7 @@ import { ReadTurns } from './read-turns.js'
 import type { ClientConnection } from './client-connection.js'
 import { ClientConnections } from './client-connections.js'
 import { knowsMembers, StateComparison } from './state-comparison.js'
-import { memberCounters } from './member-counters.js'
+import { memberCounters } from './metrics-from-counters.js'
 import { memberFigures } from './member-figures.js'
 import { statusOf } from './member-status.js'
 

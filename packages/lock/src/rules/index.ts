@@ -14,6 +14,6 @@ export type {
 } from './lock-transaction.js'
 export { guardHolder, isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
 export { grantNext } from './queue.js'
-export { downgrade, proclaim, rotate } from './owner-changes.js'
+export { downgrade, proclaim, rotate } from './changes-by-owner.js'
 export { type TryLockAllCommand, tryLockAll } from './acquire-all.js'
 export { cancelWait, forceRelease, release, releaseAll, resize, steal } from './release.js'

@@ -33,7 +33,7 @@ import type * as renewalTimes from '../../../../../packages/lock/dist/holding/re
 import type * as acquire from '../../../../../packages/lock/dist/rules/acquire.js'
 import type * as deadlockDetection from '../../../../../packages/lock/dist/rules/deadlock-detection.js'
 import type * as expiry from '../../../../../packages/lock/dist/rules/expiry.js'
-import type * as holdChanges from '../../../../../packages/lock/dist/rules/owner-changes.js'
+import type * as holdChanges from '../../../../../packages/lock/dist/rules/changes-by-owner.js'
 import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
 import type * as queue from '../../../../../packages/lock/dist/rules/queue.js'
 import type * as release from '../../../../../packages/lock/dist/rules/release.js'
@@ -81,7 +81,7 @@ export const inRenewalTimes = exportsOf<typeof renewalTimes>('lock/holding/renew
 export const inAcquire = exportsOf<typeof acquire>('lock/rules/acquire')
 export const inDeadlockDetection = exportsOf<typeof deadlockDetection>('lock/rules/deadlock-detection')
 export const inExpiry = exportsOf<typeof expiry>('lock/rules/expiry')
-export const inHoldChanges = exportsOf<typeof holdChanges>('lock/rules/owner-changes')
+export const inHoldChanges = exportsOf<typeof holdChanges>('lock/rules/changes-by-owner')
 export const inLockReads = exportsOf<typeof lockReads>('lock/rules/lock-reads')
 export const inQueue = exportsOf<typeof queue>('lock/rules/queue')
 export const inRelease = exportsOf<typeof release>('lock/rules/release')
