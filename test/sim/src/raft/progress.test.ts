@@ -6,6 +6,7 @@ import { drawOptions } from './options.js'
 import { demandProgress } from './progress.js'
 import { realModules } from './raft-modules.js'
 import { RaftWorld } from './raft-world.js'
+import { run } from './run-seed.js'
 import { found } from '../run/run-seed.js'
 
 /** A founded world of that many members, with a leader, on a quick network and quick disks. */
@@ -34,6 +35,10 @@ test.each([1, 2, 3, 4, 5, 6])('in a healed world no process stands still: seed %
   leader.host.stop(true)
   await demandProgress(world)
   expect(world.members.some(({ host }) => host.stopped || host.suspended)).toBe(false)
+})
+
+test('a call is repeated if a disk error from before the repair kills the member that got it', async () => {
+  expect(await run(drawOptions(1_487_072_516), realModules)).toMatchObject({ verdict: 'pass', message: '' })
 })
 
 test('a read that is given up by its caller is no progress', async () => {

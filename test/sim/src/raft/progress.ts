@@ -6,6 +6,7 @@
 // messages than in an idle cluster, and cluster time must advance.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
+import type { HostProcess } from '@latchkey/raft/memory'
 import { NoProgress } from '../laws/verdict.js'
 import { isMajority, isQuorum } from '../laws/observed-cluster.js'
 import type { RaftMember } from './raft-member.js'
@@ -27,7 +28,8 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
     view === undefined ? 0 : view.applied + (view.role === 'leader' ? 0 : view.lastIndex)
   const doneAll = () => healed.reduce((sum, member) => sum + doneBy(member), 0)
   await waitFor(world, patience, () => unsettled(world, healed), doneAll)
-  const isVoter = ({ id }: RaftMember) => world.leader()?.view?.membership.voters.includes(id)
+  const isVoter = ({ id, raft }: RaftMember) =>
+    raft !== undefined && world.leader()?.view?.membership.voters.includes(id)
   const isWritten = askUntilDone(world, 'write', () => world.leader())
   const isRead = askUntilDone(world, 'read', () => healed.findLast(isVoter))
   // A disk error from before the repair may stop a member only at its next write (seed 231669703).
@@ -41,8 +43,9 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
 }
 
 /**
- * Makes the call, repeats it after each refusal, and tells whether it has succeeded. A missing answer is not
- * a refusal.
+ * Makes the call, and tells whether it has succeeded. Repeats the call after a refusal, and after the death of
+ * the process that got the call: a disk error from before the repair may kill that process, and nobody answers
+ * then (seed 1487072516). A living process that does not answer is a failure.
  */
 function askUntilDone(
   { clients }: RaftWorld,
@@ -50,11 +53,13 @@ function askUntilDone(
   where: () => RaftMember | undefined,
 ): () => boolean {
   let call: number | undefined
+  let life: HostProcess | undefined
   return () => {
     const answer = call === undefined ? undefined : clients.answers.get(call)
     if (answer?.type === 'done') return true
-    if (call !== undefined && answer === undefined) return false
+    if (call !== undefined && answer === undefined && life?.dead === false) return false
     const member = where()
+    life = member?.host.life
     call = member && clients.ask(member, kind, 0)
     return false
   }
