@@ -1,5 +1,5 @@
-// Driver: writes the log, one JSON object on each line. Every secret in a line is replaced, at whatever place
-// the secret occurs.
+// Driver: writes the log, one JSON object on each line. Secrets of at least four characters are replaced
+// wherever they occur in a line.
 
 import { codePlace, type Logger, shortText } from '@latchkey/base'
 import { pino } from 'pino'

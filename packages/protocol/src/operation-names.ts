@@ -1,5 +1,5 @@
-// Rule: returns the names of requests, for metrics and spans. An operation that this build does not know has
-// the name 'other', so a stranger cannot make more names.
+// Rule: returns the names of requests, for metrics and spans. All operations that this build does not know have
+// the same name, 'other'. So a client that sends unknown operation numbers cannot add names to the metrics.
 
 import type { LinkRequest } from './client-messages.js'
 import { OP, READ } from './operations.js'

@@ -283,8 +283,8 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
 }
 
 /**
- * Returns the number with which the state machine compares a stored value. The number 0 also matches an
- * absent key, so undefined is refused.
+ * Returns the number with which the state machine compares the stored value. In other conditions, undefined
+ * means that the key must be absent. Here an absent key counts as 0, so undefined has no meaning and is refused.
  */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)

@@ -36,8 +36,9 @@ export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[])
 }
 
 /**
- * Moves the party to a new session of its client. Without this call, a client that lost its session during a
- * minute without a leader could not continue its wait. The result of the wait would go to the old session.
+ * Moves the party to a new session of its client. While there was no leader, the client may have given up its
+ * old session and opened a new one. Without this call, the party would stay in the old session. Then its result
+ * would go there, and the party would be removed when the old session ends.
  */
 export function moveParty(tx: PartyTransaction, session: number, [of, name, id]: PartyTicket): PartyResult {
   const row = tx.party(of, name, id)

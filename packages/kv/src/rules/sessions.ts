@@ -70,8 +70,8 @@ export function refusalOfSession(state: State, limits: SessionLimits, by: string
 const renewedAt = ({ due, life }: Session): number => due - life
 
 /**
- * Law 2: returns the idle session that must end. With `by`, the function considers only the sessions of this
- * identity.
+ * Law 2: returns the session that ends to make room for a new session: of the idle sessions, the one with the
+ * oldest renewal. Returns undefined if no session is idle. With `by`, only the sessions of this identity count.
  */
 function longestIdle(
   { sessions, holds, waiters, expiryIndex, parties }: State,

@@ -263,8 +263,8 @@ export class RowTable {
    */
   collect(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
-    // Range tombstones come first in the batch. Otherwise the batch would first put a new row and then remove
-    // it, because an older tombstone has its range.
+    // Range tombstones come first in the batch. A row of the layer is newer than the tombstones. If the key of
+    // the row is in a tombstone's range, the row would otherwise be put and then removed.
     for (const { start, keys } of this.#active.rangeTombstones)
       batch.push({ key: keyOfBinary(this.#space, start), value: undefined, others: keys })
     for (const [key, { row }] of this.#active.rows) {

@@ -21,7 +21,7 @@ import { JSON_OPTION } from './command-store.js'
 
 export type SidecarParts = typeof run
 
-/** `load` loads the native code of LevelDB. The options --help and --print-config work without it. */
+/** `load` imports the member with LevelDB's native code. The options --help and --print-config work without it. */
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
   name: 'start',
   usage: '--id NAME --dir PATH [--member ID=URL ...]',

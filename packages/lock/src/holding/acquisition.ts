@@ -56,8 +56,12 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
-/** In ms: how long one background request waits for its answer. */
-const GIVE_BACK_TIMEOUT = 5_000
+/**
+ * In ms, how long a request that no caller waits for waits for its answer: the release of an unwanted grant, and
+ * the read of the ticket after a reconnect.
+ */
+const BACKGROUND_TIMEOUT = 5_000
+/** In ms, the pause after a failed read of the ticket. */
 const TICKET_PAUSE = 100
 
 /**
@@ -210,7 +214,7 @@ export class Acquisition implements Releasable {
     const knownHold = this.validity !== undefined && !mustSettle
     await untilAnswered(
       port,
-      () => port.command([OP.cancelWait, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT }).result,
+      () => port.command([OP.cancelWait, this.#terms.key, this.id], { timeout: BACKGROUND_TIMEOUT }).result,
       () => knownHold && port.clock.now() > over,
     )
     this.#services.acquisitions.delete(this)
@@ -370,7 +374,7 @@ export class Acquisition implements Releasable {
     const { port } = this.#services
     while (round === this.#ticketRound && !port.closed.aborted) {
       try {
-        const read = port.read([READ.ticket, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT })
+        const read = port.read([READ.ticket, this.#terms.key, this.id], { timeout: BACKGROUND_TIMEOUT })
         const [state, owner] = (await read) as TicketResult
         if (round !== this.#ticketRound) return
         if (state === 'granted' && owner !== null) this.#granted(owner)

@@ -1,8 +1,8 @@
 // Rule: how a follower receives a snapshot.
 //
 // Laws
-//   - a snapshot whose position is already in this log changes nothing. The answer has the last index of this
-//     log (S1).
+//   - a snapshot whose position is already in this log changes nothing. The answer says how far this log
+//     agrees with the leader's log (S1).
 //   - a snapshot that contradicts a committed entry is an error that stops the member (S2).
 //   - pieces are accepted in order, from one sender and of one snapshot. The answer to any other piece says
 //     how many bytes this member has.
@@ -61,8 +61,8 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
 }
 
 /**
- * Sends two answers: an acknowledgement with the last index of this log, and the message that this snapshot
- * is not needed.
+ * Acknowledges the durable entries that agree with the leader's log. If the entry at the snapshot's position is
+ * durable too, also answers that this snapshot is not needed.
  */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)

@@ -19,9 +19,10 @@ import type { RaftNode } from './node.js'
 const LOOK_MS = 10
 
 /**
- * 'moved': another member leads. 'stayed': this member still leads, and no member was asked to campaign.
- * 'unknown': a member that was asked to campaign may still become leader, or this member stepped down and the
- * target does not lead.
+ * - 'moved': the member that the caller named leads now, or another member if the caller named none.
+ * - 'stayed': this member still leads, and no member was asked to campaign.
+ * - 'unknown': a member that was asked to campaign may still become leader, or this member does not lead any
+ *   more and the named member is not known to lead.
  */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 
