@@ -6,7 +6,7 @@ import type { ClusterTimeBound } from '@latchkey/lock'
 import { type Answer, type AnswerReply, type LinkRequest, decodeAnswer } from '@latchkey/protocol'
 import type { Call, LinkState } from './call.js'
 import type { Router } from './router.js'
-import { SendTimes } from './send-times.js'
+import { SendTimes } from './clock-once-per-millisecond.js'
 import type { StoreCounts } from './store-counts.js'
 
 /** In ms: the limits of the pause before refused calls are sent again. */

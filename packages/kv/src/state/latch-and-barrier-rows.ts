@@ -7,7 +7,7 @@ import { SPACE, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { BarrierRow, PartyRow } from '../rules/latch-and-barrier-transaction.js'
 import type { Row } from '../storage/row-store.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
-import { unpackRow } from './packed-row.js'
+import { unpackRow } from './unpack-stored-row.js'
 
 const { count, finite, places, whole, checkTicket } = check
 

@@ -17,7 +17,7 @@ import {
   unpackRow,
   WAITER_FIELDS,
   WAITER_SHAPE,
-} from './packed-row.js'
+} from './unpack-stored-row.js'
 
 const rowWith = (key: Uint8Array, body: unknown): Row => ({ key, value: withChecksum(key, pack(body)) })
 

@@ -5,7 +5,7 @@ import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
 import { META_KEY } from '../keyspaces.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
-import { META_SHAPE, unpackRow } from './packed-row.js'
+import { META_SHAPE, unpackRow } from './unpack-stored-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 
 /** The version of the formats of all rows. A member refuses to open a store with another version. */

@@ -143,7 +143,7 @@ export class Connections {
 
   #come(raw: Socket, isSecure: boolean): void {
     // A client may ask in a request for another protocol than HTTP/1.1. If the member ignores that, it gives
-    // the same connection to Node's server a second time (ignored-upgrade-requests.ts).
+    // the same connection to Node's server a second time (upgrade-header-removal.ts).
     if (this.#bySocket.has(raw)) return
     const connection: Connection = {
       raw,

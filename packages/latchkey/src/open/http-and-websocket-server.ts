@@ -17,7 +17,7 @@ import { Connections, IDLE_MS, limitsOf, type Proven } from './connections-of-po
 import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen } from './options.js'
-import { isWebSocket } from './ignored-upgrade-requests.js'
+import { isWebSocket } from './upgrade-header-removal.js'
 import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 

@@ -23,7 +23,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock, Defer, RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections-of-port.js'
-import { plainHead } from './ignored-upgrade-requests.js'
+import { plainHead } from './upgrade-header-removal.js'
 
 /** In ms. HTTP requests may use this much of one turn of the event loop. The rest waits for the next turn. */
 const TURN_MS = 5

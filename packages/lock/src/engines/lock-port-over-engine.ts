@@ -18,7 +18,7 @@ import {
 import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
 import type { LockWatchEvent } from '../holding/lock-watch-types.js'
-import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './engine-answers.js'
+import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './owner-of-engine-answer.js'
 import { type EngineCall, EngineRequests, type Send } from './engine-requests.js'
 import { type Ask, EngineWaits } from './engine-waits.js'
 import { compareHolds, watchIsOver } from './engine-watch.js'

@@ -56,10 +56,7 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
-/**
- * In ms, how long a request that no caller waits for waits for its answer: the release of an unwanted grant, and
- * the read of the ticket after a reconnect.
- */
+/** In ms, how long a request of this file waits for its answer if no caller waits for it. */
 const BACKGROUND_TIMEOUT = 5_000
 /** In ms, the pause after a failed read of the ticket. */
 const TICKET_PAUSE = 100
