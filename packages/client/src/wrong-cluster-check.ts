@@ -169,7 +169,8 @@ export class OneCluster {
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
-    // Another address has answered earlier, and its cluster is now the store's cluster.
+    // While this dial was under way, the check of another address has succeeded. The cluster of that address is
+    // now the store's cluster.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)

@@ -143,7 +143,7 @@ export class ReadsAndAdminCalls {
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 
-  /** Removes and returns the waiting calls for which `isMeant` is true. */
+  /** Removes and returns the waiting calls for which `isPicked` is true. */
   take(isPicked: (call: Call) => boolean): Call[] {
     const all = [...this.#linear.takeAll(), ...this.#anywhere.takeAll()]
     for (const call of all) if (!isPicked(call)) this.#queueOf(call).push(call)

@@ -1,5 +1,5 @@
 // Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of
-// applying one record of the log (apply-work-limit.ts). The leader uses the estimate to write no more into
+// a small command, besides the rows that it reads and changes (apply-work-limit.ts). The leader uses the estimate to write no more into
 // its log at once than it can apply in good time.
 //
 // Law: the estimate only decides when a command is written into the log. The estimate has no influence on

@@ -7,8 +7,8 @@
 import type { WorkInTurns } from '../work-in-turns.js'
 
 /**
- * In units of work: applying one record of the log is one unit. Reading a row is two units, and changing a
- * row is two units.
+ * In units of work: applying one command is one unit, besides its rows and its bytes. Reading a row is two
+ * units, and changing a row is two units.
  */
 const RECORD = 1
 export const ROW = 2

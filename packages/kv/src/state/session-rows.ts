@@ -49,7 +49,10 @@ export const ANY_BODY = -1
 export class Session implements Due {
   readonly id: number
   readonly life: number
-  /** The identity that opened the session. The member of that client has authenticated the identity. */
+  /**
+   * The name of the client that opened the session. The member that received the request has written this name,
+   * so a client cannot choose it.
+   */
   readonly by: string
   due = 0
   heapIndex = -1

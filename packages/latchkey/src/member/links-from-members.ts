@@ -119,7 +119,9 @@ export class LinksFromMembers {
     this.#endOf(from, 'the connection was lost')
   }
 
-  /** Called when this member cannot serve the stores of other members any more. */
+  /**
+   * Closes the links of all other members. Called when this member has lost contact with the leader, or closes.
+   */
   closeAll(reason: string): void {
     for (const from of [...this.#byMember.keys()]) this.#endOf(from, reason)
   }

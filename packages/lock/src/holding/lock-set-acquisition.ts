@@ -62,12 +62,13 @@ class Member implements Releasable {
 
 /**
  * Laws:
- * - All keys or none: the set is held only while every key is held. If one key is lost, the store no longer
- *   guarantees any key of the set, and releases the other keys.
- * - A repeated request with the same id changes nothing in the store except the leases and the wait. So a
- *   request whose outcome is unknown is sent again.
- * - The holds and places that the set may have are released only when no request of the set is under way any
- *   more.
+ * - All keys or none: the set is held only while every key is held. If one key is lost, the client treats the
+ *   whole set as lost, and releases the other keys.
+ * - A repeated request with the same id keeps the holds, or the places in the queues, that the set already has.
+ *   The request only lengthens their leases or their time limit. So a request whose outcome is unknown is sent
+ *   again.
+ * - The client may not know whether a request was applied. It releases the holds and leaves the queues only
+ *   when no request of the set is under way any more.
  */
 export class SetAcquisition {
   readonly id: string

@@ -95,7 +95,10 @@ class Gathering {
     return this.bytes >= LARGE && 4 * this.bytes >= 3 * this.room.length
   }
 
-  /** Returns the entry's data, which the log keeps. */
+  /**
+   * Returns the bytes of the entry. The log keeps these bytes in memory. So they are copied if a later entry
+   * may use the same buffer, or if much of the buffer is empty.
+   */
   data(): Uint8Array {
     if (this.ownsItsRoom) return this.room.subarray(0, this.bytes)
     const data = Buffer.allocUnsafe(this.bytes)
