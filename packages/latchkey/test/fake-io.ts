@@ -11,6 +11,7 @@ export interface FakeIo extends Io {
   /** The arguments of each call of connect. */
   readonly connected: unknown[]
   signal(name: NodeJS.Signals): void
+  hangUp(): void
 }
 
 export interface FakeWorld {
@@ -34,6 +35,7 @@ export function fakeIo({
   const connected: unknown[] = []
   const interruption = new AbortController()
   const takers = new Set<(signal: NodeJS.Signals) => void>()
+  let hangUp = () => {}
   return {
     printed,
     connected,
@@ -56,7 +58,8 @@ export function fakeIo({
     },
     interrupted: interruption.signal,
     processName: 'host7 pid 4711',
-    onHangUp: () => {},
+    onHangUp: (run) => void (hangUp = run),
+    hangUp: () => hangUp(),
     takeSignals(run) {
       takers.add(run)
       return () => takers.delete(run)

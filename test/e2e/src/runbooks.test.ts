@@ -114,7 +114,9 @@ test('each runbook has commands that are run here, or names the test that tries 
     }
     const [text = ''] = runbooks.slice(runbooks.indexOf(`\n### ${title}\n`) + 5).split('\n### ')
     const [, file = '', name = ''] =
-      /tested by `test\/e2e\/src\/([\w-]+\.test\.ts)`: "([^"]+)"/.exec(text.replace(/\s+/g, ' ')) ?? []
+      /test of this runbook is `test\/e2e\/src\/([\w-]+\.test\.ts)`: "([^"]+)"/.exec(
+        text.replace(/\s+/g, ' '),
+      ) ?? []
     expect(file, title).not.toBe('')
     expect(await readFile(new URL(`./${file}`, import.meta.url), 'utf8')).toContain(name)
   }

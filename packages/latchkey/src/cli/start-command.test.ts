@@ -21,6 +21,7 @@ function setup({ open = async () => {}, failed = new Promise(() => {}), stop = a
     failed,
     stop: () => (told.push('stop'), stop()),
     abandon: async () => void told.push('abandon'),
+    reload: () => void told.push('reload'),
   }
   const opening = async () => {
     await open()
@@ -51,6 +52,15 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s stops it gracefully, exit code 0',
   io.signal(signal)
   expect(await ended).toBe(0)
   expect(told).toEqual(['open', 'stop'])
+})
+
+test('C41: after a SIGHUP while the member opens, the files are read again', async () => {
+  const held: { hangUp?: () => void } = {}
+  const { io, told, ended } = setup({ open: async () => held.hangUp?.() })
+  held.hangUp = () => io.hangUp()
+  await expect.poll(() => told, { timeout: 8_000 }).toEqual(['open', 'reload'])
+  io.signal('SIGTERM')
+  expect(await ended).toBe(0)
 })
 
 test('a signal that comes while the member opens is not lost', async () => {

@@ -50,8 +50,8 @@ export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
       io.out(flag(line, 'json') ? jsonLine(configJson(settings)) : configText(settings))
     }
     const read = () => sidecarOptions(settings, (path) => io.readFile(path))
-    const options = read()
-    return flag(line, 'print-config') ? EXIT.ok : serve(options, read, io, await load())
+    const { files } = read()
+    return flag(line, 'print-config') ? EXIT.ok : serve(files, read, io, await load())
   },
 })
 
@@ -77,15 +77,17 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
 
 /**
  * Runs the member until a signal or a failure stops it. `read` returns the settings with the present contents
- * of the files that they name.
+ * of `files`, which are the files that the settings name.
  */
 async function serve(
-  options: SidecarOptions,
+  files: readonly string[],
   read: () => SidecarOptions,
   io: Io,
   parts: SidecarParts,
 ): Promise<number> {
   const { Sidecar, jsonLogger, openMember, Reloader } = parts
+  const seen = await Reloader.look(files)
+  const options = read()
   let { secrets } = options
   const logger = jsonLogger(
     options.logLevel,
@@ -93,9 +95,10 @@ async function serve(
     (line) => io.out(line),
   )
   for (const warning of options.warnings) logger.warn(warning)
-  let hangUp = () => {}
-  // From now on, SIGHUP does not end the process. A SIGHUP before the member is ready does nothing, because
-  // the files were read a moment ago.
+  let isHungUp = false
+  // From now on, SIGHUP does not end the process. After a SIGHUP while the member opens, the files are read
+  // again as soon as the member is open.
+  let hangUp = () => void (isHungUp = true)
   io.onHangUp(() => hangUp())
   const reloads = (): Readonly<Record<string, number>> => reloader.counts
   const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember, reloads })
@@ -105,8 +108,9 @@ async function serve(
     // Clients may still send tokens that were removed, so the log must not show these tokens either.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
-  const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
+  const reloader = new Reloader({ clock: io.clock, logger, files, seen, reload })
   hangUp = () => void reloader.run('SIGHUP')
+  if (isHungUp) hangUp()
   const asked = nextSignal(io)
   const ending = await Promise.race([asked.first, sidecar.failed])
   reloader.close()

@@ -7,7 +7,7 @@ import { silentLogger } from '@latchkey/base'
 import { expect, onTestFinished, test } from 'vitest'
 import { Reloader } from './reloader.js'
 
-function scene() {
+async function scene() {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-reloader-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'tokens.json')
@@ -28,9 +28,10 @@ function scene() {
     error: (message: string) => void lines.push(`error ${message}`),
   }
   const reload = () => {
-    if (text !== 'good') throw new TypeError(`${text} is no JSON`)
+    if (text.trim() !== 'good') throw new TypeError(`${text} is no JSON`)
   }
-  const reloader = new Reloader({ clock, logger, files: [file], reload })
+  const seen = await Reloader.look([file])
+  const made = () => new Reloader({ clock, logger, files: [file], seen, reload })
   const write = (next: string) => {
     text = next
     writeFileSync(file, next)
@@ -41,11 +42,12 @@ function scene() {
     look()
     await expect.poll(() => look !== before, { timeout: 10_000 }).toBe(true)
   }
-  return { reloader, lines, write, pass }
+  return { made, lines, write, pass }
 }
 
 test('C41: a bad file is refused and logged once, whether a signal or its change comes first', async () => {
-  const { reloader, lines, write, pass } = scene()
+  const { made, lines, write, pass } = await scene()
+  const reloader = made()
   await reloader.run('SIGHUP')
   expect(reloader.counts).toEqual({ ok: 1, refused: 0 })
   write('half a fi')
@@ -62,7 +64,8 @@ test('C41: a bad file is refused and logged once, whether a signal or its change
 })
 
 test('C41: a mended file is taken, and the same mistake made again counts again', async () => {
-  const { reloader, write, pass } = scene()
+  const { made, write, pass } = await scene()
+  const reloader = made()
   await pass()
   for (const text of ['bad', 'good', 'bad']) {
     write(text)
@@ -74,8 +77,17 @@ test('C41: a mended file is taken, and the same mistake made again counts again'
 })
 
 test('nothing is read again once it is closed', async () => {
-  const { reloader, lines } = scene()
+  const { made, lines } = await scene()
+  const reloader = made()
   reloader.close()
   await reloader.run('SIGHUP')
   expect(lines).toEqual([])
+})
+
+test('C41: a file that changes after it was first read, and before the reloader is made, is read again', async () => {
+  const { made, write, pass } = await scene()
+  write('good\n')
+  const reloader = made()
+  await pass()
+  expect(reloader.counts).toEqual({ ok: 1, refused: 0 })
 })

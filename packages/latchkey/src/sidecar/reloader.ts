@@ -1,7 +1,8 @@
 // Driver: reads the files with certificates and tokens again after a signal, and when a file has changed.
 //
-// Law: the reloader misses no change for ever. The reloader notes the size and times of the files before it
-// reads their contents. If a file changes during the reading, the next check notices that. If a file is half
+// Law: the reloader misses no change for ever. The size and times of the files are noted before their contents
+// are read, also before they are read for the first time. Without this law: an operator replaces a certificate
+// while the member opens, and the member keeps the expired one until the next change. If a file changes during the reading, the next check notices that. If a file is half
 // written, the reload fails and the old contents stay in use. The next check notices the rest of the write.
 
 import { stat } from 'node:fs/promises'
@@ -11,6 +12,8 @@ interface ReloaderPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly files: readonly string[]
+  /** The state of the files before their contents were first read, from `Reloader.look`. */
+  readonly seen: string
   /**
    * Reads all files and uses their contents from now on. If a file is wrong, the function throws, and the old
    * contents stay in use.
@@ -36,14 +39,14 @@ export class Reloader {
 
   constructor(ports: ReloaderPorts) {
     this.#ports = ports
-    this.#seen = this.#look()
+    this.#seen = Promise.resolve(ports.seen)
     if (ports.files.length > 0) this.#wait()
   }
 
   /** Reads the files again, whether they have changed or not. */
   run(why: string): Promise<void> {
     return this.#inTurn(async () => {
-      this.#seen = this.#look()
+      this.#seen = Reloader.look(this.#ports.files)
       this.#read(why, await this.#seen)
     })
   }
@@ -94,15 +97,15 @@ export class Reloader {
 
   async #compare(): Promise<void> {
     const before = await this.#seen
-    const now = await this.#look()
+    const now = await Reloader.look(this.#ports.files)
     this.#seen = Promise.resolve(now)
     if (now !== before) this.#read('a file has changed', now)
     if (!this.#closed) this.#wait()
   }
 
   /** Resolves to a text with the inode, size and times of each file. Never rejects. */
-  async #look(): Promise<string> {
-    const looks = this.#ports.files.map((path) =>
+  static async look(files: readonly string[]): Promise<string> {
+    const looks = files.map((path) =>
       stat(path).then(
         ({ ino, size, mtimeMs, ctimeMs }) => [ino, size, mtimeMs, ctimeMs].join(),
         (error: NodeJS.ErrnoException) => String(error.code),
