@@ -98,7 +98,10 @@ export class Call implements DeadlineItem {
 
   /** True when the caller has its result or its error. */
   settled = false
-  /** True if the caller got its error before the outcome was known. The engine then cancels the number. */
+  /**
+   * True if the caller got its error while a member may still execute the call. The engine then asks the
+   * members to cancel the call by its number (cancelCall).
+   */
   abandoned = false
   /** True when it is certain that the members will not execute this number later. */
   finished = false

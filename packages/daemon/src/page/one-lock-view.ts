@@ -95,8 +95,8 @@ export class OneLock implements View {
   #showHistory(): void {
     const received = this.#console.history.of(this.#lock)
     const told = [...received, ...this.#before]
-    // The member knows since when each hold and each waiter exists, even if it has forgotten the change
-    // itself.
+    // The member's history may have forgotten when a present hold or wait began. The list of locks still says
+    // when, so the missing events are added.
     const all = [...told, ...notReceived(this.#held.flatMap(beginsOf), told)].toSorted(
       (a, b) => b.when - a.when,
     )

@@ -1,4 +1,4 @@
-// Driver: iterates over all rows of a key space, page by page.
+// Driver: reads all rows of a key space, or the rows of a range, page by page.
 
 import { lastOf } from '@latchkey/base'
 import { spaceRange } from '../keyspaces.js'

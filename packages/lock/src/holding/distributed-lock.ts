@@ -18,9 +18,13 @@ import type { LockAttempt, LockObject } from './lock-interface.js'
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
-/** The context and the flow of attempts that give none of their own. */
 export interface LockDefaults {
+  /** Used for an attempt that gives no context of its own. */
   readonly context: ContextArg
+  /**
+   * The name of the flow of every attempt (flow-of-request.ts). If the name is undefined, the `withLock` around
+   * the call decides.
+   */
   readonly flow: string | undefined
 }
 

@@ -1,5 +1,5 @@
-// Types: LockPort, which contains everything that lock objects need from a store. The client's session engine
-// implements LockPort.
+// Types: LockPort, which contains everything that lock objects need from a store. The client of a store and the
+// other lock engines implement LockPort.
 
 import type { Clock } from '@latchkey/base'
 import type {
@@ -37,12 +37,13 @@ export interface LockCall {
    */
   readonly result: Promise<unknown>
   /**
-   * Resolves when the members can no longer apply the command later. Called after `result` was rejected with
-   * the outcome 'unknown'. There are three proofs: the answer to a cancelCall, a `done` number above the
-   * number of this call, or the end of the session.
+   * Resolves when it is certain that the command cannot be applied any more, or was applied already. Called
+   * after `result` was rejected with the outcome 'unknown'. In a store, the proof is a late final answer to the
+   * command, the answer to its cancelCall, or the end of the session. In another lock engine, the engine's clock
+   * has passed the time limit of each attempt, or each attempt was answered or refused.
    *
-   * The client asks in the background, without limit. The promise rejects with ERR_CLOSED when the store
-   * closes. Every call of this method returns the same promise.
+   * The client repeats its question in the background until it has the proof. The promise rejects with
+   * ERR_CLOSED when the store closes. Every call of this method returns the same promise.
    */
   whenFinal(): Promise<void>
 }
