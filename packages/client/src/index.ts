@@ -9,7 +9,7 @@ export {
   checkConnect,
 } from './connect-options.js'
 export type { RemoteStore } from './remote-store.js'
-export { connectToMember, type MemberConnection } from './member-connection.js'
+export { connectToMember, type MemberConnection } from './member-status-connection.js'
 export type { Dial, Link, LinkEvents } from './link-port.js'
 export type {
   AdminCall,

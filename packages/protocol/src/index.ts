@@ -66,7 +66,7 @@ export {
   type CallArgs,
   type ReadArgs,
 } from './call-arguments.js'
-export { boundsBelow, commandBelow, keyBelow, readBelow, subArgs } from './key-prefix.js'
+export { boundsBelow, commandBelow, keyBelow, readBelow, subArgs } from './prefix-of-sub.js'
 export * from './read-arguments.js'
 export * from './write-arguments.js'
 export * from './result-conversion.js'
