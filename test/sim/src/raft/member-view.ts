@@ -14,10 +14,12 @@ export interface MemberView {
   readonly membership: Membership
   readonly stateHash: number
   /**
-   * What the member has not finished: a snapshot, a transfer, a write or an apply. Undefined if it has
+   * What the member has not finished: a received snapshot, a transfer, a write or an apply. Undefined if it has
    * finished everything.
    */
   readonly pending: string | undefined
+  /** The members that need a snapshot from this leader. A dead member stays in this list. */
+  readonly snapshotReceivers: readonly MemberId[]
 }
 
 /** The view of a process that is still reading its disk. */
@@ -32,6 +34,7 @@ export const ASLEEP: MemberView = {
   membership: { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} },
   stateHash: 0,
   pending: 'its start',
+  snapshotReceivers: [],
 }
 
 /** `now` is a reading of the member's clock. */
@@ -53,6 +56,7 @@ export function viewOf(replica: Replica, stateHash: number, now: number): Member
     membership,
     stateHash,
     pending: pendingOf(replica),
+    snapshotReceivers: raft.progress.filter(({ snapshot }) => snapshot !== undefined).map(({ id }) => id),
   }
 }
 
@@ -64,6 +68,6 @@ function pendingOf({ node }: Replica): string | undefined {
   if (raft.transferring) return 'a transfer'
   if (node.rebuilding) return 'the state of another member'
   const { staging } = raft.state
-  if (staging !== undefined && staging.position.index > raft.commit) return 'a snapshot half received'
-  return raft.progress.some(({ snapshot }) => snapshot !== undefined) ? 'a snapshot to send' : undefined
+  const isReceiving = staging !== undefined && staging.position.index > raft.commit
+  return isReceiving ? 'a snapshot half received' : undefined
 }

@@ -41,6 +41,10 @@ test('a call is repeated if a disk error from before the repair kills the member
   expect(await run(drawOptions(1_487_072_516), realModules)).toMatchObject({ verdict: 'pass', message: '' })
 })
 
+test('a snapshot to a member that stays dead is no missing progress', async () => {
+  expect(await run(drawOptions(2_007_222_679), realModules)).toMatchObject({ verdict: 'pass', message: '' })
+})
+
 test('a read that is given up by its caller is no progress', async () => {
   const world = await worldOf(2)
   if (world.leader()?.id === 'b') world.leader()?.transfer('a')

@@ -148,6 +148,9 @@ function unsettled(world: RaftWorld, healed: readonly RaftMember[]): string | un
   if (membership.outgoing.length > 0) return `${leader.id} leads a joint configuration`
   if (view.commit !== view.lastIndex) return `${leader.id} has committed ${view.commit} of ${view.lastIndex}`
   if (view.pending !== undefined) return `${leader.id} has pending: ${view.pending}`
+  // A snapshot to a member that stays dead can never be finished (seed 2007222679).
+  const receiver = healed.find(({ id }) => view.snapshotReceivers.includes(id))
+  if (receiver !== undefined) return `${leader.id} has a snapshot to send to ${receiver.id}`
   const agreed = [...membership.voters, ...membership.learners]
   for (const member of healed) {
     const other = member.view
