@@ -15,7 +15,7 @@ export const obeysGrowingPercent = (): boolean => VERSION < 12
  * objects, and dead objects keep their buffers. A member has few live objects and copies many bytes. With the
  * limit, no load was measurably slower, and a member with a million keys used 30 MiB less.
  */
-const SMALL_OLD_HEAP = ['--heap-growing-percent=50']
+const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 
 /**
  * Lets V8 compile a function to fast machine code after tens of calls instead of thousands, and keep the
@@ -30,12 +30,12 @@ const EARLY_COMPILATION = [
     : ['--invocation-count-for-turbofan=200', '--minimum-invocations-after-ic-update=20']),
 ]
 
-/** The user controls the growth of the old heap if one of these texts is in the flags of the process. */
+/** If the flags of the process match, the user controls the growth of the old heap, or the compilation. */
 const GROWTH = /heap-growing-percent|old-space-size/
 const COMPILATION = /flush-bytecode|interrupt-budget|invocation-count|invocations-after/
 
 export function setMemberFlags(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-')
-  if (!GROWTH.test(given)) for (const flag of SMALL_OLD_HEAP) setFlagsFromString(flag)
+  if (!GROWTH.test(given)) setFlagsFromString(SMALL_OLD_HEAP)
   if (!COMPILATION.test(given)) for (const flag of EARLY_COMPILATION) setFlagsFromString(flag)
 }

@@ -439,8 +439,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Stops the loop and waits for the calls under way. The leadership is not transferred: a caller that wants
-   * this calls `handOver` first (leadership-hand-over.ts).
+   * Stops the loop and waits for the calls under way. This method does not transfer the leadership. For a
+   * transfer, the caller first calls `handOver` (leadership-hand-over.ts).
    */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))
