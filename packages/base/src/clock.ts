@@ -47,7 +47,7 @@ export interface Clock {
 }
 
 const MAX_TIMEOUT = 2 ** 31 - 1
-/** In ms, the step of os.uptime. */
+/** In ms, the resolution of os.uptime. */
 const UPTIME_RESOLUTION = 10
 /**
  * In ms. The last uptime is used again until another clock has moved by this much, because reading os.uptime
@@ -68,12 +68,15 @@ const WALL_DRIFT = 0.01
 
 /**
  * Returns the longest time in ms that can have passed between two moments (CT7). The monotonic clock misses
- * suspensions, and the wall clock may have been set. The uptime, plus its error, is used in two cases: if the
- * uptime shows a suspension, or if the wall clock was set back.
+ * suspensions, and the wall clock may have been set. The uptime, plus UPTIME_ERROR, is used in two cases: if
+ * the uptime shows a suspension, or if the wall clock was set back.
  *
- * Without the error: a machine was suspended, and its wall clock was set back. Its holder trusted its lease
- * for 4 ms after the next holder had the lock (seed 310000051). This function misses one case: a suspension
- * of less than 30 ms during which the wall clock was set back by about 30 ms.
+ * What went wrong when UPTIME_ERROR was not added: a machine was suspended, and its wall clock was set back.
+ * The holder of a lock on this machine trusted its lease for 4 ms after the next holder had got the lock
+ * (seed 310000051).
+ *
+ * A known gap: the function misses a suspension of less than 30 ms if, in the same time, the wall clock was
+ * set back by about the length of the suspension.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr
@@ -103,7 +106,11 @@ export function systemClock(uptimeSeconds: () => number): Clock {
   }
 }
 
-/** Reads the three clocks. After a suspension the wall clock has moved, so the uptime is read again. */
+/**
+ * Returns a function that reads the three clocks. It reads the uptime again only when the monotonic clock or
+ * the wall clock has moved by UPTIME_REUSE. A suspension moves the wall clock, so the uptime is read again
+ * after a suspension.
+ */
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined
   return () => {

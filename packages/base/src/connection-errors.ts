@@ -1,4 +1,5 @@
-// Driver: counts and logs unexpected errors of connection handlers, and closes the connection of each error.
+// Driver: counts and logs unexpected errors of connection handlers, and closes each connection whose handler
+// has failed.
 //
 // Law: an error in a connection's handler closes that connection and has no other effect. Without this law: a
 // client sends a frame that no check foresaw. The handler throws inside an event of the socket, and the error

@@ -14,7 +14,7 @@ export {
   text,
   utf8,
 } from './bytes.js'
-export { APART_BYTES, type Apart, withApart } from './bytes-apart.js'
+export { APART_BYTES, type Apart, withApart } from './uncopied-large-pieces.js'
 export { checksum, checksumTable } from './checksum.js'
 export { Heap } from './heap.js'
 export { type Clock, type Instant, type Timer, elapsed, microtask, nextTurn, systemClock } from './clock.js'

@@ -1,8 +1,8 @@
 // Rule: counts events by kind, and decides whether an event may write a log line.
 //
-// Law: each kind of event writes at most one line in ten seconds, or as many as the owner allows. Each line
-// says how many events there were since the line before. Without this law: a client causes the same refusal a
-// thousand times a second, and log lines fill the disk.
+// Law: each kind of event writes at most one line in ten seconds, or as many lines as the given limit allows.
+// Each line says how many events there were since the line before. Without this law: a client causes the same
+// refusal a thousand times a second, and log lines fill the disk.
 
 /** In ms, the shortest time between two lines of one kind. */
 const LINE_MS = 10_000

@@ -1,8 +1,8 @@
 // Rule: a Map for entries that are added and deleted all the time.
 
 /**
- * The smallest number of deletions after which the Map is replaced. Replacing it more often costs more than
- * it saves.
+ * The Map is replaced when the number of deletions exceeds the number of entries by this much. Replacing a
+ * small Map after fewer deletions would cost more than it saves.
  */
 const FEW = 16
 
@@ -11,8 +11,9 @@ const FEW = 16
  * old entries, and points to the new table because of iterators. Once an old table is in V8's old generation,
  * each collection of the young generation keeps all later tables and their values alive. So V8 copies entries
  * that were deleted long ago.
- * Law: when there were as many deletions as there are entries, the entries are copied to a new Map, to which
- * no old table points.
+ *
+ * Law: when there were FEW more deletions than there are entries, the entries are copied to a new Map, to
+ * which no old table points.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()

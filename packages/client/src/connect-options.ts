@@ -50,8 +50,8 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   /** How long this store's places in lock queues survive while this process sends nothing. Default '30s'. */
   sessionLife?: Duration | undefined
   /**
-   * The largest assumed error of the rate of a clock. The default is 0.005. Use the same value
-   * as the members.
+   * The largest assumed error of the rate of a clock, as a fraction. The default 0.005 is half a percent. Use
+   * the same value as the members.
    */
   drift?: number | undefined
   /** Receives warnings and errors. The default is `console`. With false nothing is logged. */

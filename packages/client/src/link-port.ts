@@ -4,7 +4,7 @@
 
 import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 
-// The file client-frames.ts of packages/protocol defines the messages on a link.
+// The file client-messages.ts of packages/protocol defines the messages on a link.
 export type {
   AdminCall,
   AnswerReply,

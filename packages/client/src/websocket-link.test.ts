@@ -8,7 +8,7 @@ import { type LeaderReply, type LinkReply, encodeReplies } from '@latchkey/proto
 import { expect, test, vi } from 'vitest'
 import { socketDial } from './websocket-link.js'
 import { type SocketMember, socketMembers } from './testing/socket-member.js'
-import { World } from './testing/world.js'
+import { World } from './testing/virtual-time.js'
 
 const { member, opened } = socketMembers()
 

@@ -32,7 +32,7 @@ interface SocketOptions {
 }
 
 /**
- * In ms, the interval of the pings. If a pinged member sends nothing for two of these intervals, the link is
+ * In ms, the interval of the pings. If the member sends nothing in the interval after a ping, the link is
  * closed.
  */
 const PULSE = 2_500
@@ -215,8 +215,8 @@ class SocketLink implements Link {
   }
 
   /**
-   * Handles the id of the member's cluster. The first cluster that reports its id stays the store's cluster.
-   * A member that is being founded has no id yet.
+   * Returns false if the id belongs to another cluster than the store's cluster. The first cluster that
+   * reports its id becomes the store's cluster. The id is empty while the member's cluster is being founded.
    */
   #isSameCluster(clusterId: string): boolean {
     if (clusterId === '') return true

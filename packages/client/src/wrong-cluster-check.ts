@@ -14,9 +14,9 @@
 //     address after ASK_MS. Skipped addresses are asked again later, and the store ends if a skipped address
 //     is of another cluster;
 //   - a later address that is of another cluster is not used, and a warning is logged;
-//   - if the caller has given the right cluster (clusterId), the third law also applies to the first address.
-//     Other addresses may be of the right cluster. The store fails with ERR_WRONG_CLUSTER when all given
-//     addresses have proved to be of other clusters;
+//   - if the caller has given the right cluster (clusterId), the first address is treated like a later
+//     address: it is not used if it is of another cluster. The store fails with ERR_WRONG_CLUSTER when all
+//     given addresses have proved to be of other clusters;
 //   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
@@ -105,8 +105,8 @@ export class OneCluster {
     const id = 'clusterId' in found ? found.clusterId : undefined
     // The address may have moved to the right cluster since it refused the connection.
     if (id === own) return error
-    // Usually the address belongs to a cluster with another name, which refuses to tell its id too. Its own error
-    // says why it refused the connection.
+    // Usually the address belongs to a cluster with another name, and the member there does not tell its
+    // cluster's id. The error of that member says why it refused the connection.
     if (id === undefined) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`

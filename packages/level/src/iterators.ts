@@ -1,5 +1,5 @@
-// Driver: iterators of a LevelDB-like database over the pages of a store. All pages of an iterator read one
-// snapshot of the store, which is taken at the first entry. A seek takes a new snapshot.
+// Driver: the iterators of a LatchkeyLevel. An iterator reads the store page by page. All pages come from one
+// snapshot of the store, which is taken when the caller reads the first entry. A seek takes a new snapshot.
 
 import type { As, KeyValue, KeyValueCalls } from '@latchkey/protocol'
 import {

@@ -16,7 +16,7 @@ type Operation =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array }
 
-/** How many keys one call deletes, when `clear` has a limit. */
+/** How many keys one call deletes if `clear` cannot delete the whole range with one command. */
 const PART = 1_000
 /** In bytes. The store refuses a longer start or end of a range. */
 const LONGEST_BOUND = 4_096
@@ -106,8 +106,8 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
   }
 
   /**
-   * Deletes a range. Without a limit, one atomic command deletes the range. With a limit, several commands
-   * delete parts of it.
+   * Deletes a range. One atomic command deletes the range if there is no limit, and if the store accepts the
+   * start and the end of the range. Otherwise several commands delete parts of the range.
    */
   async _clear(options: LevelRange & { readonly reverse: boolean; readonly limit: number }): Promise<void> {
     const { start, end } = this.#prefix.range(options)

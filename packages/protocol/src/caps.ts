@@ -11,8 +11,8 @@ export const CAPS = {
   /** The most bytes of the context of a hold. A longer context is refused with ERR_TOO_LARGE. */
   contextBytes: 4 * KiB,
   /**
-   * The most bytes of the digest of a txn with `once`, which is applied only once. A longer digest is refused
-   * with ERR_PROTOCOL.
+   * The most bytes of a txn's digest. A txn with `once` is applied only once, and its digest shows whether a
+   * repeated txn has the same content. A longer digest is refused with ERR_PROTOCOL.
    */
   digestBytes: 64,
   /** The most bytes of one command. The member that receives a longer command answers ERR_TOO_LARGE. */
@@ -29,8 +29,8 @@ export const CAPS = {
    */
   queryLines: 100_000,
   /**
-   * The most holds that one command renews or releases, because a command is applied in one turn of the event
-   * loop. Clients send further commands for more holds.
+   * The most holds that one command renews or releases. A member applies a command in one turn of the event
+   * loop, so a larger command would delay all other requests. Clients send further commands for more holds.
    */
   commandHolds: 2_048,
   /**
@@ -75,9 +75,9 @@ export const CAPS = {
   /** The most unanswered requests of one HTTP connection. The member closes a connection with more. */
   unansweredRequests: 16,
   /**
-   * The most bytes of incomplete messages and bodies from all clients of a member. Beyond this number the
-   * member ends some of these messages. Each incomplete message must also grow by `unfinishedBytesASecond`,
-   * measured over 5 s.
+   * The most bytes of incomplete WebSocket messages and HTTP bodies from all clients of a member. Beyond this
+   * number the member closes the connection of a client that has sent more than its share. Each incomplete
+   * message must also grow by `unfinishedBytesASecond`, measured over 5 s.
    */
   unfinishedBytes: 64 * MiB,
   unfinishedBytesASecond: 64 * KiB,
@@ -93,11 +93,11 @@ export const CAPS = {
   permits: 1_000_000,
   /** The most keys of one acquireAll. */
   keysOfSet: 64,
-  /** The most bytes of the name of a flow. */
+  /** The most bytes of the name of a flow. A flow is the chain of nested lock requests of one caller. */
   flowBytes: 256,
   /**
-   * A request names the holds that the caller has around the request. The request names at most this many,
-   * the innermost holds first.
+   * The most holds that a request for a lock names. The request names the holds of the caller's flow, the
+   * innermost hold first, so that members can find deadlocks.
    */
   holdsOfFlow: 16,
   /** The most latches of a store. A further latch is refused with ERR_BUSY. */

@@ -71,7 +71,7 @@ const bytes =
   (most: number, what: string): Check =>
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
-/** Checks an answer. A list was encoded together with its frame, and bytes were encoded earlier and kept. */
+/** Checks an answer. An answer is a list, or the bytes in which the state machine has stored the answer. */
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>
@@ -79,7 +79,7 @@ const answerIn = (value: unknown): Answer | Uint8Array =>
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
-/** Checks a request. A traced request has one more element. */
+/** Checks a request. A traced request has one more element, the traceparent. */
 const inTrace = (what: string, ...checks: readonly Check[]): Check => {
   const untraced = places(what, ...checks)
   const traced = places(what, ...checks, (value) =>

@@ -142,8 +142,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
   }
 }
 
-// ---- The handshake: one frame in each direction. The two frames must stay as in version 1, so that any two
-// builds understand at least a refusal
+// ---- The handshake: one frame in each direction. The two frames must stay as in version 1, so that a client
+// and a member of any two builds understand at least each other's refusal
 
 const HANDSHAKE = 1
 

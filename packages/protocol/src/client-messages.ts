@@ -6,8 +6,8 @@ import type { Answer, EventResult, OwnerResult, WatchOf } from './results.js'
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 
 /**
- * The versions of the clients' protocol that this build supports, from `least` to `most`. Client and member
- * send their ranges to each other, and use the highest version that is in the range of each side.
+ * The versions of the clients' protocol that this build supports, from `least` to `most`. The client sends
+ * its range, and a member refuses the client if the ranges of the two have no version in common.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
@@ -81,20 +81,21 @@ export interface CommandRequest {
 
 /**
  * The calls about the cluster. The list after each name has the arguments: ids and urls are texts, and null
- * stands for an absent argument. The result is a Status, or the type after the list, or null.
+ * stands for an absent argument. After the list comes the type of the result. The result is null if no type
+ * is given.
  */
 export const ADMIN_CALLS = [
-  'status', //            []
-  'ready', //             []            answered when ready() of that member would resolve
+  'status', //            []            a Status
+  'ready', //             []            null, when ready() of that member would resolve
   'members.add', //       [id, url]
   'members.promote', //   [id]
   'members.update', //    [id, url]
   'members.remove', //    [id]
   'members.rebuild', //   [id]
   'transferLeadership', // [id | null]
-  'snapshot', //          []
+  'snapshot', //          []            a SnapshotResult
   'sessions.list', //     []            a SessionResult[]
-  'sessions.end', //      [number as text]  whether there was such a session
+  'sessions.end', //      [number as text]  true if the session was open
   'metrics', //           []            a Metric[]
 ] as const
 export type AdminCall = (typeof ADMIN_CALLS)[number]
@@ -125,8 +126,8 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * If the answer proves that the member was the leader, the latest possible cluster time (CT5). Otherwise 0,
-   * for example for a stored answer.
+   * In ms, the cluster time that the answer proves, if the answer proves that the member was the leader
+   * (CT5). Otherwise 0, for example for a stored answer.
    */
   readonly time: number
   /**

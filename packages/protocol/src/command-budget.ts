@@ -4,8 +4,8 @@
 // contain a command that no member has checked. The part that depends on the stored rows is counted in
 // kv/src/rules/command-budget.ts.
 //
-// Law: every place refuses the same command with the same message, because a kept answer is part of the
-// replicated state.
+// Law: every member refuses the same command with the same message, because the stored answer to a command is
+// part of the replicated state.
 
 import { CAPS } from './caps.js'
 import { type Command, OP, STEP, type Step } from './operations.js'

@@ -85,8 +85,8 @@ const integer =
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /**
- * Checks the start or the end of a range. It may be empty, or one byte longer than a key, because the first
- * key after a given key is that key and a zero byte.
+ * Checks the start or the end of a range. The value may be empty, or one byte longer than a key, because the
+ * first key after a given key is that key followed by a zero byte.
  */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 /** Checks the start or the end of a range of locks' keys. */
@@ -94,7 +94,10 @@ const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/** In characters, the longest id. The client's check counts bytes, which are at least as many. */
+/**
+ * In characters, the longest id of a holder. The client counts the bytes of the id, which are at least as
+ * many as the characters.
+ */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey
@@ -139,7 +142,9 @@ const exclusiveAttempt = places(
 const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) === KIND.semaphore
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
-/** Checks the permits of a shared tryLock. A shared hold of a lock has 1 of 0 permits. */
+/**
+ * Checks the permits of a shared tryLock. For a lock, which has no permits, the only allowed value is 1 of 0.
+ */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
   if (!Array.isArray(share) || share.length !== 2) return 'a share must have 2 places'

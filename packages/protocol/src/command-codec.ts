@@ -6,7 +6,7 @@ import { checkAnswer, checkCommand, isKnownOperation } from './command-checks.js
 import { pack } from './msgpack-encoder.js'
 import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
 import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
-import { saysHolder, toHolder } from './lock-holder.js'
+import { saysHolder, toHolder } from './lock-holder-in-errors.js'
 import type { Command } from './operations.js'
 import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './results.js'
 

@@ -210,7 +210,7 @@ export interface ErrorOptions {
   readonly owner?: Owner
   /** For ERR_WRONG_CLUSTER: the addresses of each cluster that answered, by the cluster's id. */
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
-  /** For an error without a leader: the ids of the members that are not connected. */
+  /** For a call that found no leader: the ids of the members that the answering member cannot reach. */
   readonly missing?: readonly string[] | undefined
   /**
    * The key of the lock, as the caller gave it. For ERR_UNDECODABLE and ERR_NOT_A_NUMBER: the key of the
@@ -271,7 +271,7 @@ export class LatchkeyError extends Error {
    */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /**
-   * For an error without a leader, these are the ids of the members that the answering member cannot reach.
+   * For a call that found no leader, these are the ids of the members that the answering member cannot reach.
    */
   declare readonly missing?: readonly string[]
   /**
@@ -281,9 +281,10 @@ export class LatchkeyError extends Error {
    */
   declare readonly key?: Bytes
   /**
-   * For ERR_UNDECODABLE, this is the revision of the write of the value, if it is known. For a scan, it is at
-   * least the revision of the scan. For a watch, it is the revision of the event that has this value as
-   * `value` or `previous`. To skip this event, watch from the next revision.
+   * For ERR_UNDECODABLE, this is the revision of the write of the value, if it is known. If a scan does not
+   * know this revision, the field has the revision of the scan's view instead. For a watch, the field has the
+   * revision of the event that has this value as `value` or `previous`. To skip this event, watch from the
+   * next revision.
    */
   declare readonly revision?: number
   /** In ms, how long a wait lasted that ended without the lock. */

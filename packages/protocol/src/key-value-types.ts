@@ -379,8 +379,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
    * const events = store.watch({ prefix: 'user/' }, { as: 'string' })
    * for await (const event of events) console.log(event.type, event.key)
    * ```
-   * Throws ERR_COMPACTED if `from` is older than the history that the members keep. docs/guarantees.md, "List,
-   * then watch", explains `initial: true`.
+   * Throws ERR_COMPACTED if `from` is older than the history that the members keep. docs/guarantees.md,
+   * "List, then watch", explains `initial: true`.
    */
   watch<T = unknown, A extends As = S>(
     target: WatchTarget,

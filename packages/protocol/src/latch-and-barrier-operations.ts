@@ -44,7 +44,8 @@ export type PartyCommand =
   | readonly [op: typeof PARTY_OP.removeLatch, name: Name]
   /**
    * Waits at a latch for `wait` ms of cluster time, or without limit if `wait` is 0. A repeated request with
-   * the same id changes only its wait and its session. Answer: a PartyResult.
+   * the same id changes only the time limit of the party's wait and the session of the party. Answer: a
+   * PartyResult.
    */
   | readonly [op: typeof PARTY_OP.waitLatch, name: Name, id: string, wait: number]
   | readonly [op: typeof PARTY_OP.enterBarrier, name: Name, id: string, parties: number, wait: number]
@@ -84,7 +85,7 @@ export type BarrierInfoResult = readonly [name: Name, generation: number, partie
  *   removed    At a latch: the latch was removed.
  *   absent     At a latch: the latch does not exist, so the call does not wait.
  *   mismatch   At a barrier: the other parties named another number of parties, so the call does not wait.
- *   unknown    The party does not exist: it never came, it has left, or its time limit or its session is over.
+ *   unknown    The party does not exist: it never came, it has left, or its time limit or session is over.
  */
 export const PARTY_STATES = [
   'waiting',

@@ -42,7 +42,10 @@ export const shownLockKey = (
   { prefix }: { readonly prefix: Uint8Array },
 ): string | Uint8Array => shownKey(nameOfLockKey(key).subarray(prefix.length))
 
-/** Returns why `lockKeyOf` never returns these bytes, or null if it can. */
+/**
+ * Returns the reason why these bytes are not a key that `lockKeyOf` can return. Returns null if they are such
+ * a key.
+ */
 export function wrongLockKey(value: unknown): string | null {
   if (!(value instanceof Uint8Array)) return "a lock's key must be bytes"
   const name = nameOfLockKey(value)

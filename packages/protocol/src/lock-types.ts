@@ -81,7 +81,7 @@ export interface LockInfo<A extends As = 'bytes'> {
   waiters: number
   /** The waiters in the order of the queue, if `{ queue: true }` was given. */
   queue?: QueuedInfo[] | undefined
-  /** The kind of the hold, if the call had `kind`. */
+  /** The kind of the hold. Present if the call had the option `kind`. */
   kind?: HoldKind | undefined
   /** The number of permits, for a hold of a semaphore. A hold of a semaphore is always shared. */
   permits?: number | undefined
@@ -136,7 +136,7 @@ export interface QueuedInfo {
   context: Bytes | undefined
   mode: LockMode
   waitedMillis: number
-  /** The wanted permits, for a waiter of a semaphore. Present if the call had `kind`. */
+  /** The wanted permits, for a waiter of a semaphore. Present if the call had the option `kind`. */
   permits?: number | undefined
 }
 /** A hold of permits of a semaphore, as `semaphores.query` lists it. */

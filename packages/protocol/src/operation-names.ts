@@ -1,4 +1,4 @@
-// Rule: returns the names of requests, for metrics and spans. All operations that this build does not know have
+// Rule: gives each request a name, for metrics and spans. All operations that this build does not know have
 // the same name, 'other'. So a client that sends unknown operation numbers cannot add names to the metrics.
 
 import type { LinkRequest } from './client-messages.js'

@@ -8,10 +8,11 @@
 //        part of its neighbour is gone.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// To add a primitive with names, its constructor gets LockServices (packages/lock) or a Decoding. Each name
-// that a caller gives must go through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here. Each
-// name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
-// (packages/client) offers the primitive in the store and in each sub.
+// How to add another kind of named object, such as a lock or a latch: its constructor gets LockServices
+// (packages/lock) or a Decoding. Each name that a caller gives must go through `keyArg(prefix, name)` of
+// packages/lock, or through `keyBelow(prefix, key)` of this file. Each name that is returned must go through
+// `toUserKey(key, decoding)`. Then one line in PrefixedStore (packages/client) offers the object in the store
+// and in each sub.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -70,7 +71,7 @@ export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: numbe
 }
 
 /**
- * Adds the prefix to the key of a lock in a guard or a condition. The prefix comes after the byte for the
+ * Adds the prefix to the key of a lock in a guard or a condition. The prefix comes after the bytes for the
  * kind of lock, and before the name.
  */
 const lockBelow = (prefix: Uint8Array, key: Key): Key =>

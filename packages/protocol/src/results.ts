@@ -82,7 +82,8 @@ export type SessionResult = readonly [
 export type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
 /**
- * One hold in the answer to lockQuery, which has the order of the keys. permits is 0 for an exclusive hold.
+ * One hold in the answer to lockQuery. The answer has the holds in the order of their keys. permits is 0 for
+ * an exclusive hold.
  */
 export type LockInfoResult = readonly [
   key: Key,
@@ -132,15 +133,11 @@ export type EntryReadResult = readonly [revision: number, entry: EntryResult]
  */
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
- * The results of commands (the second element of a successful Answer). A command that changed nothing has the
- * present revision as its result. The operations of locks name their results in operations.ts.
- *   openSession                    the id
- *   keepAlive, closeSession        true
- *   cancelCall, endSession         boolean
- *   put, putAll, merge             the revision
- *   putIfAbsent, getAndPut         the previous value or null
- *   compareAndPutAll, touch        boolean
- *   deleteAll, deleteRange         a count
+ * The results of commands (the second element of a successful Answer). If a command changed nothing, the
+ * revision in its result is the present revision of the store. The operations of locks name their results in
+ * operations.ts. openSession                    the id keepAlive, closeSession        true cancelCall,
+ * endSession         boolean put, putAll, merge             the revision putIfAbsent, getAndPut         the
+ * previous value or null compareAndPutAll, touch        boolean deleteAll, deleteRange         a count
  *   batch                          [revision, StepResult[]]
  *   txn                            [succeeded, revision, StepResult[]]
  *   increment                      [value, revision]
@@ -228,8 +225,9 @@ export type ErrorAnswer = readonly [
 
 /**
  * This code in an answer means that the session of the command is unknown or has ended, and that the member
- * executed nothing (docs/locks.md, 6). Only the client's session engine sees this answer. It sends a command
- * that was never sent before in another session. The outcome of any other command is unknown.
+ * executed nothing (docs/locks.md, 6). Only the client's session engine sees this answer. If this attempt was
+ * the first attempt of the command, the engine sends the command again in another session. Otherwise the
+ * outcome of the command is unknown.
  */
 export const SESSION_OVER = -1
 

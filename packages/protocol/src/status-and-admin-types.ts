@@ -109,7 +109,10 @@ export interface MemberCalls {
  */
 export interface SessionInfo {
   id: number
-  /** The identity that opened the session: the name of its token, or its address. */
+  /**
+   * The identity that opened the session: the name of the client's access token, or the address of the
+   * client.
+   */
   openedBy: string
   /** In ms, how long the session stays open after the last message of its client. */
   lifeMillis: number

@@ -26,8 +26,9 @@ interface WithLife {
 }
 
 /**
- * Returns the element of a command for the ttl or the session of a key, or no element if the key has neither.
- * `of` is the name of the argument, for error messages.
+ * Returns the part of a put command that says how long the key lives, as a list. The list has the ttl in ms,
+ * or LIFE_OF_SESSION for an ephemeral key. The list is empty if the key lives until a call deletes it. `of`
+ * comes before the names of the options in error messages.
  */
 function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
   const { ttl, ephemeral } = (given ?? {}) as WithLife
@@ -284,7 +285,8 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
 
 /**
  * Returns the number with which the state machine compares the stored value. In other conditions, undefined
- * means that the key must be absent. Here an absent key counts as 0, so undefined has no meaning and is refused.
+ * means that the key must be absent. Here an absent key counts as 0, so undefined has no meaning and is
+ * refused.
  */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)

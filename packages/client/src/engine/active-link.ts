@@ -67,8 +67,9 @@ export class ActiveLink {
   }
 
   /**
-   * Returns the next id. Links, attempts and watches take their ids from one counter, so no id is used twice.
-   * Otherwise a late answer could be taken for the answer to another call (C5).
+   * Returns the next id. The attempts of all calls and the watches take their ids from one counter for all
+   * links, so no id is used twice. Otherwise a late answer could be taken for the answer to another call
+   * (C5).
    */
   nextId(): number {
     return ++this.#ids

@@ -3,7 +3,7 @@
 // Laws:
 // - a number is given once. A number stays open until it is certain that the members will not execute its
 //   call later.
-// - `done` is the lowest open number. All numbers below it are finished, and the members refuse them for
+// - `done` is the lowest open number. All numbers below `done` are finished, and the members refuse them for
 //   ever.
 // - the next number is at most WINDOW above `done`. The members keep the answers to this many numbers, and no
 //   more.

@@ -150,8 +150,8 @@ export class Call implements DeadlineItem {
   }
 
   /**
-   * False for calls that one member can answer alone: its status, stale reads, and reads of a view. Reads of
-   * an open view need no leader.
+   * False for calls that one member can answer alone: the calls in ALONE, stale reads, and reads of a view
+   * that is open at this member.
    */
   get needsCluster(): boolean {
     const { payload } = this

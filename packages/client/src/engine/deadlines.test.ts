@@ -2,7 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { World } from '../testing/world.js'
+import { World } from '../testing/virtual-time.js'
 import { Deadlines, type DeadlineItem } from './deadlines.js'
 
 interface Item extends DeadlineItem {

@@ -136,8 +136,8 @@ export class Engine {
   }
 
   /**
-   * Sends a call about the cluster. With `changes` the call is sent at most once. If no answer arrives, the
-   * outcome is unknown.
+   * Sends a call about the cluster. With `changes` the call is sent again only if no member has executed it.
+   * If no answer arrives, the outcome is unknown.
    */
   admin<T>(
     call: AdminCall,
@@ -226,8 +226,8 @@ export class Engine {
   }
 
   /**
-   * Returns a function that returns the remaining ms for the next part of a call. The value is at least 1,
-   * because the part itself must report the timeout.
+   * Returns a function that returns the remaining ms for the next part of a call, or undefined if the call
+   * has no timeout. The value is at least 1, because the part itself must report the timeout.
    */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
@@ -268,8 +268,8 @@ export class Engine {
   }
 
   /**
-   * Called when the token or the certificate was replaced. Tries the calls again that were refused because of
-   * the old one.
+   * Called when the token or the certificate was replaced. Tries again the calls that the members refused
+   * because of the old token or certificate.
    */
   retry(): void {
     this.#router.retry()

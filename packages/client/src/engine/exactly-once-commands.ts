@@ -215,8 +215,9 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Called when the session has ended, or when the store has connected to another cluster. If a command was
-   * sent in this session and no answer to the command is under way, the outcome of the command stays unknown.
+   * Called when the session has ended, or when the store has connected to another cluster. An open command
+   * that waits for an answer on an open link goes on waiting. Each other open command moves to the next
+   * session, or ends with an unknown outcome (#sessionIsOver).
    */
   over(id: number): void {
     const session = this.#session

@@ -7,8 +7,8 @@
 //   time.
 // - if the asked member names a leader of a later term, the store leaves the silent member. The later leader
 //   has replaced the leader that the silent member knew. Once the silence is certain, the store moves to any
-//   member that accepts the connection and knows a leader. If the accepting member names the silent member as
-//   the leader, only the connection to the silent member is cut.
+//   member that accepts the connection and knows a leader. That leader may be the silent member, if only the
+//   store's connection to the silent member is cut.
 
 import type { Clock, Random } from '@latchkey/base'
 import type { LinkState } from './call.js'
@@ -118,7 +118,10 @@ export class LeaderQuery {
     this.#ports.move(from, to)
   }
 
-  /** Returns the link to the asked member if it is open. The caller owns it from now on. */
+  /**
+   * Returns the link to the asked member if the link is open, else undefined. After this call, this class
+   * does not use the link any more.
+   */
   take(): LinkState | undefined {
     const asked = this.#asked
     this.#asked = undefined

@@ -64,7 +64,10 @@ export function judgeRead(answer: Answer, never: boolean): Verdict {
     : 'final'
 }
 
-/** Calls about the cluster have no number, so a call that changes the cluster is never sent twice. */
+/**
+ * Calls about the cluster have no number that would prevent a second execution. So a call that changes the
+ * cluster is sent again only if no member has executed it.
+ */
 export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)
@@ -158,8 +161,8 @@ export const aborted = (callState: CallState, reason: unknown) => endedEarly('ER
 export const closed = (callState: CallState) => endedEarly('ERR_CLOSED', callState, undefined)
 
 /**
- * Returns the error of a call for a permanent reason why no member can be reached. A call that was never sent
- * to a member fails with this reason. The outcome of any other call is unknown.
+ * Returns the error of a call for a permanent reason why no member can be reached. A call that changes
+ * something and may have reached a member has an unknown outcome. Any other call fails with this reason.
  */
 export const unreachableForGood = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.mayHaveReachedMember

@@ -1,5 +1,5 @@
 // Driver: sends reads and calls about the cluster, which have no call number. A read is sent again until it
-// is answered. A call that changes the cluster is sent once.
+// is answered. A call that changes the cluster is sent again only if no member has executed it.
 //
 // Law: four events wake the calls that wait here: a new link, a new leader, an answer that makes room, or a
 // timer. If none of the first three events is certain to come, the code that adds a waiting call sets the
@@ -120,8 +120,8 @@ export class ReadsAndAdminCalls {
 
   /**
    * Called when the store has left the link on which the call was sent. A view exists only at that member,
-   * and a call that changes the cluster is sent once. So neither a read of a view nor a change of the cluster
-   * is sent again.
+   * and a change of the cluster may already have been executed. So neither a read of a view nor a change of
+   * the cluster is sent again.
    */
   left(call: Call): void {
     if (call.settled || call.viewLink || (call.payload.what === 'admin' && call.payload.changes)) return

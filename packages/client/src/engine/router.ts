@@ -149,8 +149,8 @@ export class Router {
   // ---- Finding a member
 
   /**
-   * Tries all addresses, those most likely to work first. The address whose link has closed last
-   * comes at the end.
+   * Tries all addresses one after another, from a random address on. `lost` is the address whose link has
+   * just closed, and comes last. An embedded store has only the link to its own member.
    */
   #round(lost: string | undefined): void {
     if (this.#closed || this.active) return
@@ -309,8 +309,8 @@ export class Router {
   }
 
   /**
-   * The leader may only be unreachable for a moment. A member does not report the same leader twice, so
-   * without another attempt the store would stay at a follower until the next election.
+   * Tries again later, because the leader may be unreachable only for a moment. A member does not report the
+   * same leader twice, so without another attempt the store would stay at a follower until the next election.
    */
   #preferLeaderLater(live: LinkState): void {
     this.#preferring?.cancel()

@@ -50,7 +50,7 @@ export interface StoreOptions {
   readonly drift?: number | undefined
   /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
-  /** Runs once, after all pending calls have ended, and stops the own member. */
+  /** Runs once, after all pending calls have ended. For an embedded store, this function stops the member. */
   readonly closeHook?: (() => Promise<void>) | undefined
 }
 
@@ -189,10 +189,10 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * While the engine still has its link, the holds are released and the session is ended. With the session
-   * end its ephemeral keys and its waits at latches and barriers. An embedded member stops only after the end
-   * of the session. If the cluster does not answer, `close` waits RELEASE_PATIENCE and no longer. The leases
-   * then expire by themselves.
+   * While the engine still has its link, `close` releases the holds, except with 'keep'. If the store has
+   * ephemeral keys, or waits at latches or barriers, `close` also ends the session, which ends the keys and
+   * the waits. An embedded member stops only after these requests. If the cluster does not answer, `close`
+   * waits RELEASE_PATIENCE and no longer. The leases then expire by themselves.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')

@@ -350,7 +350,10 @@ const toEntryOfRead = (result: unknown, how: Decoding, read: Read) =>
 type Put = Extract<Command, readonly [typeof OP.put, ...unknown[]]>
 type TxnCommand = Extract<Command, readonly [typeof OP.txn, ...unknown[]]>
 
-/** Converts the result of a write that found another value than it required, and changed nothing. */
+/**
+ * Converts the result of a putIfAbsent or getAndPut: the value before the write, or undefined if the key was
+ * absent.
+ */
 const toPresent = (result: unknown, how: Decoding, command: Command) =>
   toMaybe(result, how, (command as unknown as Put)[2])
 const toReplaced = (result: unknown, how: Decoding, command: Command) =>

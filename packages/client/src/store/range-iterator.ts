@@ -69,7 +69,8 @@ class Rows<T> implements RangeIterator<T> {
   readonly #revision: Promise<number>
   #refuse: (error: unknown) => void = () => {}
   /**
-   * The first row, if a call for the revision has requested it already. The first `next()` returns that row.
+   * The first row, if the caller has asked for the revision before the first row. The first `next()` returns
+   * this row.
    */
   #first: Promise<IteratorResult<T, undefined>> | undefined
   #isBegun = false

@@ -152,8 +152,9 @@ export interface EventCalls {
 
 /**
  * A replicated store, embedded (`open`) or remote (`connect`), with the same calls, errors and guarantees.
- * `S` is the encoding with which it was opened: `Store` has bytes, `Store<'json'>` has what `{ as: 'json' }`
- * decodes, and `Store<As>` may have any of them.
+ * `S` is the encoding with which the store was opened. `S` decides the type of the values: a `Store` gives
+ * bytes, and a `Store<'json'>` gives what `{ as: 'json' }` decodes. Use `Store<As>` for a store whose
+ * encoding is not known.
  */
 export interface Store<S extends As = 'bytes'>
   extends SubStore<S>,

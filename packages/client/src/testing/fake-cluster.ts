@@ -18,7 +18,7 @@ import {
 } from '@latchkey/protocol'
 import type { Dial, Link, LinkEvents } from '../link-port.js'
 import { Machine } from './machine.js'
-import type { World } from './world.js'
+import type { World } from './virtual-time.js'
 
 /** The probability of each fault, which is drawn once for each command. */
 export interface Faults {

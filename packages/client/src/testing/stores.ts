@@ -4,7 +4,7 @@ import { type Random, seededRandom } from '@latchkey/base'
 import { type As, decodeCommand, type LinkRequest } from '@latchkey/protocol'
 import { ClientStore, type StoreOptions } from '../store/create-store.js'
 import { FakeCluster } from './fake-cluster.js'
-import { World } from './world.js'
+import { World } from './virtual-time.js'
 
 export interface Scene {
   readonly world: World

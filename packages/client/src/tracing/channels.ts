@@ -1,6 +1,6 @@
 // Rule: the channels of node:diagnostics_channel, for programs that listen without OpenTelemetry. Each
-// channel is a TracingChannel of Node: start, end, asyncStart, asyncEnd and error, with one message for all
-// of them.
+// channel is a TracingChannel of Node. Its events start, end, asyncStart, asyncEnd and error of one call
+// carry the same message object.
 
 import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
 

@@ -8,7 +8,7 @@ import type { DistributedLock } from '../holding/distributed-lock.js'
 import { optionsArg } from '../holding/lock-arguments.js'
 import { type LockOptions, Locking } from '../holding/store-lock-calls.js'
 import type { Locks } from '../holding/locks.js'
-import type { Watchdog } from '../holding/watchdog.js'
+import type { Watchdog } from '../holding/renewing-watchdog.js'
 import { EnginePort } from './lock-port-over-engine.js'
 import type { Capabilities, LockEngine } from './lock-engine.js'
 
@@ -43,7 +43,7 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
   readonly capabilities: Capabilities
   /**
    * Closes the client. The signals of the holds abort first, and then the holds are released. With `holds:
-   * 'keep'`, the holds stay until their leases end. A further call only waits for the first one.
+   * 'keep'`, the holds stay until their leases end. A further call only waits for the end of the first call.
    */
   close(options?: EngineCloseOptions): Promise<void>
 }

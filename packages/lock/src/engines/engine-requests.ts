@@ -66,7 +66,7 @@ export class EngineRequests {
     this.#closed = closed
   }
 
-  /** The error of the last attempt. Undefined if the last attempt was answered. */
+  /** The error of the last attempt that got no answer. Undefined if a later attempt was answered. */
   get unreached(): LatchkeyError | undefined {
     return this.#unreached
   }

@@ -15,7 +15,7 @@ export type Ask = (signal: AbortSignal) => Promise<Asked>
 
 interface Waiter {
   readonly run: (owner: OwnerResult) => void
-  /** Asks the engine for the lock. Undefined until the first request was answered. */
+  /** Asks the engine for the lock. Undefined until the engine has put the caller in the queue. */
   ask: Ask | undefined
   /** Aborts the request that is under way. */
   readonly end: AbortController
@@ -37,8 +37,8 @@ export class EngineWaits {
   readonly #clock: Clock
   readonly #poll: number
   /**
-   * Called when the server has refused a waiter's request for good. The caller then sends its own request
-   * once more, and gets the error.
+   * Called when the server has refused a waiter's request for good. The lock object of the waiter then sends
+   * its own request once more, and gets the error.
    */
   readonly #refused: () => void
   readonly #waiters = new Map<string, Set<Waiter>>()

@@ -47,7 +47,7 @@ export interface EngineHold {
   readonly id: string
   readonly token: number
   readonly deadline: number
-  /** How often the owner has acquired the lock without a release. */
+  /** How many times the owner has acquired the lock without releasing it. */
   readonly acquires: number
   readonly context: ContextArg
 }
@@ -109,8 +109,9 @@ export interface ReleaseAnswer extends Timed {
 
 /**
  * Each call is one atomic step at the engine. A failed call rejects with a LatchkeyError: `notReached(cause)`
- * if the request was never sent, `mayHaveArrived(cause)` if the request was sent. Any other error ends the
- * caller's attempt. An engine needs no timeouts, because EngineRequests waits at most 5 s for each attempt.
+ * if the request was never sent, `mayHaveArrived(cause)` if the request was sent. After any error that is not
+ * retryable, such as `refusedByServer`, EngineRequests does not try again. An engine needs no timeouts,
+ * because EngineRequests waits at most 5 s for each attempt.
  */
 export interface LockEngine {
   readonly capabilities: Capabilities
@@ -147,7 +148,7 @@ export interface LockEngine {
   /** Reads only the clock. */
   time(): Promise<Timed>
   /**
-   * Calls `wake` with the id of a waiter whose turn may have come, or with undefined if pushes may have been
+   * Calls `wake` with the id of a waiter that may get the lock now, or with undefined if pushes may have been
    * missed. The returned function ends the calls. An engine without pushes never calls `wake`.
    */
   listen(wake: (id: string | undefined) => void): () => void

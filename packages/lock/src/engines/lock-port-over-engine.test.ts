@@ -4,7 +4,7 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import { LockMemory, memoryEngine } from '@latchkey/locks'
 import { expect, test } from 'vitest'
-import { ProcessClock, World } from '../testing/world.js'
+import { ProcessClock, World } from '../testing/virtual-time.js'
 import { mayHaveArrived, notReached } from './engine-errors.js'
 import { engineLocks } from './engine-locks.js'
 import type { LockEngine } from './lock-engine.js'

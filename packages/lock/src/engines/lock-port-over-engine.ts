@@ -205,8 +205,8 @@ export class EnginePort implements LockPort {
 
   /**
    * Releases the hold. An earlier take request of the same caller may still be under way, and may take the
-   * lock after the release. In that case the lock is released again, as soon as that take request can no
-   * longer be applied.
+   * lock after the release. With `all`, the id is therefore also cancelled, as soon as that take request can
+   * no longer be applied.
    */
   #release(key: Uint8Array, id: string, all: boolean, options: LockCallOptions): LockCall {
     const isOpen = all && this.#takes.has(key, id)
@@ -216,8 +216,8 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Gives up places in queues. The request is sent only when no earlier take request for these places can be
-   * applied any more.
+   * Ends the holds and the waits of these ids. The request is sent only when no earlier take request of these
+   * ids can be applied any more.
    */
   #cancel(
     list: readonly (readonly [key: Uint8Array, id: string])[],

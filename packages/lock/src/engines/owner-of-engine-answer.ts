@@ -5,8 +5,8 @@ import { CODE, SUCCESS_NUMBER } from '../rules/lock-answers.js'
 import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine.js'
 
 /**
- * Builds the owner of an answer. Its `remaining` is either a number that stands for a success, or the
- * remaining lease of another holder in ms.
+ * Builds the owner of an answer. Its `remaining` is the number that stands for a successful acquire or
+ * renewal. For any other code, `remaining` is the rest of the hold's lease in ms.
  */
 function ownerOf(hold: EngineHold, code: OwnerCode, now: number): OwnerResult {
   const { id, deadline, token, acquires, context } = hold

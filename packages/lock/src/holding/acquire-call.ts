@@ -14,7 +14,7 @@ import {
   READ,
   type ShareArg,
 } from '@latchkey/protocol'
-import type { LockServices } from './lock-services.js'
+import type { LockServices } from './shared-by-all-acquisitions.js'
 import { CallLimit } from './call-deadline-or-abort.js'
 import { flowArg } from './flow-of-request.js'
 import type { HoldValidity } from './hold-validity.js'
@@ -113,8 +113,8 @@ export async function enter(
   const queues = waits || wait !== undefined
   const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
   const context = contextArg(options.context)
-  // The promise of `enter` resolves to true only while the lock is held. No await may come between its result
-  // and the reading of the validity.
+  // `holder.enter` resolves to true only while the lock is held. No other await may come between this result
+  // and the read of `holder.validity`, because the hold could end meanwhile.
   while (await holder.enter({ context, flow, waits: queues, limit })) {
     const { validity } = holder
     if (validity !== undefined) return { holder, validity }

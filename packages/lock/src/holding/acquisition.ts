@@ -23,7 +23,7 @@ import { waiting } from './waiting-count.js'
 import type { Confirmed } from './renewals.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type Renewal, HoldValidity } from './hold-validity.js'
-import type { LockServices, Releasable } from './lock-services.js'
+import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 
 export interface Terms {
   readonly key: Uint8Array
@@ -56,7 +56,7 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
-/** In ms, how long a request of this file waits for its answer if no caller waits for it. */
+/** In ms, how long a request that runs in the background, without a waiting caller, waits for its answer. */
 const BACKGROUND_TIMEOUT = 5_000
 /** In ms, the pause after a failed read of the ticket. */
 const TICKET_PAUSE = 100
@@ -155,7 +155,10 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /** Waits until a grant has arrived or the place is lost. The caller then calls `step` again. */
+  /**
+   * Waits until a grant has arrived or the place in the queue is lost. The caller then calls `step` again.
+   * Resolves to OVER if the limit ends the wait.
+   */
   async sleep(limit: CallLimit): Promise<undefined | Over> {
     if (this.#grant !== undefined || this.validity !== undefined) return undefined
     let wake = () => {}
@@ -183,7 +186,10 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /** Called when no attempt of the lock object waits. Grants are ignored until the next request is sent. */
+  /**
+   * Called when an attempt of the lock object has ended. If no other attempt waits and the store has nothing
+   * for this id, the acquisition stops listening for grants.
+   */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()

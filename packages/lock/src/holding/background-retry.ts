@@ -8,8 +8,8 @@ const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
 /**
- * Whether the request may succeed if it is sent again. True if no member was reached, or if the outcome of
- * the request is unknown.
+ * Whether the request may succeed if it is sent again. True if the error is retryable or its outcome is
+ * unknown, but never after the store was closed.
  */
 export function isWorthRetry(error: unknown): boolean {
   return (

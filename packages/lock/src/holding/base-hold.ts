@@ -48,8 +48,9 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * Aborts with ERR_LOCK_LOST when the store can no longer guarantee that the hold is in force, or earlier. A
-   * release does not abort the signal.
+   * Aborts with ERR_LOCK_LOST before the hold can be lost. The signal also aborts when the store itself
+   * releases the hold: with ERR_CLOSED at `close`, and with ERR_NOT_OWNER at `locks.releaseAll`. The
+   * `release` of this hold does not abort the signal.
    */
   get signal(): AbortSignal {
     const { validity } = this.parts
@@ -134,7 +135,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.parts.validity.loss
   }
 
-  /** Internal, for withLock. Resolves to the loss that the release has found, if any. */
+  /** Internal, for withLock. Resolves to the loss that the release has found, or to undefined. */
   end(): Promise<LatchkeyError | undefined> {
     this.#release ??= this.parts.holder.leaveAll()
     return this.#release

@@ -17,7 +17,7 @@ export const DEFAULT_DRIFT = 0.005
  *   can guarantee no hold.
  */
 export class ClusterTimeBound {
-  /** How many cluster milliseconds may pass in one local millisecond. */
+  /** How many milliseconds of cluster time may pass at most in one local millisecond. */
   readonly rate: number
   #clusterId: string | undefined
   #best: { readonly time: number; readonly sentAt: Instant } | undefined

@@ -3,7 +3,7 @@
 
 import { EMPTY, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { ProcessClock, settle, World } from '../testing/world.js'
+import { ProcessClock, settle, World } from '../testing/virtual-time.js'
 import { ClusterTimeBound } from './cluster-time-bound.js'
 import { NOT_IN_SET } from './indexed-set.js'
 import { ClusterTimeRefresh } from './cluster-time-refresh.js'

@@ -53,8 +53,8 @@ export class ClusterTimeRefresh {
   }
 
   /**
-   * From now on, the timer of this object checks the hold or the attempt, until `remove` is called. `left` is the
-   * remaining time of the hold or the attempt, in ms.
+   * From now on, the timer of this object checks the hold or the attempt, until `remove` is called. `left` is
+   * the remaining time of the hold or the attempt, in ms.
    */
   add(item: HoldOrAttempt, left: number): void {
     this.#items.add(item)

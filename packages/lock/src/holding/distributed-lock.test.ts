@@ -4,7 +4,7 @@ import { type Duration, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { codeOf, finish, scene } from '../testing/scene.js'
-import { Watchdog } from './watchdog.js'
+import { Watchdog } from './renewing-watchdog.js'
 
 describe('acquire and release', () => {
   test('a hold has a token, remaining time and a signal; unlock ends it and does not abort its signal', async () => {

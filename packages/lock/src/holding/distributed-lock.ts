@@ -9,7 +9,7 @@ import {
   type Owner,
 } from '@latchkey/protocol'
 import { contextArg, DEFAULT_TIMEOUT, durationArg, optionsArg, signalArg } from './lock-arguments.js'
-import type { LockServices } from './lock-services.js'
+import type { LockServices } from './shared-by-all-acquisitions.js'
 import type { Attempt } from './acquisition.js'
 import { flowArg } from './flow-of-request.js'
 import { Holder, type HolderTerms } from './holder.js'
@@ -22,8 +22,8 @@ export interface LockDefaults {
   /** Used for an attempt that gives no context of its own. */
   readonly context: ContextArg
   /**
-   * The name of the flow of every attempt (flow-of-request.ts). If the name is undefined, the `withLock` around
-   * the call decides.
+   * The name of the flow of every attempt (flow-of-request.ts). If the name is undefined, an attempt belongs
+   * to the flow of the `withLock` around its call.
    */
   readonly flow: string | undefined
 }

@@ -4,8 +4,8 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './lock-arguments.js'
 
 /**
- * Keeps the largest tokens, for example in a database or a file. Without a port, the guard keeps the tokens
- * in memory.
+ * Keeps the largest token of each resource, for example in a database or a file. Without a port, the guard
+ * keeps these tokens in memory.
  */
 export interface FencePort {
   get(resource: string): number | undefined | Promise<number | undefined>

@@ -40,8 +40,8 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * The signal aborts with ERR_LOCK_LOST before one of the locks can be lost. A release does not
-   * abort the signal.
+   * The signal aborts with ERR_LOCK_LOST before one of the locks can be lost. A release does not abort the
+   * signal.
    */
   get signal(): AbortSignal {
     this.remainingMillis()

@@ -51,8 +51,8 @@ type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh only makes the signal abort
- *   even if `held` is never read.
+ * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh is needed only for
+ *   the signal, which must abort even if no caller reads `held`.
  * - A lost hold stays lost, even if a late renewal or a lower bound of cluster time arrives.
  * - The deadline only grows.
  */

@@ -13,7 +13,7 @@ import {
   shownLockKey,
 } from '@latchkey/protocol'
 import { Acquisition, type Attempt, type HoldChange, type Step, type Terms } from './acquisition.js'
-import type { LockServices } from './lock-services.js'
+import type { LockServices } from './shared-by-all-acquisitions.js'
 import { CallLimit, OVER, type Over } from './call-deadline-or-abort.js'
 import type { LockObject } from './lock-interface.js'
 import type { WaitKind } from './lock-port.js'
@@ -21,7 +21,7 @@ import { codeOf, toKept, toOwner } from './owner-decoding.js'
 import { isWorthRetry, mayBeApplied, pause } from './background-retry.js'
 import type { HoldValidity } from './hold-validity.js'
 import { RequestOrder } from './request-order.js'
-import type { Watchdog } from './watchdog.js'
+import type { Watchdog } from './renewing-watchdog.js'
 
 export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
@@ -259,8 +259,9 @@ export class Holder {
   }
 
   /**
-   * Returns false if the timeout has ended the wait. A single attempt that could not begin has found no
-   * leader, so its call rejects.
+   * Returns false if the timeout has ended the wait. Throws if the signal or the close of the store has ended
+   * the call. A single attempt that could not begin in time rejects with ERR_NO_LEADER, because an earlier
+   * request of this lock object still has no answer.
    */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'

@@ -28,7 +28,7 @@ export type {
 } from './lock-port.js'
 export type { LockWatchEvent, LockWatchOptions } from './lock-watch-types.js'
 export { waiting } from './waiting-count.js'
-export { Watchdog, type WatchdogEvents } from './watchdog.js'
+export { Watchdog, type WatchdogEvents } from './renewing-watchdog.js'
 export {
   type WebLock,
   type WebLockInfo,

@@ -15,7 +15,7 @@ import {
   show,
   toRecord,
 } from '@latchkey/protocol'
-import type { LockServices } from './lock-services.js'
+import type { LockServices } from './shared-by-all-acquisitions.js'
 import { prefixArg } from './lock-arguments.js'
 import type { LockPort } from './lock-port.js'
 

@@ -1,5 +1,5 @@
-// Types: LockPort, which contains everything that lock objects need from a store. The client of a store and the
-// other lock engines implement LockPort.
+// Types: LockPort, which contains everything that lock objects need from a store. The client of a store and
+// the other lock engines implement LockPort.
 
 import type { Clock } from '@latchkey/base'
 import type {
@@ -38,9 +38,10 @@ export interface LockCall {
   readonly result: Promise<unknown>
   /**
    * Resolves when it is certain that the command cannot be applied any more, or was applied already. Called
-   * after `result` was rejected with the outcome 'unknown'. In a store, the proof is a late final answer to the
-   * command, the answer to its cancelCall, or the end of the session. In another lock engine, the engine's clock
-   * has passed the time limit of each attempt, or each attempt was answered or refused.
+   * after `result` was rejected with the outcome 'unknown'. In a store, the proof is a late final answer to
+   * the command, the answer to its cancelCall, or the end of the session. In another lock engine, the proof
+   * is that each attempt was answered or refused, or that the engine's clock has passed the time limit of
+   * each attempt.
    *
    * The client repeats its question in the background until it has the proof. The promise rejects with
    * ERR_CLOSED when the store closes. Every call of this method returns the same promise.
@@ -66,7 +67,7 @@ export interface Observer {
   work<T>(key: Uint8Array, fencingToken: number, run: () => Promise<T>): Promise<T>
 }
 
-/** The counts of the lock objects of one store. */
+/** The numbers that the lock objects of one store count. */
 export interface HoldingCounts {
   /** How many callers now wait in a queue, at a latch or at a barrier. */
   waiting: number
@@ -81,8 +82,8 @@ export interface LockPort {
   /** Undefined if the counts are not needed. */
   readonly counts?: HoldingCounts | undefined
   /**
-   * The upper bound of cluster time. Each store has one bound. The client calls `meet` at each handshake and
-   * `learn` for each answer.
+   * The upper bound of cluster time. Each store has one bound. The client calls `setCluster` at each
+   * handshake and `learn` for each answer.
    */
   readonly bound: ClusterTimeBound
   /**
@@ -100,8 +101,8 @@ export interface LockPort {
   /** A new acquirer id: 128 random bits in hex. */
   newId(): string
   /**
-   * Sends the command in the session, which applies each command at most once. The call never throws: any
-   * error rejects `result`.
+   * Sends the command in the session of the store, so that the command is applied at most once. The call
+   * never throws: any error rejects `result`.
    */
   command(command: Command, options?: LockCallOptions): LockCall
   /** Watches the locks with keys from `start` to `end`, from now on. */
@@ -120,8 +121,9 @@ export interface LockPort {
   /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>
   /**
-   * Calls `run` for each pushed grant of that acquirer. This method must be called before the request is
-   * sent. The returned function ends the calls.
+   * Calls `run` for each grant of the lock `key` that the leader pushes to the acquirer `id`. Call this
+   * method before you send the acquire request, or a grant may be missed. The returned function ends the
+   * calls.
    */
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void
   /**

@@ -11,7 +11,7 @@ import type {
 } from '@latchkey/protocol'
 import { EMPTY } from '@latchkey/base'
 import { OP, shownLockKey } from '@latchkey/protocol'
-import type { LockServices, Releasable } from './lock-services.js'
+import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type CallLimit, OVER } from './call-deadline-or-abort.js'
 import { HoldValidity } from './hold-validity.js'
@@ -64,9 +64,9 @@ class Member implements Releasable {
  * Laws:
  * - All keys or none: the set is held only while every key is held. If one key is lost, the client treats the
  *   whole set as lost, and releases the other keys.
- * - A repeated request with the same id keeps the holds, or the places in the queues, that the set already has.
- *   The request only lengthens their leases or their time limit. So a request whose outcome is unknown is sent
- *   again.
+ * - A repeated request with the same id keeps the holds, or the places in the queues, that the set already
+ *   has. The request only lengthens the leases of the holds or the time limit of the wait. So a request whose
+ *   outcome is unknown is sent again.
  * - The client may not know whether a request was applied. It releases the holds and leaves the queues only
  *   when no request of the set is under way any more.
  */
@@ -157,7 +157,7 @@ export class SetAcquisition {
 
   /**
    * Takes the owners of an answer. If the clocks show that less than half of the lease is left, the request
-   * is sent again and renews all keys.
+   * is sent again and renews all keys, at most MOST_RENEWED times.
    */
   async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
     const { port, clusterTimeRefresh: boundRenewal, renewals, watchdog } = this.#services

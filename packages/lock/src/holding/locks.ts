@@ -50,7 +50,7 @@ import {
   enterAll,
   wantedOf,
 } from './acquire-call.js'
-import type { LockServices } from './lock-services.js'
+import type { LockServices } from './shared-by-all-acquisitions.js'
 import { holdsAround } from './flow-of-request.js'
 import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { Hold } from './hold.js'
@@ -124,7 +124,10 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return { hold: this.#hold(wanted, acquired, every), id: acquired.validity.id }
   }
 
-  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if the lock was not granted. */
+  /**
+   * Makes one attempt, or waits in the queue for the time `wait`, if the call has this option. Resolves to
+   * undefined if the lock was not granted.
+   */
   async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S> | undefined> {
     const given = optionsArg('tryAcquire', options, ACQUIRE_OPTIONS)
     const wanted = this.#wanted(key, given)
@@ -150,7 +153,10 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return acquireAll<S>(this.services, wanted, given)
   }
 
-  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if the locks were not granted. */
+  /**
+   * Makes one attempt, or waits in the queues for the time `wait`, if the call has this option. Resolves to
+   * undefined if the locks were not granted.
+   */
   async tryAcquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S> | undefined> {
     const given = optionsArg('tryAcquireAll', options, SET_OPTIONS)
     return enterAll<S>(this.services, this.#wantedAll(keys), given, false)

@@ -9,7 +9,7 @@ import type { FakePort, Fault } from '../testing/fake-store.js'
 import { finish, scene } from '../testing/scene.js'
 import { isSuccess } from './owner-decoding.js'
 import { patienceOf } from './renewal-times.js'
-import { Watchdog } from './watchdog.js'
+import { Watchdog } from './renewing-watchdog.js'
 
 /** The fastest rate of cluster time on a local clock: (1 + drift) / (1 - drift), with the default drift. */
 const RATE = 1.005 / 0.995

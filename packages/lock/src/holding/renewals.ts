@@ -28,8 +28,8 @@ const TOGETHER = 1 / 20
  *   unanswered. So no hold is lost even if a round trip takes most of the lease.
  * - Only a refusal, or the clocks of HoldValidity, ends a hold. An attempt that failed or was never answered
  *   ends nothing.
- * - At most MOST_TRIES attempts for one hold are under way. No attempt is added while the last one has not
- *   left this process, because no member can be reached.
+ * - At most MOST_TRIES attempts for one hold are under way. While no member can be reached, the last attempt
+ *   waits in this process, and no further attempt is added.
  * - A hold that was removed is not renewed any more, and a late answer for it changes nothing.
  */
 export class Renewals {

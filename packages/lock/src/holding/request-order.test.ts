@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { scene } from '../testing/scene.js'
-import { settle } from '../testing/world.js'
+import { settle } from '../testing/virtual-time.js'
 import { CallLimit, OVER } from './call-deadline-or-abort.js'
 import { RequestOrder } from './request-order.js'
 

@@ -78,7 +78,8 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Makes one attempt, or waits if `wait` is given. Resolves to undefined if the permits were not granted.
+   * Makes one attempt, or waits in the queue for the time `wait`, if the call has this option. Resolves to
+   * undefined if the permits were not granted.
    */
   async tryAcquire(name: Bytes, options: PermitOptions): Promise<Permit<S> | undefined> {
     const given = optionsArg('semaphores.tryAcquire', options, PERMIT_OPTIONS)

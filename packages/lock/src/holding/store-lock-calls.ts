@@ -29,7 +29,7 @@ import {
   modeArg,
   optionsArg,
 } from './lock-arguments.js'
-import type { LockServices, Releasable } from './lock-services.js'
+import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { DistributedLock } from './distributed-lock.js'
 import { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import { Elections } from './elections.js'
@@ -40,7 +40,7 @@ import type { LockCallOptions, LockPort } from './lock-port.js'
 import { Renewals } from './renewals.js'
 import { Semaphores } from './semaphores.js'
 import { splitRequests } from './split-requests.js'
-import { Watchdog } from './watchdog.js'
+import { Watchdog } from './renewing-watchdog.js'
 import { WebLocks } from './web-locks-api.js'
 
 /** Options of a lock that few callers need. */
@@ -59,9 +59,9 @@ export interface LockOptions {
 }
 
 /**
- * The lock calls of a store, or of one of its subs. A sub shares all parts with the store except the port,
- * which gives the prefix of its names. Therefore `close` of the store also releases the holds of its subs,
- * and one request renews the holds of the store and of its subs.
+ * The lock calls of a store, or of one of its subs. A sub shares all parts with the store except the port.
+ * The port of a sub has the prefix of the sub's names. Therefore `close` of the store also releases the holds
+ * of its subs, and one request renews the holds of the store and of its subs.
  */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>
@@ -136,7 +136,7 @@ export class Locking<S extends As = 'bytes'> {
     return (await Promise.all(requests)).reduce((sum, count) => sum + count, 0)
   }
 
-  /** The call throws a TypeError for a wrong argument, and does not reject. */
+  /** Returns the lock object and sends no request. Throws a TypeError for a wrong argument. */
   getDistributedLock(
     key: Bytes,
     lease: Duration,
@@ -209,7 +209,7 @@ function servicesOf(port: LockPort): LockServices {
   }
 }
 
-/** The watchdog that renews the holds of `store.locks`. */
+/** Returns the store's own watchdog, which closes together with the store. */
 function watchdogOf(port: LockPort): Watchdog {
   const watchdog = new Watchdog()
   port.closed.addEventListener('abort', () => watchdog.close(), { once: true })

@@ -7,10 +7,10 @@ import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { overAt } from '../rules/lock-answers.js'
 import { type FakePort, FakeStore } from '../testing/fake-store.js'
-import { World, settle } from '../testing/world.js'
+import { World, settle } from '../testing/virtual-time.js'
 import type { DistributedLock } from './distributed-lock.js'
 import { Locking } from './store-lock-calls.js'
-import { Watchdog } from './watchdog.js'
+import { Watchdog } from './renewing-watchdog.js'
 
 const KEYS = ['x', 'y']
 const STORM = 20_000

@@ -5,8 +5,8 @@ import { type Duration, LatchkeyError, OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
-import { settle } from '../testing/world.js'
-import { Watchdog } from './watchdog.js'
+import { settle } from '../testing/virtual-time.js'
+import { Watchdog } from './renewing-watchdog.js'
 
 async function taken(options: { delay?: number; life?: number } = {}, lease: Duration = '60s') {
   const s = scene(options)

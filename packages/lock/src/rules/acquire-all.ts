@@ -51,8 +51,8 @@ export function tryLockAll(
 }
 
 /**
- * Answers a caller that already waits in the queues. If the request now names other keys than before, the
- * request is refused, and the caller keeps its places.
+ * Answers a caller that already waits in the queues. A request that names other keys than before, or that
+ * does not wait, is refused, and the caller keeps its places.
  */
 function queuedAgain(
   tx: LockTransaction,

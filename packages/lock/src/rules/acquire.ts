@@ -63,7 +63,7 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
  * make one answer too large.
  *
  * An answer has the short form of RenewResult, without an owner object for each hold. Every member builds the
- * answer, and one command may renew ten thousand holds.
+ * answer, and one command may renew 2,048 holds.
  */
 export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
   const items: (OwnerResult | number)[] = []
@@ -116,8 +116,8 @@ function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnsw
 }
 
 /**
- * Whether the lock is free for the request. No request may overtake the waiters, even if the new hold would
- * be compatible with the present holds.
+ * Whether the lock is free for the request. A waiter that nobody may overtake blocks the request, even if the
+ * new hold would be compatible with the present holds.
  */
 const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)

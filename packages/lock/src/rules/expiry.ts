@@ -42,8 +42,9 @@ export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]
 
 /**
  * Removes the waiters of a session that has ended, but never a hold. A grant that the session has not
- * confirmed ends at the touchBy of the grant. Returns the keys of the queues in which another waiter may be
- * served now. The caller must call grantNext for these keys.
+ * confirmed ends at its touchBy, which is the last cluster time at which the session can confirm the grant.
+ * Returns the keys of the queues in which another waiter may be served now. The caller must call grantNext
+ * for these keys.
  */
 export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[] {
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))

@@ -129,10 +129,7 @@ export interface LockTransaction extends LockView {
    * `putWaiter`. For a row that is removed, `row` is the row before the removal.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
-  /**
-   * Counts a hold that was ended by force, because its holder did not release the lock. This method changes
-   * no row.
-   */
+  /** Counts a hold that `forceRelease` or `steal` ends, for the metrics. This method changes no row. */
   taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
   /**

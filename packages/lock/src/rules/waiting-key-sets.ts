@@ -11,13 +11,16 @@
 //   one counter gives the numbers for all keys. So the waiter with the lowest number of all waits for holds
 //   only.
 // - No set waits for ever. The number of holds and waiters that came before the set only falls. When this
-//   number is 0, no caller overtakes the set. Without this law: two callers take turns, so that one of two
-//   keys is always held, and a set of these two keys is never granted.
+//   number is 0, no caller overtakes the set. Without this law: two callers acquire the two keys of a set
+//   alternately, so that one of the two keys is always held, and the set is never granted.
 
 import { inForce } from './lock-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
-/** How many waiting sets a caller may overtake at one key. The limit keeps the work of one entry small. */
+/**
+ * How many waiting sets a caller may overtake at one key. For each overtaken set, all keys of that set must
+ * be checked. The limit keeps these checks from making the application of one log entry slow.
+ */
 const MOST_PASSED = 4
 
 /**

@@ -23,7 +23,7 @@ import { lockInfo, ticketOf } from '../rules/lock-reads.js'
 import { downgrade, proclaim, rotate } from '../rules/changes-by-owner.js'
 import { cancelWait, forceRelease, release, releaseAll, resize, steal } from '../rules/release.js'
 import { MapTransaction } from './map-transaction.js'
-import { ProcessClock, type World } from './world.js'
+import { ProcessClock, type World } from './virtual-time.js'
 
 type Off = () => void
 
@@ -173,7 +173,7 @@ export class FakePort implements LockPort {
   travel: (way: 'out' | 'back') => number
   /** Called with each answer that arrives, even if the caller no longer waits for the answer. */
   came: (command: Command | Read, value: unknown, time: number, sentAt: Instant) => void = () => {}
-  /** The members' election timeout; 0: not known. */
+  /** In ms, the members' election timeout. 0 means that it is not known. */
   timeout = 0
   session: number
   readonly delay: number

@@ -14,8 +14,8 @@ import { MapTransaction } from './map-transaction.js'
 export class Recorder extends MapTransaction {
   readonly events: LockEvent[] = []
   /**
-   * The real time of an event, which is 7 ms ahead of cluster time, because cluster time stands still without
-   * a leader.
+   * The real time of an event. It is 7 ms ahead of cluster time, as if the cluster had once been without a
+   * leader for 7 ms.
    */
   readonly at = () => this.now + 7
   #calls = 0

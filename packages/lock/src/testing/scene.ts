@@ -3,7 +3,7 @@
 import { isLatchkeyError } from '@latchkey/protocol'
 import { Locking } from '../holding/store-lock-calls.js'
 import { FakeStore } from './fake-store.js'
-import { World, settle } from './world.js'
+import { World, settle } from './virtual-time.js'
 
 export function scene(options: { delay?: number; life?: number } = {}) {
   const world = new World()

@@ -74,7 +74,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'raft/dist/net/message-decoder.js': ['toMessage'],
   'client/dist/store/create-store.js': ['ClientStore'],
   'client/dist/wrong-cluster-check.js': ['OneCluster'],
-  'lock/dist/holding/watchdog.js': ['Watchdog'],
+  'lock/dist/holding/renewing-watchdog.js': ['Watchdog'],
   'protocol/dist/client-frames.js': ['encodeRequests', 'decodeRequests', 'encodeReplies', 'decodeReplies'],
 }
 

@@ -6,7 +6,7 @@ import type { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port.js'
 import type { Renewals } from './renewals.js'
-import type { Watchdog } from './watchdog.js'
+import type { Watchdog } from './renewing-watchdog.js'
 
 /** An acquisition that has, or may have, a hold or a place in a queue. */
 export interface Releasable {

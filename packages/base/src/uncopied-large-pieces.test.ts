@@ -1,7 +1,7 @@
 // Test: bytes that are kept in several parts, without a copy of the large parts, equal the joined bytes.
 
 import { expect, test } from 'vitest'
-import { type Apart, withApart } from './bytes-apart.js'
+import { type Apart, withApart } from './uncopied-large-pieces.js'
 import { seededRandom } from './random.js'
 
 test('the parts in a row are the buffer with each large piece in its place', () => {

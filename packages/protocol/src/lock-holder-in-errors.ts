@@ -38,8 +38,8 @@ export const saysHolder = (holder: LockHolder | null): string =>
 
 /**
  * Returns the error of a write whose guard was not in force. `answered` is the error in the member's answer,
- * which names the holder. It is undefined if the client did not send the write, because it knows that the
- * hold is lost.
+ * which names the holder. `answered` is undefined if the client knew that the hold was lost, and did not send
+ * the write.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

@@ -4,9 +4,9 @@ import { type Duration, LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { finish, scene } from '../testing/scene.js'
-import { settle } from '../testing/world.js'
+import { settle } from '../testing/virtual-time.js'
 import type { FakePort } from '../testing/fake-store.js'
-import { Watchdog } from './watchdog.js'
+import { Watchdog } from './renewing-watchdog.js'
 
 const renewals = (port: FakePort) => port.sent.filter(([op]) => op === OP.renew)
 

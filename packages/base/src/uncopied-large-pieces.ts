@@ -1,15 +1,15 @@
-// Rule: encoded bytes whose large pieces are not copied into the buffer. The buffer and the pieces are
-// written together (writev).
+// Rule: large pieces of encoded bytes, which are not copied into the buffer that has the other encoded bytes.
+// One call of writev writes the buffer and the pieces together.
 
-/** A large piece of the encoded bytes. The piece comes before the buffer's byte at index `at`. */
+/** A large piece of the encoded bytes. Its place is before the byte of the buffer at index `at`. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array
 }
 
 /**
- * In bytes. A piece of at least this size is not copied, because an additional part of a write costs less
- * than the copy.
+ * In bytes. A piece of at least this size is not copied into the buffer, because an additional part of a
+ * writev costs less than the copy.
  */
 export const APART_BYTES: number = 64 * 1024
 
