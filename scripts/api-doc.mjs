@@ -94,7 +94,7 @@ export const SECTIONS = [
     [objects('distributed-lock'), 'DistributedLock'],
     [objects('lock-interface'), 'LockAttempt', 'LockObject'],
     [objects('store-lock-calls'), 'LockOptions'],
-    [objects('watchdog'), 'Watchdog', 'WatchdogEvents'],
+    [objects('renewing-watchdog'), 'Watchdog', 'WatchdogEvents'],
     [locks, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],
     [locks, 'KEEP_LEASE_SUCCESS', 'REENTRANT_SUCCESS', 'KEEP_LEASE_FAIL'],
   ],

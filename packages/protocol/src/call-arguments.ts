@@ -56,7 +56,7 @@ export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
-/** Converts the start or the end of a range, which may be empty. */
+/** Converts the start or the end of a range. The start or the end may have no bytes. */
 export function toBound(value: unknown, name: string): Uint8Array {
   const bytes = toBytes(value, name)
   if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)
@@ -150,7 +150,7 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
   throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
 }
 
-/** Checks the options of a read. `standard` has the defaults. */
+/** Checks the options of a read. `standard` has the defaults of `as` and `onUndecodable`. */
 export function readArgs(
   call: string,
   options: unknown,
@@ -165,7 +165,7 @@ export function readArgs(
   return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
-/** Returns how a call encodes and decodes values. `standard` has the defaults of the options. */
+/** Returns how a call encodes and decodes values. `standard` has the defaults of `as` and `onUndecodable`. */
 export function decodingArg(options: unknown, standard: Decoding): Decoding {
   if (options === undefined || options === null) return standard
   const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }

@@ -42,7 +42,8 @@ export type LinkRequest =
       readonly of?: WatchOf | undefined
     }
   /**
-   * Flow control: permits the member to send `events` more events of this watch. A new watch may send none.
+   * Flow control: permits the member to send `events` more events of this watch. Before the first watchMore,
+   * the member may send none.
    */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }

@@ -1,8 +1,8 @@
 // Rule: limits the work that one command can give to all members. This file counts the part of the work that
-// the command's bytes show. The member that receives the command counts it, then a member to which the
-// command is forwarded, and then every member that applies it. The last count is needed, because a log may
-// contain a command that no member has checked. The part that depends on the stored rows is counted in
-// kv/src/rules/command-budget.ts.
+// the command's bytes show. This part is counted by the member that receives the command, by a member to
+// which the command is forwarded, and by every member that applies the command. The last count is needed,
+// because a log may contain a command that no member has checked. The part that depends on the stored rows is
+// counted in kv/src/rules/command-budget.ts.
 //
 // Law: every member refuses the same command with the same message, because the stored answer to a command is
 // part of the replicated state.

@@ -101,8 +101,8 @@ export const SESSION_FULL_ANSWER: Answer = [
 ]
 
 /**
- * Returns the code of an error answer, or undefined for a success. The code is ERR_PROTOCOL if this build
- * does not know the number.
+ * Returns the code of an error answer, or undefined for a success. SESSION_FULL gives ERR_BUSY. A number that
+ * is no code of this build gives ERR_PROTOCOL.
  */
 export function codeOf(answer: Answer): ErrorCode | undefined {
   if (answer[0] === 0) return undefined

@@ -22,8 +22,8 @@ export type OwnerResult = readonly [
 ]
 /**
  * The result of tryLock. queued: the caller is in the queue. obstacle: why the caller neither holds the lock
- * nor waits for it. The semaphore has another number of permits, or the caller would wait for itself, or
- * flows would wait for each other.
+ * nor waits for the lock. There are three reasons: the semaphore has another number of permits, the caller
+ * would wait for itself, or flows would wait for each other.
  */
 export type TryLockResult = readonly [owner: OwnerResult, queued: boolean, obstacle?: ObstacleResult]
 export type ObstacleResult =
@@ -38,7 +38,7 @@ export type FlowLink = readonly [flow: string, key: Uint8Array]
  * - queued: the caller waits for the keys.
  * - refused: others hold a key, and `owners` has the owner of that key.
  * - broken: the caller had all keys and has lost some of these keys.
- * - circle: the caller would wait for itself.
+ * - circle: flows would wait for each other. The third element lists these flows.
  */
 export type TryLockAllResult = readonly [
   state: 'held' | 'queued' | 'refused' | 'broken' | 'circle',

@@ -143,8 +143,9 @@ export class ActiveLink {
   }
 
   /**
-   * Learns the upper bound of cluster time that an answer proves. One log entry answers hundreds of calls of
-   * one turn. All these answers prove the same bound, so only the first of them is used.
+   * Learns the upper bound of cluster time that an answer proves. Hundreds of calls that were sent in one
+   * turn may be applied in one log entry. All their answers prove the same bound, so only the first of these
+   * answers is used.
    */
   #learn(time: number, sentAt: Instant): void {
     if (time === this.#learnedTime && sentAt === this.#learnedFrom) return

@@ -11,8 +11,8 @@ type Attached = (isNewSession: boolean) => void
 
 export class GrantPushes {
   /**
-   * The callers that wait for a lock, by the lock's key and the acquirer's id. Nearly every entry has one
-   * caller.
+   * The callers that wait for a lock, by the lock's key and the acquirer's id. Nearly every list in this map
+   * has one caller.
    */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
   /** The callers that wait at a latch or a barrier, by the random id of each wait. */

@@ -17,7 +17,7 @@ interface LeaderQueryPorts {
   readonly clock: Clock
   readonly random: Random
   active(): LinkState | undefined
-  /** The addresses of all known members. Empty if only one is known. */
+  /** The addresses of all known members. Empty for an embedded store. */
   addresses(): readonly string[]
   dial(
     url: string,

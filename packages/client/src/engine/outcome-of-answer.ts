@@ -17,8 +17,8 @@ import {
 
 /**
  * final: the answer is the call's own answer. again: the call was certainly not executed, so it may be sent
- * to any member. uncertain: the call may be in the log, and only the same number sent again will show its
- * outcome. over: the call was refused because its session is over.
+ * to any member. uncertain: the call may be in the log, and only the answer to another attempt with the same
+ * call number will show the outcome. over: the call was refused because its session is over.
  */
 export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 

@@ -43,7 +43,7 @@ export class PendingCalls {
    * admitted.
    */
   refusal: (() => LatchkeyError) | undefined
-  /** Why no call that needs the cluster is admitted. */
+  /** Why no call that needs the cluster is admitted. Undefined if these calls are admitted. */
   memberRemoved: LatchkeyError | undefined
 
   constructor(clock: Clock, port: PendingCallsPorts) {

@@ -371,7 +371,8 @@ export class Router {
     this.#events.lost(live, reason)
     if (live === active) this.#replace(live)
     this.#thirdMember?.lost(live)
-    // The own member passes on the requests to the third member, so the link to the third member ends too.
+    // The requests to a third member go through the store's own member. So the link to the third member ends
+    // together with the link to the own member.
     if (live.url === undefined && active !== undefined && active !== live) {
       active.link?.close()
       this.#lost(active, reason)

@@ -1,6 +1,6 @@
 // Driver: sends the requests that a session itself needs. These requests open the session, keep it alive,
-// close it, and cancel the numbers of callers that have left. These requests have no call number. Each
-// request may be executed twice without harm, and is sent again if its outcome is unknown.
+// close it, and cancel calls whose callers no longer wait. These requests have no call number. Each request
+// may be executed twice without harm, and is sent again if its outcome is unknown.
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
 import { Call, type LinkState } from './call.js'

@@ -132,8 +132,8 @@ export class SilenceDetector {
   }
 
   /**
-   * Sends a probe. A command may wait for other members, and a read may wait for a disk. A member answers a
-   * probe as soon as its process runs.
+   * Sends a probe, because a member that runs may also be slow to answer a request: a command may wait for
+   * other members, and a read may wait for a disk. A member answers a probe as soon as its process runs.
    */
   #probe(live: LinkState): void {
     this.#probed = true

@@ -63,7 +63,7 @@ export class Watches {
     this.#activeLink = activeLink
   }
 
-  /** Opens a watch. If from is 0, begin() sets it later. */
+  /** Opens a watch. If `from` is 0, the watch sends no request until begin() sets `from`. */
   open(
     start: Uint8Array | null,
     end: Uint8Array | null,

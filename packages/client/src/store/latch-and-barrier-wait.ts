@@ -103,8 +103,8 @@ export class PartyWait {
   }
 
   /**
-   * Resolves to the end of the wait, or to the refusal to wait at all. Rejects if the caller's limit
-   * ends the wait.
+   * Resolves to the state with which the wait has ended, or to the state that says why the call does not wait
+   * ('absent' or 'mismatch'). Rejects if the caller's limit ends the wait.
    */
   run(): Promise<PartyResult> {
     const { observer } = this.#port

@@ -99,7 +99,10 @@ class LockWatch implements WatchHandle {
     )
   }
 
-  /** Returns the log index up to which the state is known. */
+  /**
+   * Called with the present state of the locks when the watch begins, or begins again. Returns the log index
+   * of that state.
+   */
   #began(result: unknown): number {
     const [index, revision, rows] = toLockState(result)
     const before = this.#holds

@@ -17,7 +17,7 @@ export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
   as?: S | undefined
   /**
    * A waiter that no push has woken asks the server again after this time. A watch reads the locks again
-   * after this time, but at least every half second. The default is '2s'.
+   * after this time, or after half a second if `poll` is longer. The default is '2s'.
    */
   poll?: Duration | undefined
   /**

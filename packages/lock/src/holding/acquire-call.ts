@@ -90,8 +90,8 @@ export interface Acquired {
 }
 
 /**
- * Resolves to undefined if other callers hold the lock and the call does not wait, or if the wait has ended
- * without the lock.
+ * Acquires one lock. Resolves to undefined if other callers hold the lock and the call does not wait, or if
+ * the wait has ended without the lock.
  */
 export async function enter(
   services: LockServices,

@@ -184,7 +184,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * rejects with ERR_LOCK_LOST.
    * ```ts
    * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
-   *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised
+   *   await chargeCard(order, { signal: hold.signal }) // aborts before the hold can be lost
    *   await hold.kv.put('orders/42/state', 'charged')
    * })
    * ```

@@ -62,8 +62,8 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
  * The answers carry no contexts. No caller needs the contexts, and the contexts of thousands of holds would
  * make one answer too large.
  *
- * An answer has the short form of RenewResult, without an owner object for each hold. Every member builds the
- * answer, and one command may renew 2,048 holds.
+ * An answer has the short form of RenewResult, because every member builds the answer, and one command may
+ * renew 2,048 holds. An owner object for each hold would take much more time.
  */
 export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
   const items: (OwnerResult | number)[] = []

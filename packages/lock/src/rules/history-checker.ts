@@ -7,8 +7,8 @@ interface Applied {
   /** The cluster time of the entry. */
   readonly time: number
   /**
-   * The real time at which the leader set the time of that entry. One clock measures the real times of all
-   * events.
+   * The real time at which the leader gave the entry its cluster time. The real times of all events come from
+   * one clock, which never stands still.
    */
   readonly at: number
   readonly key: string

@@ -34,7 +34,10 @@ export class MapTransaction implements LockTransaction {
   #tokens = new Map<string, number>()
   #arrivals = 0
 
-  /** Runs one entry: first the effects of the entry's time, then its command. */
+  /**
+   * Runs one entry with the cluster time `now`: first ends the sessions, waits and holds that are over at
+   * this time, then runs the command.
+   */
   entry<T>(now: number, session: number, command: () => T): T {
     this.tick(now)
     const alive = this.sessions.get(session)
