@@ -94,10 +94,7 @@ const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/**
- * In characters, the longest id of a holder. The client counts the bytes of the id, which are at least as
- * many as the characters.
- */
+/** In characters, the longest id of a holder. The check of the client is stricter and counts bytes. */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey

@@ -56,7 +56,7 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
-/** In ms, how long a request that runs in the background, without a waiting caller, waits for its answer. */
+/** In ms, how long a background request, for which no caller waits, waits for its answer. */
 const BACKGROUND_TIMEOUT = 5_000
 /** In ms, the pause after a failed read of the ticket. */
 const TICKET_PAUSE = 100
@@ -98,10 +98,7 @@ export class Acquisition implements Releasable {
     this.id = services.port.newId()
   }
 
-  /**
-   * Whether the store may have a grant or a place in a queue for this id, although this process knows no
-   * hold.
-   */
+  /** Whether the store may have an unused grant, or a place in a queue, for this id. */
   get mayHaveLeftSomething(): boolean {
     return this.#queued || this.#grant !== undefined || this.#mayStillApply.length > 0
   }
@@ -186,10 +183,7 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /**
-   * Called when an attempt of the lock object has ended. If no other attempt waits and the store has nothing
-   * for this id, the acquisition stops listening for grants.
-   */
+  /** Called when an attempt has ended. Stops listening for grants if the id is not used any more. */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
@@ -268,8 +262,7 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // The answer reports a new hold and not a reentry. So the earlier hold, in which this process still
-    // believed, had ended. The new hold is released in the background.
+    // A new hold, and not a reentry, proves that the earlier hold had ended. The new hold is released later.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
