@@ -9,8 +9,9 @@ export const DEFAULT_LIMITS: KvLimits = {
   // A longer delay saves writes, because a key that is put ten times within the delay is written to the disk
   // once.
   flushMillis: 200,
-  // The next batch is filled while a batch is written. LevelDB's binding allocates one block of memory for
-  // each batch. Large blocks are not written faster, and they leave unused holes in the heap of the process.
+  // Larger batches would not be faster, because the next batch is filled while a batch is written. LevelDB's
+  // binding allocates one block of memory for each batch, and large blocks leave unused holes in the heap of
+  // the process.
   flushBytes: MiB,
   // Events have a larger limit, because they are written without a copy.
   flushEventBytes: 4 * MiB,

@@ -8,8 +8,8 @@
 // - A survey only saves time: a command has the same result with and without a survey. A member without a
 //   survey reads the range when it applies the command.
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
-// - `take` returns nothing for a range whose events the history can keep. The look-up of a small range is
-//   short, and it also builds the events.
+// - `take` returns nothing for a small range, whose events the history can keep. The member then looks up the
+//   rows of the range. This look-up is short, and it also builds the events.
 // - The number of surveys and the number of changes of each survey are limited, and each survey is dropped
 //   after some time.
 
@@ -26,8 +26,8 @@ import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**
- * The most keys of the range that may change after the survey has begun. If more keys change, the survey is
- * dropped.
+ * The most keys of the range that may change after the survey has begun. `take` corrects the survey for all
+ * these keys in one turn of the event loop. If more keys change, the survey is dropped.
  */
 const MOST_CHANGED = 2_000
 /** In ms. A survey is dropped after this time. Its command should have been applied by then. */
@@ -37,7 +37,7 @@ class Survey implements RangeObserver {
   readonly span: KeySpan
   readonly state: State
   found: Surveyed | undefined
-  /** The keys that have changed since the survey began, each with its row at that time. */
+  /** The keys that have changed since the survey began, each with its row before its first change. */
   readonly changed = new Map<string, Uint8Array | undefined>()
   lost = false
 
@@ -79,9 +79,9 @@ export class RangeSurveys {
   }
 
   /**
-   * Begins a survey. Returns undefined if the command is not a deleteRange, or if there are too many surveys.
-   * Otherwise resolves when the survey has succeeded or failed. An error is ignored, because the command
-   * meets the same error when it is applied.
+   * Begins a survey. Returns undefined if the command is not a deleteRange, if its range is empty, or if
+   * there are too many surveys. Otherwise the promise resolves when the survey has succeeded or failed. An
+   * error is ignored, because the command meets the same error when it is applied.
    */
   begin(state: State, body: Uint8Array): Promise<void> | undefined {
     const command = decodeCommand(body)
@@ -115,7 +115,10 @@ export class RangeSurveys {
     return count <= this.#caps.events && bytes <= this.#caps.eventBytes
   }
 
-  /** Returns the rows that are in the range now, and ends the survey. */
+  /**
+   * Returns the count, the keys and the checksums of the rows that are in the range now, and ends the survey.
+   * Returns undefined if the range has no complete survey, or if the range is small.
+   */
   take(state: State, needed: Needed): { readonly whole: WholeRange } | undefined {
     if (!('whole' in needed)) return undefined
     const { start, end } = needed.whole

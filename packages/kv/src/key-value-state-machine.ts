@@ -12,7 +12,7 @@
 //   (A2), and begins no other entry.
 // - MA4: a snapshot replaces state, overlay, flusher and views together. After that, the machine uses none of
 //   the old parts (S3).
-// - MA5: the work in one turn of the event loop is limited (rules/apply-work-limit.ts), so that the member
+// - MA5: the work in one turn of the event loop is limited (rules/work-limit-per-turn.ts), so that the member
 //   can send heartbeats.
 
 import { elementAt, Histogram, type Logger, assert, silentLogger } from '@latchkey/base'
@@ -35,10 +35,10 @@ import type { RowBuilder, RowStore, RowView } from './storage/row-store.js'
 import { EntryRun, type Waiting } from './rules/apply-entry.js'
 import { NOTHING_FOUND, type Needed } from './rules/needed-ranges.js'
 import { StateLockTransaction } from './rules/tables-for-lock-rules.js'
-import { WorkOfTurn } from './rules/apply-work-limit.js'
+import { WorkOfTurn } from './rules/work-limit-per-turn.js'
 import { weightOf } from './rules/apply-cost-estimate.js'
-import { readView } from './snapshot/reader.js'
-import { StreamedState } from './snapshot/writer.js'
+import { readView } from './snapshot/send-state.js'
+import { StreamedState } from './snapshot/receive-state.js'
 import { emptyMeta, encodeMeta } from './state/meta-row.js'
 import { State } from './state/store-state.js'
 import type {

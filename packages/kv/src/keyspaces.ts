@@ -26,9 +26,9 @@
 // Key spaces never overlap. So a put with the key of a lock, or a deleteRange over all keys, changes data
 // rows only. A key and a lock of the same name are separate (K17, K35).
 //
-// Keys that begin with a zero byte belong to the code that writes the disk (storage/lost-batch-detection.ts,
-// storage/event-log-format.ts), and no snapshot has them. On a disk the events are in files beside LevelDB
-// (storage/event-log.ts).
+// Row keys that begin with a zero byte belong to the code that writes the disk
+// (storage/lost-batch-detection.ts, storage/event-log-format.ts), and no snapshot has them. On a disk the
+// events are in files beside LevelDB (storage/event-log.ts).
 
 import { asBuffer } from '@latchkey/base'
 

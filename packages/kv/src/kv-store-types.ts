@@ -1,5 +1,5 @@
-// Types: the calls that a member makes to its key-value state machine. Raft also makes the calls of
-// StateMachine.
+// Types: the calls that a member makes to its key-value state machine. Raft makes the calls that KvStore
+// inherits from StateMachine.
 
 import type { Clock, Histogram, Logger } from '@latchkey/base'
 import type {
@@ -43,7 +43,7 @@ export interface KvOptions {
   readonly ended?: (session: number, ticket: PartyTicket, result: PartyResult) => void
   /**
    * The store calls this function once, when the disk has failed or a row is damaged. The member must then
-   * stop. From then on `apply` and `flush` reject.
+   * stop. From then on `apply` and `flush` fail.
    */
   readonly failed?: (error: LatchkeyError) => void
   /**
@@ -80,14 +80,16 @@ export interface KvLimits {
   /** In bytes. While more bytes of changes and events are not on the disk yet, the store applies no entry. */
   readonly overlayBytes: number
   /**
-   * The most open views of all clients, and of one client. The store refuses a further view with ERR_BUSY.
+   * `views`: the most open views of all clients together. `viewsOfOne`: the most open views of one client.
+   * The store refuses a further view with ERR_BUSY.
    */
   readonly views: number
   readonly viewsOfOne: number
   /** In ms. The store closes a view that no client has used for this long. */
   readonly viewIdleMillis: number
   /**
-   * The most open watches of all clients, and of one client. The store refuses a further watch with ERR_BUSY.
+   * `watches`: the most open watches of all clients together. `watchesOfOne`: the most open watches of one
+   * client. The store refuses a further watch with ERR_BUSY.
    */
   readonly watches: number
   readonly watchesOfOne: number
@@ -99,12 +101,15 @@ export interface KvLimits {
   readonly eventBytes: number
   /**
    * How many rows and bytes one command may read and write (replicated). The store refuses a larger command
-   * with ERR_TOO_LARGE. A deleteRange that is not a step of a batch has no limit.
+   * with ERR_TOO_LARGE. A deleteRange that is not a step of a batch or txn has no limit.
    */
   readonly budget: BudgetLimits
-  /** The most sessions (replicated). The store refuses a further session with ERR_BUSY. */
+  /**
+   * The most sessions (replicated). Beyond this limit the store ends an idle session for each new session. If
+   * no session is idle, the store refuses the new session with ERR_BUSY.
+   */
   readonly sessions: number
-  /** The most sessions of one identity (replicated). The store refuses a further session with ERR_BUSY. */
+  /** The same limit for the sessions of one identity (replicated). */
   readonly sessionsOfOne: number
   /**
    * In ms of cluster time (replicated). A session without holds and waiters is idle when its client has sent
@@ -126,8 +131,9 @@ export interface KeyRange {
 
 export interface WatchSink {
   /**
-   * Receives the events of whole revisions, in order, without a gap or a repetition. After the call the sink
-   * has all events up to the revision `upTo`. A call with an empty list only reports `upTo`.
+   * Receives the events of whole revisions, in order, without a gap or a repetition. With this call the sink
+   * has received all events up to the revision `upTo`. The list may be empty, and the call then only reports
+   * `upTo`.
    */
   events(events: readonly EventResult[], upTo: number): void
   /** The last call, after the watch has ended with ERR_COMPACTED, ERR_CLOSED or another error. */
@@ -209,8 +215,8 @@ export interface KvStore extends StateMachine {
    *
    * protocol/src/results.ts defines the results. A page of rows and a piece of a backup are promises, and
    * every other result is a plain value. `by` names the client, because one client may open only a part of
-   * all views. Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is
-   * closed) or ERR_PROTOCOL.
+   * all views. A read fails with a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the
+   * view is closed), ERR_TOO_LARGE or ERR_PROTOCOL.
    */
   read(read: Read, now?: number, by?: string): unknown
   /**
@@ -227,15 +233,15 @@ export interface KvStore extends StateMachine {
    * Announces the body of a deleteRange that the leader is about to write into its log. The store counts the
    * keys of the range and adds their checksums now, so that the command is applied faster.
    *
-   * Resolves when the counting has succeeded or failed. Returns undefined if the command is not a
-   * deleteRange.
+   * The promise resolves when the counting has succeeded or failed. Returns undefined if nothing is counted,
+   * for example because the command is not a deleteRange, or too many counts already run.
    */
   survey(body: Uint8Array): Promise<void> | undefined
   /** Closes these views, because the connection that opened them has ended. */
   closeViews(views: Iterable<number>): void
   /**
-   * Opens a watch. `from` is the first revision to send. With `from` 0 the watch begins after the present
-   * revision of the store.
+   * Opens a watch. `from` is the first revision to send. For a watch of locks, `from` is the index of the
+   * first log entry. With `from` 0 the watch sends only events that happen after the call.
    */
   watch(range: KeyRange, from: number, sink: WatchSink, by?: string, of?: WatchOf): Watch
   /**
@@ -248,7 +254,7 @@ export interface KvStore extends StateMachine {
   stateHash(): StateHash
   /**
    * Estimates the work of applying the command. One unit is the work of applying one record of the log
-   * (rules/apply-work-limit.ts). `bytes` is the length of the encoded command.
+   * (rules/work-limit-per-turn.ts). `bytes` is the length of the encoded command.
    */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions

@@ -1,4 +1,4 @@
-// Driver: passes on that waits at latches and barriers have ended, so that the member can send the results to
+// Driver: gives the results of ended waits at latches and barriers to the member, which sends the results to
 // the clients.
 //
 // Law: one turn of the event loop passes on only a limited number of results. Without this law, a latch could
@@ -6,7 +6,7 @@
 // heartbeat.
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
-import type { PartyRow } from './rules/latch-and-barrier-transaction.js'
+import type { PartyRow } from './rules/latch-and-barrier-tables.js'
 
 const RESULTS_A_TURN = 500
 

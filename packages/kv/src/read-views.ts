@@ -190,8 +190,9 @@ export class Views {
 }
 
 /**
- * Returns the revision of the view. The state machine may have another revision, because it may have applied
- * more entries before the view was taken. A watch that began at the wrong revision would miss events.
+ * Returns the revision of the view, from the meta row in the view. The revision of the state machine may be
+ * higher, because the state machine continues to apply entries. A watch that began at this higher revision
+ * would miss events.
  */
 async function revisionOf(view: RowView): Promise<number> {
   const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)

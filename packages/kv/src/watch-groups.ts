@@ -23,6 +23,7 @@ export interface Cursor {
   next: number
   /** The store has sent all matching events up to this revision to the client. */
   sentUpTo: number
+  /** How many more events the client permits the store to send. */
   credit: number
   over: boolean
 }
@@ -53,7 +54,7 @@ export class Groups {
 
   /**
    * Adds the events of a revision to the groups whose range has the key. Returns the bytes of the added
-   * events, with one count for each group.
+   * events. If an event is added to several groups, its bytes count for each group.
    */
   add(events: readonly EventResult[]): number {
     this.#bytes = 0

@@ -14,8 +14,8 @@
 // followers would elect another leader.
 //
 // Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
-// error. The revision up to which a watch has reported all events (`upTo`) never goes back. A watch without credit sends nothing. If the sink of a watch throws, only
-// that watch ends.
+// error. The revision up to which a watch has reported all events (`upTo`) never goes back. A watch without
+// credit sends nothing. If the sink of a watch throws, only that watch ends.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { elementAt, compareBytes } from '@latchkey/base'

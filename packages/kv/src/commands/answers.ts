@@ -1,6 +1,6 @@
-// Rule: encodes the answers to commands. An answer is encoded once, and the same bytes are kept and sent. A
-// refusal has the same text on every member and in every version, because kept answers are part of the
-// replicated state.
+// Rule: encodes the answers to commands. A session keeps each answer, so that a repeated call gets the same
+// bytes again. A refusal has the same text on every member and in every version, because kept answers are
+// part of the replicated state.
 
 import {
   type Answer,
@@ -14,11 +14,14 @@ import {
   pack,
 } from '@latchkey/protocol'
 
-/** The refusal of a command that changed nothing. */
+/** The encoded answer to a command that was refused. A refused command has changed nothing. */
 export class Refused {
   readonly bytes: Uint8Array
 
-  /** `holder` is the present holder of the guard's lock. Only ERR_FENCED has a holder. */
+  /**
+   * `holder` is the present holder of the guard's lock, or null if the lock has no holder. Only a refusal
+   * with ERR_FENCED names a holder.
+   */
   constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
     const places = [1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown']
@@ -56,7 +59,7 @@ export class NumberAnswer implements GivenAnswer {
     return pack([0, this.result])
   }
 
-  /** The length of `bytes`, without encoding the answer. */
+  /** The length of `bytes`. This getter does not encode the answer. */
   get size(): number {
     if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
     if (this.result < 0x10000) return 5
@@ -96,8 +99,8 @@ export const TOO_MANY_OF_ONE = new Refused(
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
 /**
- * `holder` is the holder of the guard's lock when the write was refused. The client puts the holder into the
- * error message.
+ * Returns the refusal of a write whose guard is not in force. `holder` is the present holder of the guard's
+ * lock. The client puts the holder into the error message.
  */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
@@ -150,8 +153,8 @@ export const SESSION_IS_OVER: Uint8Array = pack([
 ])
 
 /**
- * This answer makes the client library wait, because its session keeps too many answers (SESSION_FULL). No
- * application sees it, and no session keeps it.
+ * This answer makes the client library wait, because the client's session already keeps as many answers as it
+ * may (SESSION_FULL). No application sees it, and no session keeps it.
  */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 

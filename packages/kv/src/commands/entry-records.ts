@@ -74,8 +74,8 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
 }
 
 /**
- * Returns true if the numbers fit into a record. The member checks a command when it receives the command,
- * because it can refuse only then.
+ * Returns true if the numbers fit into the 48-bit fields of a record. A member refuses a command with a
+ * larger number when it receives the command, because no log entry can hold the command.
  */
 export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
   Math.max(session, number, done) <= CAPS.recordNumber

@@ -1,5 +1,5 @@
 // Door: reads a plain put, which has no guard and no ttl, without decoding the command. Nearly all written
-// bytes come in plain puts, so this saves time.
+// bytes come in plain puts, so this saves time. In MessagePack a plain put is:
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
 //
@@ -30,8 +30,8 @@ export function plainValueAt(data: Uint8Array, from: number, end: number): numbe
 export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body, 0, body.length) > 0
 
 /**
- * Returns how many bytes the tag and the length after the tag take, or 0 if the tag does not begin a byte
- * value.
+ * In MessagePack, a byte string is a tag, a length and the bytes. Returns how many bytes the tag and the
+ * length take together, or 0 if the tag does not begin a byte string.
  */
 const headOf = (tag: number): number => (tag === 0xc4 ? 2 : tag === 0xc5 ? 3 : tag === 0xc6 ? 5 : 0)
 

@@ -1,13 +1,13 @@
-// Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of
-// a small command, besides the rows that it reads and changes (apply-work-limit.ts). The leader uses the estimate to write no more into
-// its log at once than it can apply in good time.
+// Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of a
+// small command, besides the rows that it reads and changes (work-limit-per-turn.ts). The leader uses the
+// estimate to write no more into its log at once than it can apply in good time.
 //
 // Law: the estimate only decides when a command is written into the log. The estimate has no influence on
 // what the command does.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
-import { BYTES, ROW } from './apply-work-limit.js'
+import { BYTES, ROW } from './work-limit-per-turn.js'
 
 /**
  * If a command names at most this many keys, the estimate uses the sizes of their stored rows. The command
@@ -15,13 +15,13 @@ import { BYTES, ROW } from './apply-work-limit.js'
  */
 const MOST_LOOKED_UP = 64
 /**
- * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of their
- * stored values, which may be large, are not looked up.
+ * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The estimate does
+ * not look up the sizes of these keys' values, so it assumes large values.
  */
 const LEAST_OF_MANY = 5_000
 /**
- * In units of work, the estimate for a deleteRange. The number of its rows is unknown before the range is
- * read.
+ * In units of work, the estimate for a deleteRange. The number of rows in the range is unknown before the
+ * range is read.
  */
 const OF_A_RANGE = 5_000
 /**

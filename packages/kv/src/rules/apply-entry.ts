@@ -1,16 +1,19 @@
-// Rule: applies one entry of the log: first what its cluster time makes due, then its commands (CT3, CT4).
-// `proceed` returns early if a command needs stored rows, or if the work for one turn of the event loop is
-// done. The next call of `proceed` then continues the entry.
+// Rule: applies one entry of the log. First everything ends whose deadline is before the cluster time of the
+// entry, then the commands of the entry are executed (CT3, CT4). `proceed` returns early if a command needs
+// stored rows, or if the work for one turn of the event loop is done. The next call of `proceed` then
+// continues the entry.
 //
 // Laws
 // - A: the commands of the entry come last. Before them, in this order, sessions end, waits for locks end,
 //   holds expire, old rows are reclaimed, waits at latches and barriers end, and keys expire.
 // - B: each command gets an answer of its own. A refused command changes nothing.
-// - C: the state machine executes a call of a session, which has a number, at most once. A repeated call gets
-//   its kept reply. A call with a number below `done`, or of an ended session, is refused (docs/locks.md,
-//   section 6).
-// - D: when the kept replies of a session have reached their limit, the session executes only its lowest
-//   unfinished call. All its other calls wait for that call, so that call must not wait for them.
+// - C: each call of a session has a number, and the state machine executes the call at most once. A repeated
+//   call gets its kept reply. The state machine refuses a call with a number below `done`, and a call of an
+//   ended session (docs/locks.md, section 6).
+// - D: when the kept replies of a session have reached their limit, the state machine executes only the
+//   lowest unfinished call of the session. Every other call gets the answer SESSION_FULL, and the client
+//   sends the call again later. Replies are dropped only after the lowest call is finished, so this call must
+//   not wait.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
@@ -50,7 +53,7 @@ import { put } from './key-values.js'
 import { Budget, OverBudget } from './command-budget.js'
 import { WriteSet } from './command-write-set.js'
 import { neededExpiry, removeKeys } from './key-expiry.js'
-import { LongWork } from './apply-work-limit.js'
+import { LongWork } from './work-limit-per-turn.js'
 import { expireParties } from './latch-and-barrier-waits.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 
@@ -187,8 +190,8 @@ export class EntryRun {
   }
 
   /**
-   * Renews the session and confirms its grants. Every command of a session has these effects, even a refused
-   * command.
+   * Renews the session, and confirms grants of locks that the client has not confirmed yet. Every command of
+   * a session has these effects, even a refused command.
    */
   #renew(session: Session): void {
     const { state, locks } = this.#context
@@ -269,8 +272,8 @@ export class EntryRun {
   }
 
   /**
-   * Keeps the answer in the session, for a repeated request. If the command has ended its own session, the
-   * session keeps nothing.
+   * Keeps the answer in the session, for a repeated request. If the command has ended its own session, no
+   * answer is kept.
    */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)

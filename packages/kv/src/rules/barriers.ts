@@ -5,7 +5,7 @@
 //   parties that wait     the new call                  result
 //   none                  names 1 party                 The call passes at once, in the next generation.
 //   none                  names more parties            The next generation begins, and the call waits.
-//   some                  repeats a waiting call        The wait gets the session and the limit of this call.
+//   some                  repeats a waiting call        The wait gets the session and time limit of this call.
 //   some                  names another number          'mismatch', with the number that the others named
 //   some, not enough yet  names the same number         The call waits, or ERR_BUSY (too many parties).
 //   all others            names the same number         All pass in this entry, in the order of arrival.
@@ -27,10 +27,10 @@
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
-import type { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { BARRIER, endAll, partyOf } from './end-latch-and-barrier-waits.js'
-import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
+import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-tables.js'
 
 type EnterBarrier = Extract<PartyCommand, readonly [typeof PARTY_OP.enterBarrier, ...unknown[]]>
 
@@ -61,7 +61,10 @@ export function* enterBarrier(
   return ['waiting', generation, 0, others + 1]
 }
 
-/** Returns the row of the barrier. If no party waits there, the function first begins a new generation. */
+/**
+ * Returns the row of the barrier. If no party waits there, the function first begins a new generation, or
+ * returns a refusal if the store has too many barriers in use.
+ */
 function begun(tx: PartyTransaction, name: Uint8Array, parties: number): BarrierRow | Refused {
   const row = tx.barrier(name)
   if (row !== undefined && tx.waitingCount(BARRIER, name) > 0) return row

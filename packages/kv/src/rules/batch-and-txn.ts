@@ -18,7 +18,7 @@ import {
 import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
 import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key-value-row.js'
 import type { WriteSet } from './command-write-set.js'
-import { keptRecord } from './apply-once-answers.js'
+import { keptRecord } from './once-txn-answers.js'
 import { add, numberIn } from './integer-values.js'
 import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-values.js'
 import { OverBudget } from './command-budget.js'

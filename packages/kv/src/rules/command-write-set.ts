@@ -111,8 +111,8 @@ export class WriteSet {
 }
 
 /**
- * Returns a copy of the value, for an answer. An answer is kept longer than the bytes of the entry, of which
- * the row may be a view.
+ * Returns a copy of the row's value, for an answer. The row may be a view of the bytes of the log entry. An
+ * answer is kept for longer than these bytes.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

@@ -22,10 +22,10 @@
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answers.js'
-import type { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { endAll, LATCH, partyOf } from './end-latch-and-barrier-waits.js'
-import type { PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
+import type { PartyRow, PartyTransaction } from './latch-and-barrier-tables.js'
 
 type Of<Name extends keyof typeof PARTY_OP> = Extract<
   PartyCommand,

@@ -2,16 +2,16 @@
 // the event loop. Also returns the state of one party.
 
 import { PARTY_OF, type PartyOf, type PartyResult } from '@latchkey/protocol'
-import type { WorkOfTurn } from './apply-work-limit.js'
+import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
-import type { PartyRow, PartyTransaction, PartyView } from './latch-and-barrier-transaction.js'
+import type { PartyRow, PartyTransaction, PartyView } from './latch-and-barrier-tables.js'
 
 export const LATCH = PARTY_OF.latch
 export const BARRIER = PARTY_OF.barrier
 
 /**
- * Returns the state of a party, which is a waiting call. `count` is the count of the latch, or the number of
- * parties at the barrier.
+ * Returns the state of a party, which is a waiting call. The last number of the result is the count of the
+ * latch, or the number of parties that wait at the barrier.
  */
 export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: string): PartyResult {
   const row = view.party(of, name, id)

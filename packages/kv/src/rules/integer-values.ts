@@ -14,7 +14,10 @@ import type { WriteSet } from './command-write-set.js'
 const MOST_DIGITS = 17
 const INTEGER = /^(0|-?[1-9][0-9]*)$/
 
-/** Returns the number that is the value of the row, or 0 if the row is absent. */
+/**
+ * Returns the number that is the value of the row, 0 if the row is absent, or a refusal if the value is no
+ * number.
+ */
 export function numberIn(row: Uint8Array | undefined): number | Refused {
   if (row === undefined) return 0
   if (valueLength(row) > MOST_DIGITS) return NOT_A_NUMBER

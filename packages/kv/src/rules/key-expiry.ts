@@ -4,8 +4,8 @@
 // - A key is removed at an entry whose cluster time is after the end of the key's ttl, or after the end of
 //   its session. A key is never removed earlier. A read never removes or hides a key.
 // - The state and the entry's cluster time alone decide which entries remove which keys. An entry removes
-//   keys in three cases: it is the first in its tenth of a second, the entry before could not remove all due
-//   keys, or a session with keys has ended.
+//   keys in three cases: it is the first entry of a tenth of a second of cluster time, the entry before could
+//   not remove all due keys, or a session with keys has ended.
 // - The rows and bytes that one entry removes are limited. Without this limit, a million keys with the same
 //   ttl could stop every member for a minute, and the cluster would have no leader.
 // - All keys that one entry removes have one revision. An entry that removes no key takes no revision.

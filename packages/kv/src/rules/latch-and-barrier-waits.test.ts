@@ -8,13 +8,13 @@ import { BARRIERS_FULL, LATCHES_FULL, PARTIES_FULL } from '../commands/answers.j
 import { emptyMeta } from '../state/meta-row.js'
 import { Parties } from '../state/latches-and-barriers.js'
 import { MapParties, PartyModel } from '../testing/party-model.js'
-import { WorkOfTurn } from './apply-work-limit.js'
+import { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { enterBarrier } from './barriers.js'
 import { countDown, createLatch, removeLatch, waitLatch } from './countdown-latches.js'
 import { endParties, expireParties, leaveParties, moveParty } from './latch-and-barrier-waits.js'
 import { partyOf } from './end-latch-and-barrier-waits.js'
-import type { PartyTransaction } from './latch-and-barrier-transaction.js'
+import type { PartyTransaction } from './latch-and-barrier-tables.js'
 
 const { latch: LATCH, barrier: BARRIER } = PARTY_OF
 const L = utf8('l')

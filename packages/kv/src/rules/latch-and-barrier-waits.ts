@@ -23,7 +23,7 @@
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import { breakGeneration } from './barriers.js'
 import { BARRIER, partyOf } from './end-latch-and-barrier-waits.js'
-import type { PartyTransaction } from './latch-and-barrier-transaction.js'
+import type { PartyTransaction } from './latch-and-barrier-tables.js'
 
 /** Ends the wait of each party in the list. Returns the state that each party had before. */
 export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[]): PartyResult[] {
@@ -37,8 +37,8 @@ export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[])
 
 /**
  * Moves the party to a new session of its client. While there was no leader, the client may have given up its
- * old session and opened a new one. Without this call, the party would stay in the old session. Then its result
- * would go there, and the party would be removed when the old session ends.
+ * old session and opened a new one. Without this call, the party would stay in the old session. Then its
+ * result would go there, and the party would be removed when the old session ends.
  */
 export function moveParty(tx: PartyTransaction, session: number, [of, name, id]: PartyTicket): PartyResult {
   const row = tx.party(of, name, id)

@@ -13,7 +13,7 @@ export function nextStart(sequences: RowTable, key: Uint8Array): number {
   return row === undefined ? 0 : asBuffer(row).readDoubleLE(CHECKSUM_BYTES)
 }
 
-/** Takes and returns the next block. `end` is the first number of the block after it. */
+/** Takes the next block of numbers. Returns its first number, and the first number after the block. */
 export function nextBlock(
   sequences: RowTable,
   key: Uint8Array,

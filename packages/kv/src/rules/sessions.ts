@@ -71,7 +71,8 @@ const renewedAt = ({ due, life }: Session): number => due - life
 
 /**
  * Law 2: returns the session that ends to make room for a new session: of the idle sessions, the one with the
- * oldest renewal. Returns undefined if no session is idle. With `by`, only the sessions of this identity count.
+ * oldest renewal. Returns undefined if no session is idle. With `by`, only the sessions of this identity
+ * count.
  */
 function longestIdle(
   { sessions, holds, waiters, expiryIndex, parties }: State,
@@ -87,7 +88,7 @@ function longestIdle(
     if (found !== undefined && !isBefore(session, found)) continue
     const isUsed =
       holds.countOf(session.id) + waiters.countOf(session.id) > 0 ||
-      expiryIndex.isHolder(session.id) ||
+      expiryIndex.mayHaveKeys(session.id) ||
       parties.countOf(session.id) > 0
     if (!isUsed) found = session
   }
@@ -98,8 +99,8 @@ const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
 /**
- * Returns why no client can open a session now, or undefined. The limit of one identity is no such reason.
- * Its client learns of that limit when it opens a session.
+ * Returns the reason why no client can open a session now, or undefined if clients can open sessions. This
+ * check ignores the limit of sessions of one identity, because other identities can still open sessions.
  */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state

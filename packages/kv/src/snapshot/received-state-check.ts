@@ -20,8 +20,8 @@ export class StateStream {
   #metaRow: Uint8Array | undefined
   #count = 0
   /**
-   * How many rows of large revisions must still come: the number that the groups of revisions name, less the
-   * rows that have come.
+   * A group of revisions says how many more rows its large revisions have. This field counts the rows of
+   * large revisions that have not come yet.
    */
   #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)

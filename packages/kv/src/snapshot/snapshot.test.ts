@@ -17,7 +17,7 @@ import { applyAll, hashOfRows, newMachine } from '../testing/members.js'
 import { show } from '../testing/show.js'
 import { drawWorkload } from '../testing/workload.js'
 import { World, k } from '../testing/world.js'
-import { readView } from './reader.js'
+import { readView } from './send-state.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

@@ -3,7 +3,8 @@
 //
 // Laws: every revision from meta.events.floor to meta.revision has all its events. When the events exceed a
 // limit, the oldest revisions are dropped while entries are applied. If one revision is too large for the
-// history, all revisions up to it are dropped. Watches that need a dropped revision end with ERR_COMPACTED.
+// history, this revision and all earlier revisions are dropped. Watches that need a dropped revision end with
+// ERR_COMPACTED.
 
 import { assert } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -81,8 +82,8 @@ export class Events {
   }
 
   /**
-   * Adds the events of the command that has just got the revision `meta.revision`. Undefined means that the
-   * command has too many events for the history.
+   * Adds the events of the command that has just got the revision `meta.revision`. If `changes` is undefined,
+   * the command has too many events for the history.
    */
   append(changes: Changes | undefined): void {
     const { revision } = this.#meta
@@ -185,8 +186,8 @@ export class Events {
   }
 
   /**
-   * Removes the row of a group. If the group is not in memory, its row may be in the store since an earlier
-   * start of the member, so the batch removes the row.
+   * Removes the row of a group. If the group is not in memory, an earlier run of the member may have stored
+   * its row, so the next batch removes the row.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)

@@ -1,9 +1,10 @@
 // Driver: keeps all holds of locks in memory, ordered by their deadlines. The rows in the store have the same
 // contents.
 //
-// `takeDue` returns an expired hold only once. Without a waiter, the row of an expired hold stays. The row
-// has no effect until another caller acquires the lock, the owner releases the lock, or the row is reclaimed.
-// After a restart `takeDue` may return an expired hold once more.
+// `takeDue` returns an expired hold only once. Without a waiter, the row of an expired hold stays, but it has
+// no effect any more. The row is removed when another caller acquires the lock, when the owner releases the
+// lock, or after some time (`takeReclaimable`). After a restart `takeDue` may return an expired hold once
+// more.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
@@ -60,8 +61,8 @@ export class Holds {
   /** The arrival numbers of the shared holds that the next batch removes from the store. */
   #removedShared: number[] = []
   /**
-   * The hold that `get` has returned last. The rules read a row and then replace the row, and this field
-   * saves their second look-up.
+   * The hold that `get` has returned last. The rules read a row and then replace the row. This field saves
+   * the look-up for the replacement.
    */
   #last: Hold | undefined
   readonly #counts: LockCounts
@@ -275,8 +276,8 @@ export class Holds {
   }
 
   /**
-   * Adds the changes to the batch. Removals come first, because a hold may be removed and acquired again
-   * within one batch, and its new row must then stay.
+   * Adds the changes to the batch. Removals come first, because a lock may be released and acquired again
+   * within one batch. The row of the new hold must then stay.
    */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
@@ -293,7 +294,7 @@ export class Holds {
   }
 
   /**
-   * Returns the checksums of all rows, of the exclusive or of the shared holds. For a row that has not
+   * Returns the checksums of the rows of all exclusive holds, or of all shared holds. For a row that has not
    * changed since its last batch, the checksum is already known.
    */
   *checksums(space: 'holds' | 'shared'): Iterable<number> {

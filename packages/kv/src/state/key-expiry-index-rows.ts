@@ -5,7 +5,7 @@ import { fromBinary } from '@latchkey/base'
 import { numberIn } from '../keyspaces.js'
 import type { Expiry } from './key-value-row.js'
 
-export const KIND = { due: 0, session: 1, holder: 2 } as const
+export const KIND = { due: 0, session: 1, sessionWithKeys: 2 } as const
 /**
  * In ms of cluster time. The first entry of each period of this length searches for keys whose ttl has ended
  * (rules/key-expiry.ts).
@@ -45,6 +45,6 @@ export const expiryAfter = (now: number, ttl: number): Expiry => ({
 
 /** Returns true if the bytes are a valid key of a row of the index, without its first byte. */
 export function isIndexKey(indexKey: Uint8Array, mostKeyBytes: number): boolean {
-  if (indexKey[0] === KIND.holder) return indexKey.length === 7
-  return (indexKey[0] as number) < KIND.holder && indexKey.length > 7 && indexKey.length <= 7 + mostKeyBytes
+  if (indexKey[0] === KIND.sessionWithKeys) return indexKey.length === 7
+  return (indexKey[0] as number) < KIND.sessionWithKeys && indexKey.length > 7 && indexKey.length <= 7 + mostKeyBytes
 }

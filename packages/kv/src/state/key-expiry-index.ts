@@ -7,7 +7,8 @@
 // - `earliest` is never later than the earliest end of a ttl in the index. Otherwise one member could skip a
 //   removal at an entry at which another member removes the key, and their states would differ.
 // - A session that has put an ephemeral key stays in the index until it has ended and its keys are removed.
-//   The index keeps it through a restart, a snapshot and a restore, even when the session no longer exists.
+//   The index keeps the session through a restart, a snapshot and a restore, even when the session no longer
+//   exists.
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
@@ -29,7 +30,7 @@ export class KeyExpiryIndex {
   /** In cluster time: no ttl in the index ends before this time. Undefined if no key has a ttl. */
   #earliest: number | undefined
   /** The sessions that have put ephemeral keys, ended or not. */
-  readonly #holders = new Set<number>()
+  readonly #sessionsWithKeys = new Set<number>()
   /** The ended sessions whose ephemeral keys are not removed yet. */
   readonly #over = new Set<number>()
 
@@ -39,7 +40,7 @@ export class KeyExpiryIndex {
 
   /**
    * The earliest cluster time at which a key may expire, or -1 if the next entry must remove keys of an ended
-   * session.
+   * session. Undefined if no key can expire.
    */
   earliest(): number | undefined {
     return this.#over.size > 0 ? -1 : this.#earliest
@@ -60,8 +61,8 @@ export class KeyExpiryIndex {
   }
 
   /** Returns true if the index may have keys of the session. */
-  isHolder(session: number): boolean {
-    return this.#holders.has(session)
+  mayHaveKeys(session: number): boolean {
+    return this.#sessionsWithKeys.has(session)
   }
 
   /** Called when the row of a key changes. `before` and `now` are undefined if the key does not exist. */
@@ -73,9 +74,9 @@ export class KeyExpiryIndex {
   #add(key: string, { kind, number }: Expiry): void {
     this.#set(indexKeyOf(KIND[kind], number, key))
     if (kind === 'due') this.#earliest = Math.min(this.#earliest ?? number, number)
-    else if (!this.#holders.has(number)) {
-      this.#holders.add(number)
-      this.#set(indexKeyOf(KIND.holder, number))
+    else if (!this.#sessionsWithKeys.has(number)) {
+      this.#sessionsWithKeys.add(number)
+      this.#set(indexKeyOf(KIND.sessionWithKeys, number))
     }
   }
 
@@ -94,7 +95,7 @@ export class KeyExpiryIndex {
   }
 
   sessionOver(session: number): void {
-    if (this.#holders.has(session)) this.#over.add(session)
+    if (this.#sessionsWithKeys.has(session)) this.#over.add(session)
   }
 
   /** Returns the ended sessions with the lowest ids, so that every member takes the same sessions. */
@@ -105,8 +106,8 @@ export class KeyExpiryIndex {
   /** Called when the last key of an ended session was removed. */
   forget(session: number): void {
     this.#over.delete(session)
-    this.#holders.delete(session)
-    this.removeIndexRow(indexKeyOf(KIND.holder, session))
+    this.#sessionsWithKeys.delete(session)
+    this.removeIndexRow(indexKeyOf(KIND.sessionWithKeys, session))
   }
 
   spanOfSession(session: number): KeySpan {
@@ -132,11 +133,11 @@ export class KeyExpiryIndex {
       const first = await view.page(rangeOf(this.spanOfDue()), 1, 1)
       const row = first.rows[0]
       this.#earliest = row && indexedAt(binary(row.key.subarray(1))).expiry.number
-      const holders = { start: indexKeyOf(KIND.holder, 0), end: indexKeyOf(KIND.holder + 1, 0) }
-      for await (const page of pagesOf(view, rangeOf(holders), true)) {
+      const sessions = { start: indexKeyOf(KIND.sessionWithKeys, 0), end: indexKeyOf(KIND.sessionWithKeys + 1, 0) }
+      for await (const page of pagesOf(view, rangeOf(sessions), true)) {
         for (const { key } of page) {
           const session = numberIn(key, 2)
-          this.#holders.add(session)
+          this.#sessionsWithKeys.add(session)
           if (!isOpen(session)) this.#over.add(session)
         }
       }

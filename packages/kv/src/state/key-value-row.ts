@@ -13,10 +13,10 @@ import { u48, writeU48 } from '../little-endian.js'
 import { CHECKSUM_BYTES, bodyChecksum, writeChecksum } from '../storage/stored-row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/checksum-of-short-keys.js'
 
-/** In bytes, what follows the value in a row without an expiry. */
+/** In bytes, the length of the fields after the value, in a row without an expiry. */
 const TAIL = 18
 const EXPIRY_BYTES = 6
-/** In bytes, the most that follows the value in a row. */
+/** In bytes, the greatest length of the fields after the value. */
 export const ROW_TAIL: number = TAIL + EXPIRY_BYTES
 const CREATED = 18
 const MODIFIED = 12
@@ -40,8 +40,9 @@ const lastByte = (row: Uint8Array): number => row[row.length - 1] as number
 const tailOf = (row: Uint8Array): number => (lastByte(row) >= HAS_EXPIRY ? TAIL + EXPIRY_BYTES : TAIL)
 
 /**
- * Returns the new row of the key after the command with the revision `revision`. `key` has one character for
- * each byte. `valueSum` is the `bodyChecksum` of the value. The row has a copy of the value.
+ * Returns the new row of the key after the command with the revision `revision`. `before` is the row before
+ * the command. `key` has one character for each byte. `valueSum` is the `bodyChecksum` of the value. The row
+ * has a copy of the value.
  */
 export function nextRow(
   key: string,

@@ -25,7 +25,7 @@ export class LargeEvents {
     this.#store = store
   }
 
-  /** About how many bytes the rows have that no batch has yet. */
+  /** About how many bytes of rows wait for the next batch. */
   get bytes(): number {
     return this.#bytes
   }
@@ -45,7 +45,7 @@ export class LargeEvents {
     this.#bytes += added === undefined ? sizeOf(key, []) : -sizeOf(key, added)
   }
 
-  /** Returns the row in one piece, or undefined if the row does not exist. */
+  /** Returns the row in one buffer, or undefined if the row does not exist. */
   get(key: Uint8Array): Uint8Array | undefined {
     const name = binary(key)
     const pending = this.#active.get(name)

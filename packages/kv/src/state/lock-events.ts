@@ -54,8 +54,8 @@ export class LockEvents {
    */
   readonly #rows: (Row | undefined)[] = []
   /**
-   * How many events were dropped and recorded since the start. The number of an event, modulo the size of the
-   * ring buffer, is its index in the arrays.
+   * How many events were dropped, and how many were recorded, since this object was made. The number of an
+   * event, modulo the size of the ring buffer, is its index in the arrays.
    */
   #dropped = 0
   #recorded = 0
@@ -89,8 +89,8 @@ export class LockEvents {
   }
 
   /**
-   * Drops the oldest event. `floor` becomes the next entry, so that `of` returns none of the other events of
-   * that entry (law 2).
+   * Drops the oldest event. `floor` becomes the index after the log entry of the dropped event. So `of` no
+   * longer returns the other events of this log entry (law 2).
    */
   #dropOldest(): void {
     const slot = this.#dropped++ % MOST_EVENTS

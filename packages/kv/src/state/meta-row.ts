@@ -28,7 +28,7 @@ export interface Meta {
   tokenBase: number
   /**
    * The kept events of keys. `floor` is the oldest revision whose events are kept. `count` is the number of
-   * events, and `bytes` are their bytes.
+   * events, and `bytes` is their total size in bytes.
    */
   events: { floor: number; count: number; bytes: number }
   /**

@@ -40,8 +40,9 @@ export class RowCache {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    // While the young generation is less than half full, the row stays where it is. Most reads belong to a
-    // put, which replaces the row at once, so a copy would be wasted.
+    // The old generation is dropped when the young generation is full. So a row of the old generation is
+    // moved when the young generation is half full, because the old generation will soon be dropped. Before
+    // that, moving the row would be wasted work: most reads belong to a put, which replaces the row at once.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }

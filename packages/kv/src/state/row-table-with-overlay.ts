@@ -74,7 +74,7 @@ function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null
 export interface Overlay {
   /** The sorted keys that the overlay knows, including removed keys. */
   readonly keys: readonly string[]
-  /** True if the overlay knows no key of the range. */
+  /** True if the overlay knows no key of the range and has no range tombstone. */
   readonly isEmpty: boolean
   row(key: string): Uint8Array | null | undefined
 }
@@ -263,8 +263,8 @@ export class RowTable {
    */
   collect(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
-    // Range tombstones come first in the batch. A row of the layer is newer than the tombstones. If the key of
-    // the row is in a tombstone's range, the row would otherwise be put and then removed.
+    // Range tombstones come first in the batch. A row of the layer is newer than the tombstones. If the key
+    // of the row is in a tombstone's range, the row would otherwise be put and then removed.
     for (const { start, keys } of this.#active.rangeTombstones)
       batch.push({ key: keyOfBinary(this.#space, start), value: undefined, others: keys })
     for (const [key, { row }] of this.#active.rows) {

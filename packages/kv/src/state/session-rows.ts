@@ -50,8 +50,8 @@ export class Session implements Due {
   readonly id: number
   readonly life: number
   /**
-   * The name of the client that opened the session. The member that received the request has written this name,
-   * so a client cannot choose it.
+   * The name of the client that opened the session. The member that received the request has written this
+   * name, so a client cannot choose it.
    */
   readonly by: string
   due = 0

@@ -21,7 +21,7 @@ const RESIDENT_BYTES = 512
 /** In bytes, about how much memory a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
-/** Copies the answer, because a view would keep the whole buffer in which the answer was built. */
+/** Copies the answer, because a view would keep the whole buffer in which the answer was built in memory. */
 const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
 
 export class Sessions {
@@ -43,7 +43,7 @@ export class Sessions {
     this.#store = store
   }
 
-  /** About how many bytes the replies have that no batch has yet. */
+  /** About how many bytes of replies wait for the next batch. */
   get pendingBytes(): number {
     return this.#pendingBytes
   }
@@ -148,7 +148,7 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Returns the kept answer, with the bytes of the first answer to the call. */
+  /** Returns the bytes of the kept answer. They are equal to the bytes of the first answer to the call. */
   bytesOf(reply: Reply): Uint8Array {
     if (reply.bytes !== undefined) return reply.bytes
     const key = replyKey(reply.session.id, reply.number)

@@ -50,7 +50,10 @@ export class State {
     this.parties = new Parties(meta)
   }
 
-  /** Reads the rows that stay in memory: all except data, sequences and events. */
+  /**
+   * Reads the rows that stay in memory. The rows of data, sequences, events and expiring keys stay in the
+   * store.
+   */
   static async load(store: RowStore, limits: KvLimits): Promise<State> {
     const row = store.get(META_KEY)
     const state = new State(store, row === undefined ? emptyMeta() : decodeMeta(row), limits)

@@ -1,5 +1,5 @@
-// Driver: keeps the queues of waiters for locks in memory, ordered by deadline. The rows in the store have
-// the same contents.
+// Driver: keeps the queues of waiters for locks in memory. A queue is in the order of arrival, and a heap
+// sorts all waiters by deadline. The rows in the store have the same contents.
 
 import { assert, binary } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
@@ -67,8 +67,8 @@ export class Waiters {
   readonly #ofSets = new Map<number, Waiter>()
   readonly #ofSession = new Map<number, Set<Waiter>>()
   /**
-   * The waiters by the name of their flow, and by the ids of the holds that their caller already has. Used to
-   * find deadlocks.
+   * The waiters by the name of their flow (work that takes its locks one at a time), and by the ids of the
+   * holds that their caller already has. Used to find deadlocks.
    */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
   /** The waiters of each kind (locks, semaphores, elections), in the order of arrival. */

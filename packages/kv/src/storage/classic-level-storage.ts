@@ -59,7 +59,7 @@ const OPTIONS = {
   maxFileSize: 1024 * 1024,
   // The most open files. LevelDB uses ten of the 154 for other files than tables. Its table cache distributes
   // the other 144 over sixteen parts of nine tables, by a hash of the table number. With seven tables in a
-  // part, some parts were too small for 60 tables, and a get took half as long again.
+  // part, some parts were too small for 60 tables, and a get took 1.5 times as long.
   maxOpenFiles: 154,
 } as const
 
@@ -260,8 +260,8 @@ async function openStore(path: string): Promise<RowStore> {
 }
 
 /**
- * Opens the event log. A row of LevelDB stores the end of the durable part of the log, so a start can notice
- * lost bytes.
+ * Opens the event log. A row of LevelDB stores the end of the durable part of the event log. So a start
+ * notices if bytes of the event log are lost.
  */
 function openEventLog(path: string, level: Level): Promise<EventLog> {
   const validEnd = level.getSync(VALID_END_KEY)

@@ -26,7 +26,7 @@
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
-import { valueBytes } from './row-value.js'
+import { valueBytes } from './row-value-of-parts.js'
 import { CHECKSUM_BYTES, isIntact, setChecksum, storedChecksum, intactBody } from './stored-row-checksum.js'
 
 const MAGIC = 'LATCHROW'

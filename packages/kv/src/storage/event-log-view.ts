@@ -89,7 +89,7 @@ async function valueOf(key: string, { file, at, length }: ValueLocation): Promis
   return value
 }
 
-/** Returns the indexes of the first row of the range, and of the first row after it. */
+/** Returns the index of the first row of the range, and the index of the first row after the range. */
 function bounds(
   rows: readonly (readonly [string, ValueLocation])[],
   { start, end }: RowRange,

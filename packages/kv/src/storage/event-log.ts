@@ -32,7 +32,7 @@ import {
 } from './event-log-format.js'
 import { type Index, EventLogView, type Pending, type ValueLocation } from './event-log-view.js'
 import type { RowChange } from './row-store.js'
-import { valueBytes } from './row-value.js'
+import { valueBytes } from './row-value-of-parts.js'
 import { damagedRow } from './stored-row-checksum.js'
 
 /** In bytes. When a file has this many bytes, the event log begins a new file. */
@@ -62,7 +62,7 @@ export class EventLog {
 
   /**
    * Opens the event log. `validEnd` is its valid end, as LevelDB has stored it. Throws ERR_CORRUPT if the
-   * files do not match it.
+   * files do not match the valid end.
    */
   static async open(
     folder: string,

@@ -6,7 +6,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchRows, bytesOf } from './lost-batch-detection.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
 import type { RowKeys } from './compact-list-of-keys.js'
-import { wholeValue } from './row-value.js'
+import { wholeValue } from './row-value-of-parts.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
 import { type LevelFigures, levelFigures } from './level-figures.js'
 import { behind } from './scan-rows.js'
@@ -51,7 +51,7 @@ interface LevelRange {
 }
 export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
 
-/** The first key that rows may have. Lower keys are reserved for this class. */
+/** The lowest key that rows may have. Lower keys are reserved for the code that writes the disk. */
 export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 
 /** A key above all keys of rows, which begin with a letter. */

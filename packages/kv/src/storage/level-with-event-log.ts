@@ -1,6 +1,6 @@
 // Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and a
-// row with the valid end of the event log. A batch counts as written when LevelDB has its part. The events of
-// the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
+// row with the valid end of the event log. A batch counts as written when LevelDB has its part of the batch.
+// The events of the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'

@@ -12,7 +12,7 @@
 // If LevelDB loses only the last batches, the rest is a complete but older state. Raft's log shows whether
 // that state is too old (D17).
 
-import { valueBytes } from './row-value.js'
+import { valueBytes } from './row-value-of-parts.js'
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
@@ -28,8 +28,8 @@ export const BATCH_ROWS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0,
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
 /**
- * BATCH_ROW_BYTES: the bytes of a batch row. ROW_BYTES: the bytes that LevelDB's log uses for a row besides its
- * key and its value.
+ * BATCH_ROW_BYTES: the bytes of a batch row. ROW_BYTES: the bytes that LevelDB's log uses for a row besides
+ * its key and its value.
  */
 const BATCH_ROW_BYTES = 64
 const ROW_BYTES = 16

@@ -4,7 +4,7 @@
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
 import { LevelRows, operation } from './level-rows.js'
-import { wholeValue } from './row-value.js'
+import { wholeValue } from './row-value-of-parts.js'
 import type { RowBuilder, RowChange, RowStorage, RowStore } from './row-store.js'
 
 export function memoryLevelStorage(): RowStorage {

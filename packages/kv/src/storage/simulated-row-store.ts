@@ -3,7 +3,7 @@
 // not at all. Every step is deterministic, and every wait is one microtask. (A store with { memory: true }
 // uses memory-level-storage.ts.)
 
-import { wholeValue } from './row-value.js'
+import { wholeValue } from './row-value-of-parts.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type {

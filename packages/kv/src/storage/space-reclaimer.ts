@@ -3,8 +3,8 @@
 //
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
 // unchanged. LevelDB then never merges these tables with the records that remove their rows. A store of ten
-// megabytes grew to gigabytes, and every start had to check all its tables. After 32 MB of rows were deleted,
-// their tables stayed as they were.
+// megabytes grew to gigabytes, and every start had to check all its tables. Rows that are removed in any
+// other order can keep their space too: LevelDB once kept all tables of 32 MB of deleted rows.
 //
 // Laws
 // - Only one compaction runs at a time, beside the writes, and no caller waits for it.
@@ -98,7 +98,8 @@ export class SpaceReclaimer {
     for (const [space, removed] of this.#removed) {
       const worth = this.#spaces.queues[space]
       if (removed.rows < (worth ?? removed.lookAt)) continue
-      // Rows of this kind are removed in order, so every row before the last removed row is removed too.
+      // In a queue, all rows before the last removed row are removed too. So the compaction of a queue begins
+      // at the first possible key of its key space.
       const work =
         worth === undefined ? this.#look(space, removed) : this.#compact(space, Uint8Array.of(space))
       return this.#alone(work)

@@ -23,7 +23,7 @@ export const CHECKSUM_BYTES = 4
 export const setChecksum = (key: Uint8Array, value: Uint8Array): number =>
   setChecksumFor(shortChecksum(key), value)
 
-/** Does the same with a known checksum of the key. */
+/** Does the same as `setChecksum`, for a caller that already has the checksum of the key. */
 export function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
   writeChecksum(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -31,7 +31,9 @@ export function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
   return crc
 }
 
-/** Does the same as `setChecksum` for a value in parts. The first part begins with the bytes for the checksum. */
+/**
+ * Does the same as `setChecksum` for a value in parts. The first part begins with the bytes for the checksum.
+ */
 export function setChecksumOfParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   const first = elementAt(parts, 0)
   writeChecksum(first, 0)

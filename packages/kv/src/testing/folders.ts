@@ -1,4 +1,4 @@
-// Driver: temporary folders of a test file, removed at its end.
+// Driver: makes temporary folders for a test file, and removes them when the tests have ended.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

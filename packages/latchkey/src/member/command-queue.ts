@@ -25,7 +25,7 @@ import { type Command, decodeCommand, isBadCommand, OP, opOf } from '@latchkey/p
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
 /**
- * The cost of large commands that may be in the log and not applied, as kv's rules/apply-work-limit.ts counts
+ * The cost of large commands that may be in the log and not applied, as kv's rules/work-limit-per-turn.ts counts
  * the cost: 1 for a record, 2 for a row. To apply this much takes about a tenth of a second of one core.
  */
 const WINDOW = 20_000

@@ -139,7 +139,7 @@ class MembershipCall {
     const node = this.#node
     this.#offs.push(
       node.on('membership', (now) => this.#isReached(now) && this.#end()),
-      // cluster-founder.ts has added a listener for this event earlier, so the leader's own change is
+      // automatic-membership-changes.ts has added a listener for this event earlier, so the leader's own change is
       // proposed first.
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),

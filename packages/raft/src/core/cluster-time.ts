@@ -2,7 +2,7 @@
 // Leases are measured in cluster time. Only a leader has this clock.
 //
 // Laws
-//   - the clock starts at the time of the last entry in the leader's log. Its first reading is taken after
+//   - the clock starts at the time of the last entry in the leader's log. The local clock is first read after
 //     the leader has appended that entry.
 //   - each reading adds min(time since the last reading, clamp). So a pause of the leader can make leases end
 //     later, never earlier.

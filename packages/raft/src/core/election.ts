@@ -175,8 +175,8 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
 
 /**
  * Called when the leader transfers its leadership to this member. This member campaigns without a pre-vote.
- * Its vote requests carry `transfer`, so that the other members do not refuse it because of their living
- * leader. A learner ignores the message (E14).
+ * Its vote requests carry `transfer`, so that the other members vote although their leader is alive. A
+ * learner ignores the message (E14).
  */
 export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
   if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, 'transfer')
@@ -198,8 +198,8 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 /**
  * Called when it is clear that this member did not lose its disk (wiped-member-check.ts). From now on it may
  * vote. If its log is empty, the cluster is new and has no leader, so this member does not wait for an
- * election timeout. A member that may vote earlier than the others gets no votes. The last member that may
- * vote can win.
+ * election timeout. While other members may not vote yet, they give no votes, and an early candidate loses. A
+ * candidate can win once a majority of the members may vote.
  */
 export function onVotingAllowed(state: State): void {
   state.mayVote = true

@@ -106,9 +106,9 @@ export class Log {
   }
 
   /**
-   * Returns the last position at or before `index` whose term is at most `term`. Two logs cannot agree at a
-   * later position (L8). The result can be before the start of the log, where this log does not know the
-   * terms. Then its term is 0.
+   * Returns the last position at or before `index` whose term is at most `term`. If another log has the term
+   * `term` at `index`, the two logs cannot agree at a later position (L8). If the result is before the start
+   * of this log, its term is unknown and is returned as 0.
    */
   lastNotAbove(index: number, term: number): { index: number; term: number } {
     let at = Math.min(index, this.lastIndex)

@@ -82,8 +82,8 @@ function whyPeersInvalid(ids: readonly MemberId[], peers: unknown): string | und
 }
 
 /**
- * Encodes peers as a sorted list of [id, url, incarnation]. If peers were encoded as an object, the order of
- * its keys could make the bytes of equal memberships differ.
+ * Encodes a membership as JSON. The peers are encoded as a sorted list of [id, url, incarnation]. If they
+ * were encoded as an object, the order of its keys could make the bytes of equal memberships differ.
  */
 export function encodeMembership(membership: Membership): Uint8Array {
   const { voters, outgoing, learners, learnersNext, peers, cluster } = membership

@@ -1,8 +1,8 @@
 // Rule: compares a message's term with this member's term, and calls the function for the message's type.
 //
 // Laws
-//   - a message of a higher term makes this member enter that term. A vote request is the exception while
-//     this member receives messages from its leader (stickiness).
+//   - a message of a higher term makes this member enter that term. There are two exceptions: a pre-vote
+//     request, and a vote request while this member receives messages from its leader (stickiness).
 //   - an answer counts only if its sender is a member and the answer is of the current term. An answer to a
 //     pre-vote may have an older term: it carries the term of the sender, because a pre-vote changes no term.
 
@@ -86,8 +86,8 @@ function progress(state: State, peer: Progress, m: Message): void {
 }
 
 /**
- * Sends the messages that waited until this member's disk has what they promise (durable-before-send.ts). Vote
- * requests are dropped if this member is no candidate any more.
+ * Sends the messages that waited until this member's disk has what they promise (durable-before-send.ts).
+ * Vote requests are dropped if this member is no candidate any more.
  */
 export function sendKept(state: State): void {
   for (const message of state.disk.kept(state.term)) {

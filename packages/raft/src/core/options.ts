@@ -30,7 +30,7 @@ export interface RaftOptions {
   readonly maxEntryBytes?: number
   /**
    * In bytes of data, how much may be proposed and not committed. A proposal beyond this limit is refused as
-   * 'busy'. A single proposal is always accepted.
+   * 'busy'. If no other proposal is uncommitted, a proposal of any size up to `maxEntryBytes` is accepted.
    */
   readonly maxUncommittedBytes?: number
   /** In ms, how much one reading of the clock can add to cluster time at most (CT2). */

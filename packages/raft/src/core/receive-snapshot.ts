@@ -61,8 +61,8 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
 }
 
 /**
- * Acknowledges the durable entries that agree with the leader's log. If the entry at the snapshot's position is
- * durable too, also answers that this snapshot is not needed.
+ * Acknowledges the durable entries that agree with the leader's log. If the entry at the snapshot's position
+ * is durable too, also answers that this snapshot is not needed.
  */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)

@@ -92,8 +92,8 @@ export function pumpPeer(state: State, peer: Progress): void {
 }
 
 /**
- * Sends the next entries to the peer, up to `maxBytes`. With 0 the append is empty, and its answer says
- * whether the peer has the entry before it.
+ * Sends the next entries to the peer, up to `maxBytes`. With `maxBytes` 0 the append is empty, and its answer
+ * says whether the peer has the entry before `next`.
  */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1

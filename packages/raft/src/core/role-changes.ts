@@ -67,8 +67,9 @@ function stopLeading(state: State): void {
 }
 
 /**
- * Sets the role of a member that neither leads nor campaigns: follower if the membership names it as a voter,
- * else learner.
+ * Adjusts the role to a new membership. A member that neither leads nor campaigns becomes a follower if the
+ * membership names it as a voter, else a learner. A member that campaigns, but may no longer stand for
+ * election, ends its campaign.
  */
 export function adjustRole(state: State): void {
   if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)

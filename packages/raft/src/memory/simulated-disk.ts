@@ -212,9 +212,9 @@ export class MemoryDisk implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    // A journal that cannot be written stops the whole file system. So if a sync of a folder succeeds after a
-    // failed one, all names are durable. A failed sync of a file is different: the data that waited for this
-    // sync is lost (Inode.forget).
+    // A real file system keeps names in its journal, and stops if it cannot write the journal. So if a sync
+    // of a folder succeeds after a failed sync of that folder, all names are durable. A failed sync of a file
+    // is different: the data that waited for this sync is lost (Inode.forget).
     this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 

@@ -13,7 +13,7 @@ import type { Timeline } from './simulated-time-types.js'
 import { VirtualClock } from './virtual-clock.js'
 
 interface HostOptions {
-  /** How many seconds the machine's clock counts in one real second. */
+  /** How many seconds the machine's clock counts in one second of simulated time. */
   readonly rate: number
   readonly uptime: number
   readonly wallAhead: number
@@ -86,7 +86,10 @@ interface Waiting {
   readonly timer: boolean
 }
 
-/** A value that the monotonic clock has shown, and the real time at which it was read. */
+/**
+ * A value that the machine's monotonic clock has shown, and the timeline's simulated time (in microseconds)
+ * at which the process read the value.
+ */
 interface Reading {
   readonly value: number
   readonly at: number
@@ -133,7 +136,10 @@ export class HostProcess {
     return old.value
   }
 
-  /** Returns the real time, in microseconds, at which the process read this value of its clock. */
+  /**
+   * Returns the timeline's simulated time, in microseconds, at which the process read this value of its
+   * clock.
+   */
   takenAt(reading: number): number {
     return this.#lastOld?.value === reading ? this.#lastOld.at : this.host.timeline.now
   }

@@ -1,10 +1,10 @@
-// Rule: the clocks of one simulated machine, as functions of the simulated real time. Real time is in
-// microseconds, and the clocks show milliseconds.
+// Rule: the clocks of one simulated machine, as functions of the simulated time of the timeline. The
+// parameter `real` is this simulated time in microseconds. The clocks show milliseconds.
 
 import type { Instant } from '@latchkey/base'
 
 export class VirtualClock {
-  /** How many seconds the clock counts in one real second. A perfect clock has 1. */
+  /** How many seconds the clock counts in one second of simulated time. A perfect clock has the rate 1. */
   #rate: number
   #realOrigin = 0
   #localOrigin: number

@@ -159,15 +159,15 @@ function open(frame: Uint8Array): Opened | string {
  * if the frame is invalid. The caller then closes the connection.
  */
 export class Assembly {
-  readonly #sendQueues: Array<{ pieces: Uint8Array[]; bytes: number }> = []
+  readonly #lanes: Array<{ pieces: Uint8Array[]; bytes: number }> = []
 
   constructor() {
-    for (let lane = 0; lane < LANES; lane++) this.#sendQueues.push({ pieces: [], bytes: 0 })
+    for (let lane = 0; lane < LANES; lane++) this.#lanes.push({ pieces: [], bytes: 0 })
   }
 
   /** In bytes, the received pieces of frames that are not complete. */
   get bytes(): number {
-    return this.#sendQueues.reduce((sum, lane) => sum + lane.bytes, 0)
+    return this.#lanes.reduce((sum, lane) => sum + lane.bytes, 0)
   }
 
   take(frame: Uint8Array): Parcel[] | string {
@@ -181,7 +181,7 @@ export class Assembly {
 
   #piece({ head, rest }: Opened): Parcel[] | string {
     const [, number, last] = head
-    const lane = isLength(number) ? this.#sendQueues[number] : undefined
+    const lane = isLength(number) ? this.#lanes[number] : undefined
     if (lane === undefined || typeof last !== 'boolean' || head.length !== 3) return 'a piece is wrong'
     if (!last && rest.length < LEAST_PIECE) return 'a piece is too short'
     if (lane.bytes + rest.length > WHOLE_LIMIT) return 'a message is too long'
@@ -189,7 +189,7 @@ export class Assembly {
     lane.bytes += rest.length
     if (!last) return []
     const whole = Buffer.concat(lane.pieces)
-    this.#sendQueues[number as number] = { pieces: [], bytes: 0 }
+    this.#lanes[number as number] = { pieces: [], bytes: 0 }
     const opened = open(whole)
     if (typeof opened === 'string') return opened
     return opened.head[0] === TURN ? parcels(opened, true) : 'a cut frame is no frame of a turn'

@@ -62,8 +62,8 @@ export interface NetOptions {
    */
   readonly admit?: Admit | undefined
   /**
-   * The result for a peer is sent to that peer in the handshake. So a removed member that missed its removal
-   * learns of it when it connects.
+   * Finds out whether a peer is missing in the membership (handshake.ts). The handshake sends the result to
+   * the peer. So a removed member that did not learn of its removal learns of it when it connects.
    */
   readonly missing?: Missing | undefined
   /**

@@ -1,11 +1,11 @@
 // Driver: owns the connection that this member dials to one other member, and on which it sends all messages
-// to that member.
-// long: the states of one connection and the steps between them read together
+// to that member. long: the states of one connection and the steps between them read together
 //
 // Laws
 //   - the events 'up' and 'gone' alternate. 'dead' comes at most once after each 'gone' (TR4).
-//   - 'dead' comes only if the peer's process has certainly ended. After a close, the system refuses a new
-//     connection, or a process with another boot number (drawn at each start) answers (TR3).
+//   - 'dead' comes only if the peer's process has certainly ended. There are two proofs after a close: the
+//     peer's operating system refuses a new connection, or a process with another boot number (drawn at each
+//     start) answers (TR3).
 //   - the first attempt after a close is made at once. The pauses between later attempts grow.
 //   - when the connection closes, all messages that wait to be sent are dropped. So no message of an old
 //     connection is sent on a new connection (TR1).

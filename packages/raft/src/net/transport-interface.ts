@@ -29,7 +29,10 @@ export interface PeerInfo {
    * send it.
    */
   readonly born?: string | undefined
-  /** The cluster's random id. The id is '' until the first leader has drawn it and this member knows it. */
+  /**
+   * The cluster's random id. The id is '' until the first leader has drawn it and the described member has
+   * learned it.
+   */
   readonly clusterId: string
   readonly group: GroupId
   /**
@@ -40,8 +43,8 @@ export interface PeerInfo {
   /** The wire version of this connection. */
   readonly version: number
   /**
-   * Set if the sender's membership does not contain this member. The number is the index up to which the
-   * sender has applied the log.
+   * Set if the sender's membership does not contain the member that receives this description. The number is
+   * the index up to which the sender has applied the log.
    */
   readonly missing?: number | undefined
   /** True if the sender only wants to know which member it has reached. */

@@ -54,8 +54,8 @@ export interface Batch {
 export interface ProposalCaps {
   readonly entryBytes: number
   /**
-   * In bytes, how much may wait to be proposed. A command beyond this limit is refused as 'busy'. A single
-   * command is always accepted.
+   * In bytes, how much may wait to be proposed. A command beyond this limit is refused as 'busy'. If no other
+   * command waits, a command of any size up to `entryBytes` is accepted.
    */
   readonly gatheredBytes: number
 }

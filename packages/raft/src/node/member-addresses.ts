@@ -87,16 +87,16 @@ export class Addresses {
   }
 
   /**
-   * Called when a process has answered at the address that the options of this member give for member `id`. The
-   * answer names the cluster of that process.
+   * Called when a process has answered at the address that the options of this member give for member `id`.
+   * The answer names the cluster of that process.
    */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * Called when the process at the address from the options has proved to be member `id`, and an election timeout has
-   * passed since then. In that time the member could connect at the log's address.
+   * Called when the process at the address from the options has proved to be member `id`, and an election
+   * timeout has passed since then. In that time the member could connect at the log's address.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
@@ -126,8 +126,9 @@ export class Addresses {
       !sameUrl(peers[id].url, url) &&
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
-    // The leader's own address comes first. When the last moved member is recorded, #moved becomes empty, and
-    // the leader's own address would not be written any more.
+    // The leader's own address comes first, because the leader writes one address at a time, and writes its
+    // own address only while `#moved` has members. When the log has the new address of the last moved member,
+    // `#moved` becomes empty, and the leader's own address would never be written.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

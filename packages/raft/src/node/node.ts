@@ -196,7 +196,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#soon()
   }
 
-  /** Calls `done` once this member has applied everything that was committed before this call. */
+  /**
+   * Calls `done` once this member has applied everything that was committed before this call. If no leader
+   * confirms the read, calls `done` with `ok: false`.
+   */
   read(done: ReadDone): void {
     if (this.#closed !== undefined || this.#rebuilding) return done({ ok: false })
     this.#reads.add(done)

@@ -46,8 +46,8 @@ export const isOneOfMany = ({ members, join }: ReplicaOptions) =>
   !join && Object.keys(members ?? {}).length > 1
 
 /**
- * True if this log has never recorded a term, an entry or a cluster id. So this member has never voted or
- * acknowledged from this log.
+ * True if this log has never recorded a term, an entry or a cluster id. So this member has never voted, or
+ * acknowledged an entry, with this log.
  */
 export function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
   return (

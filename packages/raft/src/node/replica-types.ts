@@ -55,7 +55,9 @@ export interface ReplicaPorts {
   readonly newId: () => string
   /** Called for a message of the layer above Raft. */
   app?(from: MemberId, bytes: Uint8Array): void
-  /** Called when the connection to a member is closed. The outcome of requests on it is unknown. */
+  /**
+   * Called when the connection to a member is closed. The outcome of requests on that connection is unknown.
+   */
   gone?(id: MemberId): void
   /** Called when a member has connected. */
   met?(id: MemberId): void
@@ -67,8 +69,8 @@ export interface TransportOwner {
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
    * Returns undefined if `id` is in this member's applied membership, otherwise the index up to which this
-   * member has applied the log. The index is sent in the handshake. The peer compares it with its own log, to
-   * find out whether it was removed or is still being added.
+   * member has applied the log. The index is sent in the handshake. The peer compares the index with its own
+   * log, to find out whether the peer was removed or is still being added.
    */
   missing(id: MemberId): number | undefined
   /** Returns what this member sends about itself in a handshake. */

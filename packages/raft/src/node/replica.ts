@@ -24,7 +24,7 @@ import {
   openLog,
   reconcile,
 } from './recover-log-and-machine.js'
-import { ClusterFounder } from './cluster-founder.js'
+import { AutomaticMembershipChanges } from './automatic-membership-changes.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
@@ -39,7 +39,7 @@ export class Replica {
   readonly #wal: Wal
   readonly #ports: ReplicaPorts
   readonly #options: ReplicaOptions
-  readonly #clusterFounder: ClusterFounder
+  readonly #automaticChanges: AutomaticMembershipChanges
   /** The description that each other member sent when this member last connected to it. */
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
@@ -111,7 +111,7 @@ export class Replica {
       missing: (one) => this.missing(one),
       identity: () => ({ ...this.#identity, born: ports.note?.born }),
     })
-    this.#clusterFounder = new ClusterFounder({
+    this.#automaticChanges = new AutomaticMembershipChanges({
       node: this.node,
       newClusterId: () => this.#newClusterId(),
       incarnation: (id) => (id === options.id ? this.#identity : this.transport.peer(id))?.incarnation,
@@ -200,7 +200,7 @@ export class Replica {
     this.node.on('membership', (membership) => {
       this.#noteCluster(membership)
       this.#votingDelay.committed(membership)
-      this.#clusterFounder.look()
+      this.#automaticChanges.look()
     })
     this.transport.on('message', (message) => {
       if (!this.#votingDelay.acceptsMessages) return
@@ -218,9 +218,9 @@ export class Replica {
       this.#addresses.answered(info.id)
       if (admitted && info.clusterId === this.clusterId) this.#provedLater(info.id)
     })
-    this.node.on('role', () => this.#clusterFounder.look())
+    this.node.on('role', () => this.#automaticChanges.look())
     this.node.on('applied', () => {
-      if (this.#clusterFounder.unfinished) this.#clusterFounder.look()
+      if (this.#automaticChanges.unfinished) this.#automaticChanges.look()
     })
   }
 
@@ -321,7 +321,8 @@ export class Replica {
   }
 
   /**
-   * Called when the member `by` reports on an existing connection that this member is not in its membership.
+   * Called when the member `by` reports, on an existing connection, that the membership of `by` does not
+   * contain this member.
    */
   reportedNotMember(by: MemberId, index: number): void {
     const info = this.#met.get(by)
@@ -332,7 +333,7 @@ export class Replica {
     this.#met.set(info.id, info)
     this.#oneCluster.answered(info.id, this.#addresses.dialled(info.id), info)
     if (this.#addresses.hasTwo(info.id)) this.#talkTo(this.node.raft.membership)
-    this.#clusterFounder.look()
+    this.#automaticChanges.look()
     this.#votingDelay.met(info.id, info.clusterId)
     this.#ports.met?.(info.id)
   }

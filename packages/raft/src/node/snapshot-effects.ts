@@ -12,7 +12,7 @@ interface SnapshotsPorts {
   readonly machine: StateMachine
   readonly logger: Logger
   readonly pieceBytes: number
-  /** Called when a snapshot begins to be sent. */
+  /** Called when this leader begins to send a snapshot. */
   readonly sending: () => void
   /** Makes one call of the core. */
   readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void

@@ -56,8 +56,8 @@ export interface WalOptions {
 
 export interface Recovered {
   /**
-   * True if this log has never recorded a term, an entry or a cluster id. So this member has promised nothing
-   * from this folder.
+   * True if this log has never recorded a term, an entry or a cluster id. So this member has never voted, or
+   * acknowledged an entry, with this log.
    */
   readonly fresh: boolean
   readonly identity: Identity

@@ -19,8 +19,8 @@ export type NodeCalls = Pick<
 const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_DSYNC } = nodeFs.constants
 const MODE = 0o600
 /**
- * True if O_DSYNC makes a write durable. On macOS O_DSYNC leaves the data in the disk's cache, but the
- * fdatasync of libuv does not. Windows has no O_DSYNC.
+ * True if O_DSYNC makes a write durable. On macOS a write with O_DSYNC leaves the data in the disk's cache,
+ * but libuv's fdatasync also flushes this cache. Windows has no O_DSYNC.
  */
 const ONE_TRIP = process.platform === 'linux' && O_DSYNC !== undefined
 
@@ -71,8 +71,8 @@ class NodeFile implements File {
   }
 
   /**
-   * Writes all bytes. The operating system may accept only a part of a write, so this method writes the rest
-   * again (D5).
+   * Writes all bytes. The operating system may accept only a part of a write. Then this method writes the
+   * rest with another call (D5).
    */
   #writeAll(fd: number, offset: number, parts: readonly Uint8Array[], done: Done): void {
     const after = (error: Error | null, written: number): void => {

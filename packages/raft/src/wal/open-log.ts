@@ -169,8 +169,8 @@ class Boot {
   }
 
   /**
-   * Creates a new log: first the durable mark, then the first segment. In this order, a log without a mark
-   * must have lost its mark.
+   * Creates a new log: first the durable mark, then the first segment. Because of this order, a log with
+   * segments and without a mark must have lost its mark.
    */
   async #create(leftovers: readonly number[]): Promise<Opened> {
     const { memberId, incarnation, membership } = this.#options

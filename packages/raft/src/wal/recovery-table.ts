@@ -65,7 +65,8 @@ const read = { mark: ['readable'], log: ['some'] } as const
 
 export const ROWS: readonly Row[] = [
   { when: { mark: ['absent'], log: ['none'] }, then: 'create' },
-  // A new log first gets its mark and then its first segment. So a log without a mark has lost its mark.
+  // A new log first gets its mark and then its first segment. So a log with segments and without a mark has
+  // lost its mark.
   { when: { mark: ['absent'], log: ['some'] }, then: 'mark-lost' },
   // Only one of the two slots is written between two syncs, so a crash damages at most one slot (D3). Two
   // damaged slots prove a fault of the disk.

@@ -1,5 +1,5 @@
-// Rule: reads the segments of a log in order, at a member's start, and rebuilds the log in memory. The reading
-// also finds where it stopped, why, and whether the log has all bytes that the durable mark promises.
+// Rule: reads the segments of a log in order, at a member's start, and rebuilds the log in memory. The
+// reading also finds where it stopped, why, and whether the log has all bytes that the durable mark promises.
 // recovery-table.ts decides from these facts.
 
 import { asBuffer, assert } from '@latchkey/base'

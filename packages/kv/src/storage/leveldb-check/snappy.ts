@@ -1,5 +1,5 @@
 // Door: decompresses a block that LevelDB has compressed with Snappy. Only the indexes of tables are
-// decompressed here. They are small, and their checksums were checked before.
+// decompressed here. These indexes are small, and their checksums were checked before.
 //
 //   varint length of the whole | pieces, by the low two bits of their first byte:
 //     00  literal: u6 length - 1 | bytes; 60 to 63: the length is in the 1 to 4 bytes that follow
@@ -7,8 +7,8 @@
 //     10  copy of 1 to 64 bytes: u6 length - 1 | u16le distance
 //     11  the same | u32le distance
 //
-// Law: for any input, the function never reads before the start of the output, and never writes beyond its
-// stated length.
+// Law: for any input, the function never reads before the start of the output, and never writes beyond the
+// stated length of the output.
 
 import { Varints } from './varints.js'
 

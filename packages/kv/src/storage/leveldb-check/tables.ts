@@ -10,8 +10,8 @@
 //   index   entries | restarts | u32le count of restarts
 //   entry   varint shared | varint rest | varint value length | key rest | value: the handle of a data block
 //
-// The meta index has the same form. It has the handle of the filter, because a wrong bit in the filter also
-// hides a row.
+// The meta index has the same form, and has the handle of the filter block. The filter block is checked too,
+// because a wrong bit in the filter also hides a row.
 //
 // A checksum covers the bytes of a block in the file, compressed (1) or not (0). So only the index and the
 // meta index must be decompressed.

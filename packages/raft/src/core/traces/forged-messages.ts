@@ -1,5 +1,6 @@
-// Rule: builds messages that no member has sent, for traces: `append a->b t=3 prev=1/t1
-// commit=1 entries=2/t3,3/t3`.
+// Rule: builds messages that no member has sent, for traces. A message is one line of text, such as:
+//
+//   append a->b t=3 prev=1/t1 commit=1 entries=2/t3,3/t3
 
 import { utf8 } from '@latchkey/base'
 import type { Entry, Message } from '../index.js'

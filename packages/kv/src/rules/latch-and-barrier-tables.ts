@@ -76,8 +76,9 @@ export interface PartyTransaction extends PartyView {
   deleteParty(row: PartyRow): void
   nextArrival(): number
   /**
-   * The rules call this method when the wait of a party has ended and its client has sent no command in this
-   * entry. The member that has the client's connection then sends the client the result.
+   * The rules call this method when the wait of a party ends because of another client's command, or because
+   * a session ends. The client of the party gets no answer to a command then. The member that has the
+   * client's connection then sends the client the result.
    */
   ended(row: PartyRow): void
   /** Returns all parties of the session, in the order of arrival, including parties whose wait has ended. */

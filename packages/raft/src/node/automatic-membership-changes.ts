@@ -5,7 +5,7 @@
 import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
 
-interface ClusterFounderPorts {
+interface AutomaticMembershipChangesPorts {
   readonly node: RaftNode
   /** Returns a new random id, or undefined if this member must not found a cluster. */
   newClusterId(): string | undefined
@@ -24,11 +24,11 @@ interface ClusterFounderPorts {
   readonly moved: (membership: Membership) => Readonly<Record<MemberId, string>>
 }
 
-export class ClusterFounder {
-  readonly #ports: ClusterFounderPorts
+export class AutomaticMembershipChanges {
+  readonly #ports: AutomaticMembershipChangesPorts
   #unfinished = false
 
-  constructor(ports: ClusterFounderPorts) {
+  constructor(ports: AutomaticMembershipChangesPorts) {
     this.#ports = ports
   }
 

@@ -11,6 +11,6 @@ export function valueBytes({ value, rest = NO_PARTS }: RowChange): number {
   return bytes
 }
 
-/** Returns the value in one piece, or undefined if the row is removed. */
+/** Returns the value in one buffer, or undefined if the row is removed. */
 export const wholeValue = ({ value, rest }: RowChange): Uint8Array | undefined =>
   value === undefined || rest === undefined ? value : Buffer.concat([value, ...rest])

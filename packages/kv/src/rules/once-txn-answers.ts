@@ -2,9 +2,10 @@
 // is the kept answer.
 //
 // Law: the answer is written in the same entry and revision as the writes. If a caller repeats the txn with
-// the same key, it gets the kept answer, and nothing is written (C73). The session and the member may differ.
-// Without this law, a script could send an increment, and its member could crash before the answer. The
-// script would send the increment to another member, and the counter would grow by two.
+// the same key, it gets the kept answer, and nothing is written (C73). This is also true if the caller
+// repeats the txn in another session or at another member. Without this law, a script could send an
+// increment, and its member could crash before the answer. The script would send the increment to another
+// member, and the counter would grow by two.
 //
 // Law: the kept answer is looked up before the guard is checked. Without this law, a guarded write could be
 // applied, its answer be lost, and the lock be released. The answer to the repeated call would then say that
@@ -24,7 +25,10 @@ export const keptRecord = (
   results: readonly StepResult[],
 ): Uint8Array => pack([digest, succeeded, results])
 
-/** Returns the kept answer. `row` is its row, and the revision of the row is the revision of the writes. */
+/**
+ * Returns the kept answer, which is the value of `row`. The revision of the row is the revision of the
+ * writes. Returns USED_FOR_OTHER if the row belongs to another request.
+ */
 export function keptAnswer([, digest]: OnceArg, row: Uint8Array): Refused | readonly unknown[] {
   const kept = recordIn(valueOf(row))
   if (kept === undefined || !equalBytes(kept[0], digest)) return USED_FOR_OTHER
