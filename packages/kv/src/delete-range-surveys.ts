@@ -30,7 +30,10 @@ const MOST_SURVEYS = 4
  * these keys in one turn of the event loop. If more keys change, the survey is dropped.
  */
 const MOST_CHANGED = 2_000
-/** In ms. A survey is dropped after this time. Its command should have been applied by then. */
+/**
+ * In ms. A survey is dropped after this time. By then, the command for which the survey was made should have
+ * been applied.
+ */
 const MOST_MILLIS = 30_000
 
 class Survey implements RangeObserver {

@@ -17,7 +17,7 @@ export class EndedWaits {
   #at = 0
   #isPassing = false
 
-  /** Without the function `ended`, nothing is passed on. */
+  /** `ended` receives the result of each ended wait. Without `ended`, no result is reported. */
   constructor(
     ended: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined,
     nextTurn: (run: () => void) => void,

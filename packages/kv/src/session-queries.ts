@@ -17,7 +17,10 @@ import type { OpenSessions } from './kv-store-types.js'
  * examine all sessions, which is slow.
  */
 const REFUSAL_MS = 100
-/** The most identities whose refusals are kept. */
+/**
+ * The most identities whose refusals are kept. If there are more, all kept refusals are dropped to free
+ * memory.
+ */
 const MOST_REFUSALS = 1_000
 
 interface Refusal {

@@ -26,8 +26,9 @@ export class StateHashSchedule {
   }
 
   /**
-   * The state machine calls this method after each entry. `before` is the cluster time before the entry. The
-   * next entry waits for the returned promise.
+   * The state machine calls this method after each entry. `before` is the cluster time before the entry. If a
+   * hash is due, this method computes the hash and calls `onStateHash`. The next entry waits for the returned
+   * promise. Undefined means that there is nothing to wait for.
    */
   passed(state: State, before: number): Promise<unknown> | undefined {
     const { time } = state.meta.position

@@ -50,7 +50,8 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
   if ('expiry' in needed) return { expiry: await lookUpExpiry(state, needed.expiry, turns) }
   const view = state.store.view()
   // The overlay and the view must be taken in the same turn of the event loop. Otherwise a row could move
-  // from the overlay to the store in between, and neither the overlay nor the view would have the row.
+  // from the overlay to the store between the two turns, and neither the overlay nor the view would have the
+  // row.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {

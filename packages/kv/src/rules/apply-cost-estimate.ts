@@ -21,7 +21,7 @@ const MOST_LOOKED_UP = 64
 const LEAST_OF_MANY = 5_000
 /**
  * In units of work, the estimate for a deleteRange. The number of rows in the range is unknown before the
- * range is read.
+ * range is read, so the estimate assumes a large range.
  */
 const OF_A_RANGE = 5_000
 /**

@@ -93,7 +93,7 @@ export class EntryRun {
     this.#letTimePass()
   }
 
-  /** Law A: does everything that is due at the entry's cluster time. */
+  /** Law A: ends everything whose deadline is before the entry's cluster time, and finds the expired keys. */
   #letTimePass(): void {
     const { state, locks } = this.#context
     expire(locks, endDueSessions(state, locks))
@@ -201,8 +201,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a call number. A command without a number may be applied twice, so only
-   * commands that do no harm when applied twice have none.
+   * Executes a command without a call number. A command without a number may be applied twice. So only three
+   * commands need no number, because applying them twice does no harm.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()

@@ -23,7 +23,7 @@
 // - K73: no party passes before its generation is complete. All parties of a generation pass in one entry,
 //   with the number of the generation and the indexes 0 to parties - 1. No generation has the number of an
 //   earlier one, not even of a broken one. Without this law, a worker of a broken generation and a worker of
-//   the next generation could get the same number. Both would do the same work.
+//   the next generation could get the same number. The two workers would do the same work.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'

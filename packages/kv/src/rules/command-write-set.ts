@@ -38,7 +38,10 @@ export class WriteSet {
     return this.budget.turn.isOver
   }
 
-  /** Returns the row of the key, with the changes that this command has made. */
+  /**
+   * Returns the row of the key, with the changes that this command has made, or undefined if the key does not
+   * exist.
+   */
   row(key: string): Uint8Array | undefined {
     return this.#look(key).now
   }
@@ -111,8 +114,8 @@ export class WriteSet {
 }
 
 /**
- * Returns a copy of the row's value, for an answer. The row may be a view of the bytes of the log entry. An
- * answer is kept for longer than these bytes.
+ * Returns a copy of the row's value, or null if the row is absent, for an answer. The row may be a view of
+ * the bytes of the log entry. An answer is kept for longer than these bytes.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

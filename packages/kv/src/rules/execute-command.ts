@@ -102,7 +102,10 @@ export function execute(context: ApplyContext, session: Session, command: Comman
   }
 }
 
-/** Returns the expiry of a key that is put at cluster time `now`. */
+/**
+ * Returns the expiry of a key that is put at cluster time `now`, or undefined if the key has no ttl and no
+ * session.
+ */
 function expiryFor(life: LifeArg, session: Session, now: number): Expiry | undefined {
   if (life === undefined) return undefined
   return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : expiryAfter(now, life)

@@ -126,7 +126,10 @@ export function merge(writeSet: WriteSet, [, , key, value]: Of<'merge'>): number
   return mergeInto(writeSet, key, value) ?? writeSet.commit()
 }
 
-/** Appends a comma and the value to the value of the key. An absent key gets the value alone. */
+/**
+ * Appends a comma and the value to the value of the key. An absent key gets the value alone. Returns a
+ * refusal if the joined value would be too large, else undefined.
+ */
 export function mergeInto(writeSet: WriteSet, key: Uint8Array, value: Uint8Array): Refused | undefined {
   const row = writeSet.row(binary(key))
   const joined = row === undefined ? value : Buffer.concat([valueOf(row), COMMA, value])

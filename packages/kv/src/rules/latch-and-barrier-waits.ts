@@ -1,5 +1,5 @@
-// Rule: decides how the waits at latches and barriers end (docs/latches.md). A party is a call that waits
-// there. The table shows what happens to a party:
+// Rule: decides how the waits at latches and barriers end (docs/latches.md). A party is a call that waits at
+// a latch or barrier. The table shows what happens to a party:
 //
 //   the party     event                                result
 //   waits         its latch opens                      'passed'
@@ -15,8 +15,8 @@
 // Laws
 // - K70: the end of a wait is decided once. The party keeps its result until its client has confirmed it, or
 //   its session has ended. Without this law, a latch could open, the message to one client be lost, and the
-//   latch be removed. That client would then learn that the latch does not exist, while all others learned
-//   that it opened.
+//   latch be removed. That client would then learn that the latch does not exist, while all other clients
+//   learned that the latch opened.
 // - K71: all parties that wait at a latch, or in one generation of a barrier, get the same result, in one
 //   entry.
 

@@ -70,9 +70,9 @@ export function refusalOfSession(state: State, limits: SessionLimits, by: string
 const renewedAt = ({ due, life }: Session): number => due - life
 
 /**
- * Law 2: returns the session that ends to make room for a new session: of the idle sessions, the one with the
- * oldest renewal. Returns undefined if no session is idle. With `by`, only the sessions of this identity
- * count.
+ * Returns the session that must end to make room for a new session, which is the idle session with the oldest
+ * renewal (law 2). Returns undefined if no session is idle. With `by`, the function searches only the
+ * sessions of this identity.
  */
 function longestIdle(
   { sessions, holds, waiters, expiryIndex, parties }: State,

@@ -31,7 +31,7 @@ export class StateStream {
     return this.#meta
   }
 
-  /** The meta row as it was received, with its checksum. */
+  /** The meta row as it was received, with its checksum, or undefined before the first frame. */
   get metaRow(): Uint8Array | undefined {
     return this.#metaRow
   }

@@ -1,7 +1,7 @@
 // Rule: collects the changes of one command while it runs, and encodes them as rows of events. Encoding all
 // changes of a large command at its end would make one turn of the event loop too long. So a row is encoded
-// as soon as it is full. If the changes of the command exceed a limit of the history of events, all of them
-// are dropped and only counted.
+// as soon as it is full. If the changes of the command exceed a limit of the history of events, the changes
+// are counted but not kept.
 
 import { eventKey } from '../keyspaces.js'
 import { setChecksumOfParts } from '../storage/stored-row-checksum.js'

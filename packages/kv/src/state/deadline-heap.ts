@@ -65,8 +65,8 @@ export class DueHeap<T extends Due> {
   }
 
   /**
-   * Returns the item with the earliest present deadline. First moves down the items at the top whose deadline
-   * has become later.
+   * Returns the item with the earliest present deadline, or undefined if the heap is empty. First moves down
+   * the items at the top whose deadline has become later.
    */
   #sortedTop(): T | undefined {
     for (;;) {

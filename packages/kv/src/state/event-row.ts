@@ -20,7 +20,10 @@ import { CHECKSUM_BYTES, storedChecksum } from '../storage/stored-row-checksum.j
 import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
 
 export const GROUP = 16
-/** In bytes. A revision with more bytes of events has rows of its own, called pieces. */
+/**
+ * In bytes. A revision with more bytes of events has rows of its own, called pieces. The row of a group is
+ * written again with each batch until the group is complete, so this row must stay small.
+ */
 export const INLINE_BYTES: number = 4 * 1024
 /**
  * The most bytes of one piece, which is a row with events of a large revision. A larger single event is also

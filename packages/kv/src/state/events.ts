@@ -33,7 +33,7 @@ import { RevisionCounts } from './revision-event-counts.js'
 
 /**
  * How many groups (rows of sixteen revisions) stay in memory although their rows are in the store: the newest
- * groups, and the groups that watches read.
+ * groups, and the groups that watches read. Watches read these groups without reading the disk.
  */
 const RESIDENT = 32
 /**

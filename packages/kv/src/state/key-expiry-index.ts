@@ -22,7 +22,7 @@ import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
 import type { Sum } from './set-hash.js'
 
-/** The most ended sessions whose keys one entry removes. */
+/** The most ended sessions whose keys one entry removes. This limit bounds the work of one entry. */
 const SESSIONS_AT_ONCE = 16
 
 export class KeyExpiryIndex {
@@ -48,7 +48,7 @@ export class KeyExpiryIndex {
 
   /**
    * The earliest cluster time of an entry that can remove a key (CT4). The leader makes an entry at this
-   * time, also without a command.
+   * time, even if no command waits. Undefined if no key can expire.
    */
   nextExpiry({ position, expiring }: Meta): number | undefined {
     const earliest = this.earliest()

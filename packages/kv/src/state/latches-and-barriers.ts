@@ -248,8 +248,8 @@ export class Parties implements PartyTransaction {
   }
 
   /**
-   * Returns the parties whose wait has ended, for messages to their clients. Each party is returned only
-   * once.
+   * Returns the parties whose wait has ended since the last call, so that the member can send messages to
+   * their clients.
    */
   takeEnded(): readonly PartyRow[] {
     const ended = this.#ended

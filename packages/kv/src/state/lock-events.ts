@@ -49,8 +49,8 @@ export class LockEvents {
   /** The cluster time of each event. */
   readonly #times = new Float64Array(MOST_EVENTS)
   /**
-   * The rows of the events. A row is not copied, because no code changes a row, but only replaces it by
-   * another row.
+   * The rows of the events. A row is not copied, because no code changes a row. Code that changes a hold or a
+   * waiter makes a new row.
    */
   readonly #rows: (Row | undefined)[] = []
   /**

@@ -99,8 +99,8 @@ export function encodeMeta(meta: Meta): Uint8Array {
 }
 
 /**
- * Checks the shape of the row. If the row has another format number, the shape is not checked, so that the
- * error names the format.
+ * Returns the reason if the row has a wrong shape, else null. If the row has another format number, its shape
+ * is not checked, because decodeMeta reports the other format.
  */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)

@@ -10,7 +10,10 @@
 //   of such tables.
 // - While reads find all rows in memory, no row is prefetched.
 
-/** In bytes, the size of one map of rows, and the most that is prefetched at once. */
+/**
+ * In bytes, the size of one map of rows, and the most that is prefetched at once. Reads of the disk are
+ * synchronous here, so a larger prefetch would block the event loop.
+ */
 const BYTES = 128 * 1024
 /** In bytes, about how much memory a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200

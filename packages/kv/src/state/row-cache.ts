@@ -35,7 +35,7 @@ export class RowCache {
     this.#bytes = bytes
   }
 
-  /** Returns the row. The caller must not change the row. */
+  /** Returns the row, or undefined if the cache does not have the row. The caller must not change the row. */
   get(key: string): Uint8Array | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young

@@ -117,8 +117,9 @@ export class RowTable {
   }
 
   /**
-   * Returns the row with its checksum. The caller must not change the row. `key` is the key of the row
-   * without its first byte, which names the key space. The text has one character for each byte.
+   * Returns the row with its checksum, or undefined if the row does not exist. The caller must not change the
+   * row. `key` is the key of the row without its first byte, which names the key space. The text has one
+   * character for each byte.
    */
   get(key: string): Uint8Array | undefined {
     const known = this.#known(key)

@@ -115,7 +115,7 @@ export class State {
 
   /**
    * The earliest cluster time at which a session, a wait, a hold or a key ends (CT4). The leader makes an
-   * entry at this time, also without a command.
+   * entry at this time, even if no command waits. Undefined if there is no deadline.
    */
   nextDeadline(): number | undefined {
     const locks = [

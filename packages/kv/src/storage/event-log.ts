@@ -35,7 +35,10 @@ import type { RowChange } from './row-store.js'
 import { valueBytes } from './row-value-of-parts.js'
 import { damagedRow } from './stored-row-checksum.js'
 
-/** In bytes. When a file has this many bytes, the event log begins a new file. */
+/**
+ * In bytes. When a file has this many bytes, the event log begins a new file. Only whole files are removed,
+ * so larger files would free their disk space later.
+ */
 const FILE_BYTES = 8 * 1024 * 1024
 
 export class EventLog {

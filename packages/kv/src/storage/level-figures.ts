@@ -16,7 +16,10 @@ export interface LevelFigures {
 const LEVELS = 7
 const MIB = 1024 * 1024
 
-/** Reads LevelDB's property 'leveldb.stats', which does not list levels without tables. */
+/**
+ * Converts `text`, which is LevelDB's property 'leveldb.stats', into numbers. This property does not list
+ * levels without tables.
+ */
 export function levelFigures(text: string): LevelFigures {
   const tables = Array.from({ length: LEVELS }, () => 0)
   let [mergeSeconds, mergeRead, mergeWritten] = [0, 0, 0]

@@ -207,8 +207,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the last page. If the next page continues there, it uses the same iterator and need not
-   * search through the tables again.
+   * The iterator of the last page. If the next page continues where the last page ended, the next page uses
+   * the same iterator and need not search through the tables again.
    */
   #kept: OpenIterator | undefined
   #closed = false
@@ -249,7 +249,7 @@ class LevelView implements RowView {
     }
   }
 
-  /** Returns the kept iterator if this page begins where the last page ended. */
+  /** Returns the kept iterator if this page begins where the last page ended, else undefined. */
   #takeKept(range: RowRange): OpenIterator | undefined {
     const open = this.#kept
     if (open === undefined || !follows(open, range)) return undefined

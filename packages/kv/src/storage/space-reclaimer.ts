@@ -43,7 +43,10 @@ export interface ReclaimedSpaces {
  * doubles from one check to the next, so that checks cost little compared with the removals.
  */
 const FIRST_LOOK = 16
-/** In bytes. No compaction runs for a range of keys that uses less disk space. */
+/**
+ * In bytes. No compaction runs for a range of keys that uses less disk space, because it would free too
+ * little.
+ */
 const LEAST_BYTES = 2 * 1024 * 1024
 /** In bytes. One check reads no more than this from the tables. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024

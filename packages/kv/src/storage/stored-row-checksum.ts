@@ -61,7 +61,10 @@ export function withChecksum(key: Uint8Array, body: Uint8Array): Uint8Array {
 /** Returns the checksum that is stored in the row. */
 export const storedChecksum = (value: Uint8Array): number => u32(value, 0)
 
-/** Computes the checksum that the row should have. The stored checksum has no influence on the result. */
+/**
+ * Computes the checksum that the row should have. The sum starts with the stored checksum, which cancels out
+ * the same four bytes at the beginning of `value`. So the stored checksum does not change the result.
+ */
 export const rightChecksum = (key: Uint8Array, value: Uint8Array): number =>
   withWord(checksum(value, storedChecksum(value)), shortChecksum(key))
 

@@ -152,7 +152,10 @@ const LAWS: Record<string, (storage: RowStorage) => Promise<void>> = {
   },
 }
 
-/** Each page of a range begins after the last row of the page before. The ranges are read in turns. */
+/**
+ * Each page of a range begins after the last row of the page before. The test reads a page of each range,
+ * then the next page of each range, and so on.
+ */
 async function followingPages(storage: RowStorage): Promise<void> {
   const store = await opened(storage)
   const names = Array.from({ length: 60 }, (_, i) => `k${String(i).padStart(3, '0')}`)

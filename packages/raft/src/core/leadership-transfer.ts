@@ -42,8 +42,8 @@ export function pumpTransfer(state: State): void {
 }
 
 /**
- * Asks the member with the longest matching log to campaign. Its log may lack some entries, because this
- * leader steps down in any case.
+ * Asks the member with the longest matching log to campaign. That member is asked even if its log lacks some
+ * entries, because this leader steps down in any case.
  */
 export function sendTimeoutNow(state: State): void {
   const target = furthest(state, state.leading as Leading)

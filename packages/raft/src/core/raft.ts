@@ -259,7 +259,7 @@ export class Raft {
     return this.state.campaign?.why
   }
 
-  /** The last campaign that this member lost, for log lines. */
+  /** The last campaign that this member lost, for log lines. Undefined if it has lost none. */
   get lostCampaign(): LostCampaign | undefined {
     return this.state.lostCampaign
   }

@@ -24,8 +24,8 @@ export function onSnapshot(state: State, m: Of<'snapshot'>): void {
   const { position } = m
   checkAgainstCommitted(state, position)
   if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
-  // This log begins after the snapshot's position, so the entries in between would be missing. The next
-  // heartbeat makes this member ask for a newer snapshot.
+  // This log begins after the snapshot's position, so the entries between the snapshot and the log would be
+  // missing. The next heartbeat makes this member ask for a newer snapshot.
   if (position.index < state.log.start.index) return
   const staging = stagingFor(state, m)
   if (staging === undefined) return reply(state, m.from, position, 0, false)

@@ -93,7 +93,8 @@ export function pumpPeer(state: State, peer: Progress): void {
 
 /**
  * Sends the next entries to the peer, up to `maxBytes`. With `maxBytes` 0 the append is empty, and its answer
- * says whether the peer has the entry before `next`.
+ * says whether the peer has the entry before `next`. If this log no longer has the entry before `next`,
+ * starts a snapshot transfer instead.
  */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1

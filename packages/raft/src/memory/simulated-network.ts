@@ -219,8 +219,8 @@ export class MemoryNetwork {
   }
 
   /**
-   * Called when the member's process has ended. With `silent` its whole machine has ended, so other members
-   * are not informed.
+   * Called when the member's process has ended. With `silent` its whole machine has lost power, so the other
+   * members are not informed.
    */
   died(id: MemberId, silent: boolean): void {
     const transport = this.#transports.get(id)

@@ -146,7 +146,10 @@ export class DiallingHandshake {
     return { next: 'refused', by: 'us', refusal, id: this.#greeting.to, info }
   }
 
-  /** Uses only the code and the reason of a refusal as long as the other side has not proved its identity. */
+  /**
+   * Called when the other side has refused. As long as the other side has not proved its identity, this side
+   * ignores its description and believes only the code and the reason.
+   */
   #refused({ code, reason, info }: Refused): Step {
     const trusted = this.#at === 'hello sent'
     this.#at = 'over'

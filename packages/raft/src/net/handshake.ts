@@ -15,9 +15,9 @@
 //     Without this law: member b is down, and a stranger listens at b's address. The stranger learns the
 //     cluster's id and b's incarnation (the random id of b's data directory). If no token is configured, the
 //     stranger can then pass as b, or connect two clusters that must stay apart.
-//   - a member believes only the statements of a side that has proved that it has the token. Without this
-//     law: a stranger sends a refusal with another boot number (the random number of a process), and a member
-//     believes that its living leader is dead (TR3).
+//   - a member believes the statements of the other side only after that side has proved that it has the
+//     token. Without this law: a stranger sends a refusal with another boot number (the random number of a
+//     process), and a member believes that its living leader is dead (TR3).
 //   - a side that only asks which member it has reached gets the answer if it would be admitted. The question
 //     never replaces an earlier connection of the same two members, because the address may be a second name
 //     of the same member.
@@ -124,7 +124,10 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-/** If `asks` is true, the sender only wants to know which member answers, and does not ask to be admitted. */
+/**
+ * Encodes the hello of the dialling side. If `asks` is true, the sender only wants to know which member
+ * answers, and does not ask to be admitted.
+ */
 export const encodeHello = (self: Self, asks = false): Uint8Array =>
   pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
@@ -197,7 +200,10 @@ export function decodeProof(frame: Uint8Array): Uint8Array | Refused | string {
   return isBytes(places[2], PROOF_BYTES) ? places[2] : 'a proof that is none'
 }
 
-/** `version` is the wire version that both sides use. */
+/**
+ * Decodes a hello. `version` is the wire version that both sides use. Returns a text if the frame is not a
+ * hello.
+ */
 export function decodeHello(frame: Uint8Array, version: number): PeerInfo | string {
   const places = open(frame, [HELLO])
   if (typeof places === 'string') return places

@@ -16,7 +16,7 @@ import { IncomingConnection, type IncomingConnectionEvents } from './incoming-co
 
 /**
  * How many connections may be in their handshake at the same time. For each further connection, the oldest of
- * them is closed.
+ * these connections is closed. Otherwise strangers could use up the memory.
  */
 const MOST_STRANGERS = 512
 
@@ -126,7 +126,7 @@ export class IncomingConnections {
 
   /**
    * Closes the connection of member `id` if it comes from another process than the process with this `boot`
-   * number. Returns the description of the other process.
+   * number. Returns the description of that other process, or undefined if no connection was closed.
    */
   sendAway({ id, boot }: PeerInfo): PeerInfo | undefined {
     const incoming = this.#members.get(id)

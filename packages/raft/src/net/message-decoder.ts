@@ -26,8 +26,9 @@ type Fields = readonly unknown[]
 type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[]) => Message | string
 
 /**
- * Law: this file accepts only numbers that all later code can handle. The log cannot store a term or index
- * above 2^53 - 1. An index can become the id of a session, so the limit of both is CAPS.memberNumber.
+ * Law: this file accepts only numbers that all later code can handle. The index of an entry can become the id
+ * of a session, which has at most 48 bits. So the limit of all these numbers is CAPS.memberNumber, which is
+ * 2^48 - 1.
  */
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber

@@ -27,7 +27,7 @@ export const TYPE: Record<MessageType, number> = {
   readIndexReply: 13,
 }
 
-/** A kind of entry is encoded as its index in this list. So new kinds are only added at the end. */
+/** A kind of entry is encoded as its index in this list. So a new kind must be added at the end. */
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
 /**
@@ -56,8 +56,8 @@ export function appItem(bytes: Uint8Array, blobs: Uint8Array[]): unknown[] {
 }
 
 /**
- * Encodes a message without `from` and `to`. The receiver takes both from the connection, so a sender cannot
- * forge them.
+ * Encodes a message without `from` and `to`. The receiver takes these two ids from the connection, so a
+ * sender cannot forge them.
  */
 export function messageItem(message: Message, blobs: Uint8Array[]): unknown[] {
   const from = blobs.length

@@ -67,8 +67,8 @@ export interface NetOptions {
    */
   readonly missing?: Missing | undefined
   /**
-   * If `tls.ca` is set, both sides show certificates, and all addresses must begin with `wss:`. `tls` is read
-   * again for each connection, because certificates may be replaced while the member runs.
+   * With `tls`, all addresses must begin with `wss:`. If `tls.ca` is set, both sides must show certificates.
+   * `tls` is read again for each connection, because certificates may be replaced while the member runs.
    */
   readonly tls?: MemberTls | undefined
   readonly timing?: Partial<Timing> | undefined
@@ -92,8 +92,8 @@ export interface NetSettings {
 }
 
 /**
- * `whyDuplicate` returns the reason if a peer is a second process of a member that is already connected
- * (duplicate-member-process.ts).
+ * Returns the options with all defaults. `whyDuplicate` returns the reason to refuse a peer that is a second
+ * process of a connected member (duplicate-member-process.ts).
  */
 export function withDefaults(options: NetOptions, whyDuplicate: Admit = () => undefined): NetSettings {
   return {

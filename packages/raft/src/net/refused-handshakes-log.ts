@@ -24,8 +24,8 @@ export class RefusedHandshakesLog {
   }
 
   /**
-   * `where` is the network address of the other side. `way` is 'came' if the other side dialled this member,
-   * and 'dialled' if this member dialled.
+   * Logs a refusal, unless the same refusal was logged before. `where` is the network address of the other
+   * side. `way` is 'came' if the other side dialled this member, and 'dialled' if this member dialled.
    */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
     // Without a proof, an id is only a claim. So if this member refused a side that has proved nothing, the

@@ -4,8 +4,8 @@
 // Laws
 //   - one frame carries all waiting messages that fit into FRAME_LIMIT.
 //   - small messages are sent first. A heartbeat waits for at most one piece of a longer message (A11).
-//   - messages of the log stay in order, and so do messages of the layer above. If both queues are long, they
-//     send in turn.
+//   - messages of the log stay in order, and so do messages of the layer above. If both queues are long, the
+//     two queues send alternately.
 //   - each queue has a limit. If the queue of small messages or of the log is full, its waiting messages are
 //     dropped, as a network may do. If the queue of the layer above is full, it refuses new messages. A
 //     message is never dropped after its first piece was sent (L18).
@@ -135,9 +135,9 @@ export class SendQueues {
   }
 
   /**
-   * Returns the next frame. `free` is true if the operating system has accepted all earlier bytes. If `free`
-   * is false, only small messages are sent. A message that is too long for one frame is cut into pieces. A
-   * piece is valid until the next call with `free`.
+   * Returns the next frame, or undefined if nothing can be sent now. `free` is true if the operating system
+   * has accepted all earlier bytes. If `free` is false, only small messages are sent. A message that is too
+   * long for one frame is cut into pieces. A piece is valid until the next call with `free`.
    */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []

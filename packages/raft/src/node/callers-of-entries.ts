@@ -1,7 +1,7 @@
-// Rule: which callers wait for which entry of the log.
-// Commands are collected here until the next entry is proposed. Then their callers wait for the entry with
-// its index and term. If an entry with another term is applied at that index, the callers learn that the
-// outcome of their commands is unknown (L16, A9).
+// Rule: keeps the callers that wait for entries of the log. Commands are collected here until the next entry
+// is proposed. Then the callers of these commands wait for the entry with its index and term. If an entry
+// with another term is applied at that index, the callers learn that the outcome of their commands is unknown
+// (L16, A9).
 
 import type { LogPosition } from '../core/types.js'
 import type { NodeCounters } from './node-counters.js'
@@ -163,7 +163,9 @@ export class Proposals {
     return begun
   }
 
-  /** Takes the oldest entry that waits to be proposed. */
+  /**
+   * Removes and returns the oldest entry that waits to be proposed, or returns undefined if no entry waits.
+   */
   take(): Batch | undefined {
     const first = this.#gathered.shift()
     if (first === undefined) return undefined

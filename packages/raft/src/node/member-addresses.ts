@@ -13,8 +13,9 @@
 //     address. So a wrong or old list disconnects no member. If both addresses reach the same process, the
 //     log's address stays in use.
 //   - when the connection at the given address is closed, both addresses are tried again.
-//   - this member asks at a given address that the other member had earlier only while that member is not
-//     connected. A list of addresses in the options is often older than the log.
+//   - a given address can be an earlier address of the other member, because a list of addresses in the
+//     options is often older than the log. This member asks at an earlier address only while the other member
+//     is not connected.
 //   - a leader that has found a member at a given address writes this address to the log, and also its own
 //     given address. So clients, and members without the list, learn the new addresses. An address that the
 //     member had earlier is never written, because an old list must not undo a move that an operator has made

@@ -19,11 +19,15 @@ import {
   tell,
 } from './callers-of-entries.js'
 
-/** In ms, the shortest time between two entries that only advance cluster time (CT4). */
+/**
+ * In ms, the shortest time between two entries that only advance cluster time (CT4). Every member must write
+ * and sync each of these entries.
+ */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the shortest time between two such entries while one deadline needs several entries, for example if
- * a million keys expire at once. This interval is used once the deadline passed more than TICK_ENTRY_MS ago.
+ * In ms, the shortest time between two of these entries while one deadline needs several entries, for example
+ * if a million keys expire at once. The leader uses this shorter time if the deadline passed more than
+ * TICK_ENTRY_MS ago.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)

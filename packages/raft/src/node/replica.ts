@@ -312,7 +312,8 @@ export class Replica {
 
   /**
    * A connected member whose membership does not contain this member, and whose applied index is at least
-   * this member's commit index. If there is one, this member was removed or is still being added.
+   * this member's commit index. If there is such a member, this member was removed or is still being added.
+   * Undefined if there is none.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft

@@ -65,8 +65,8 @@ export interface Applied {
 
 export interface MachineAnswer {
   /**
-   * The encoded answer. A getter may encode the answer at its first use, because it is read only if a caller
-   * waits.
+   * The encoded answer. A getter may encode the answer at its first use, because the answer is read only if a
+   * caller waits for it.
    */
   readonly bytes: Uint8Array
   /**

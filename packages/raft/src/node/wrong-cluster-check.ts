@@ -1,7 +1,7 @@
-// Driver: finds out whether this data directory was started among the members of another cluster.
-// The options of this member name other members. An unknown member is a member of the options at an address
-// that the log does not have. This member asks each unknown member for its cluster, and serves no client
-// before that. If an unknown member belongs to another cluster, this member stops.
+// Driver: finds out whether this data directory was started among the members of another cluster. The options
+// of this member name other members. An unknown member is a member of the options at an address that the log
+// does not have. This member asks each unknown member for its cluster, and serves no client before that. If
+// an unknown member belongs to another cluster, this member stops.
 //
 // Without this check: member a of cluster X is stopped. By a wrong mount, the directory of another cluster Y
 // is started at a's address, with X's list of members. Cluster Y has a single member, which is also called a.
@@ -9,7 +9,8 @@
 // lock, one in X and one in Y.
 //
 // The same can happen with two clusters X and Y of three members a, b and c. The directory of c of Y is
-// started at the address of c of X, with X's list. Its log knows all names, but at other addresses.
+// started at the address of c of X, with X's list. The log in this directory has the names of all three
+// members, but at other addresses.
 //
 // Members that have moved look similar: known names at new addresses. But a moved member answers with the id
 // of this cluster, or nobody answers yet. So only an answer from another cluster stops this member, and a

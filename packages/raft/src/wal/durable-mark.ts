@@ -179,8 +179,9 @@ export class DurableMarkFile {
   }
 
   /**
-   * `advance` comes with every commit, so it does not set the timer again each time. If the timer fires
-   * before the log has been idle for IDLE_MS, #ring sets it for the rest of that time.
+   * Sets the timer, if it is not set. `advance` is called for every commit, so it does not set the timer
+   * again each time. If the timer fires before the log has been idle for IDLE_MS, #ring sets the timer for
+   * the rest of that time.
    */
   #arm(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, this.#ring, { ref: false })

@@ -25,8 +25,8 @@ import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type RecordContent } from './log-record.js'
 
 /**
- * In bytes: waiting batches are joined into one write up to this size. A single larger batch is written
- * alone.
+ * In bytes: waiting batches are joined into one write up to this size. The callbacks of a larger write would
+ * wait too long. A single larger batch is written alone.
  */
 const WRITE_BYTES = 8 * 1024 * 1024
 
@@ -258,7 +258,8 @@ export class Wal {
 }
 
 /**
- * Ignores errors of `close`. The content of these files was already synced, or its sync has already failed.
+ * Closes the files one after the other. Errors of `close` are ignored, because the content of these files was
+ * already synced, or its sync has already failed.
  */
 async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
   for (const close of closes) await wait(close).catch(() => {})

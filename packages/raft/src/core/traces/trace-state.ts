@@ -85,7 +85,7 @@ export class Stage {
     refused.count = 0
   }
 
-  /** Syncs and delivers in turns until nothing is left to sync or to deliver. */
+  /** Syncs and delivers alternately until nothing is left to sync or to deliver. */
   settle(): void {
     for (let i = 0; i < 1000; i++) {
       const writing = this.ids().filter((id) => this.live(id).writes.length > 0)
