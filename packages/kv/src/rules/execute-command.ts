@@ -172,8 +172,8 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
 }
 
 /**
- * Executes a write. If the write has a guard, the hold with the guard's token must be in force at this entry
- * (docs/locks.md, section 4).
+ * Executes a write. If the write has a guard and the hold with the guard's token is not in force at this
+ * entry, the write is refused with ERR_FENCED (docs/locks.md, section 4).
  */
 function guarded(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {
   // A repeated call gets its kept answer before the guard is checked. The hold may have ended after the first

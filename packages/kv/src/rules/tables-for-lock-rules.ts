@@ -65,7 +65,10 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
   putHold(row: HoldRow): void {
     this.#put = this.state.holds.put(row)
   }
-  /** Records an event for the clients that watch locks. */
+  /**
+   * Counts an event for metrics, and records it for the clients that watch locks. A renewal is recorded only
+   * if a client watches renewals.
+   */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     if (what === 'renewed' && this.#events.renewalWatches === 0) return
     const { revision } = this.state.meta

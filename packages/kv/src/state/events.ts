@@ -233,7 +233,10 @@ export class Events {
     return this.#dirty.size + this.#inFlight.size
   }
 
-  /** Drops groups from memory. Their rows are in the store and can be read again. */
+  /**
+   * Drops groups from memory whose rows are in the store and can be read again. `keep` is the first revision
+   * of a group that stays in memory.
+   */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
       if (this.#groups.size <= RESIDENT / 2 + this.#busy) return

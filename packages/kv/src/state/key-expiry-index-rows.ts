@@ -46,5 +46,9 @@ export const expiryAfter = (now: number, ttl: number): Expiry => ({
 /** Returns true if the bytes are a valid key of a row of the index, without its first byte. */
 export function isIndexKey(indexKey: Uint8Array, mostKeyBytes: number): boolean {
   if (indexKey[0] === KIND.sessionWithKeys) return indexKey.length === 7
-  return (indexKey[0] as number) < KIND.sessionWithKeys && indexKey.length > 7 && indexKey.length <= 7 + mostKeyBytes
+  return (
+    (indexKey[0] as number) < KIND.sessionWithKeys &&
+    indexKey.length > 7 &&
+    indexKey.length <= 7 + mostKeyBytes
+  )
 }

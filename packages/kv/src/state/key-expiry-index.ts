@@ -133,7 +133,10 @@ export class KeyExpiryIndex {
       const first = await view.page(rangeOf(this.spanOfDue()), 1, 1)
       const row = first.rows[0]
       this.#earliest = row && indexedAt(binary(row.key.subarray(1))).expiry.number
-      const sessions = { start: indexKeyOf(KIND.sessionWithKeys, 0), end: indexKeyOf(KIND.sessionWithKeys + 1, 0) }
+      const sessions = {
+        start: indexKeyOf(KIND.sessionWithKeys, 0),
+        end: indexKeyOf(KIND.sessionWithKeys + 1, 0),
+      }
       for await (const page of pagesOf(view, rangeOf(sessions), true)) {
         for (const { key } of page) {
           const session = numberIn(key, 2)

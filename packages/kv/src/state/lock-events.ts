@@ -89,8 +89,8 @@ export class LockEvents {
   }
 
   /**
-   * Drops the oldest event. `floor` becomes the index after the log entry of the dropped event. So `of` no
-   * longer returns the other events of this log entry (law 2).
+   * Drops the oldest event. If its log entry has the index i, `#floor` becomes i + 1. So `of` no longer
+   * returns events of the entry i, and never returns a part of them (law 2).
    */
   #dropOldest(): void {
     const slot = this.#dropped++ % MOST_EVENTS

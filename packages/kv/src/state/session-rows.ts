@@ -103,7 +103,7 @@ export function decodeSession(id: number, body: Uint8Array): Session {
   return session
 }
 
-/** The returned `bytes`, which are the answer, are a view of the body. */
+/** Decodes the row of a kept reply. The returned `bytes` are the answer, as a view of the body. */
 export function decodeReply(body: Uint8Array): { crc: number; bytes: Uint8Array } {
   const row = asBuffer(body)
   return { crc: row[0] === 1 ? ANY_BODY : row.readUInt32LE(1), bytes: row.subarray(5) }

@@ -205,7 +205,10 @@ class ClassicBuilder implements RowBuilder {
   }
 }
 
-/** Loads the native module only now, because a store in memory and a client do not need the module. */
+/**
+ * Opens a LevelDB database, or creates it if `create` is true. The native module is loaded only now, because
+ * a store in memory and a client do not need it.
+ */
 async function openLevel(path: string, create: boolean): Promise<Level> {
   const { ClassicLevel } = await import('classic-level')
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { ...OPTIONS, createIfMissing: create })

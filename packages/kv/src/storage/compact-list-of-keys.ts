@@ -24,7 +24,10 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.size++
   }
 
-  /** Begins a new buffer. A length of zero ends the keys of a buffer, because no key is empty. */
+  /**
+   * Begins a new buffer. The unused bytes at the end of the old buffer are zeros. No key is empty, so a
+   * reader that finds the length 0 goes to the next buffer.
+   */
   #begin(): void {
     this.#piece = new Uint8Array(PIECE_BYTES + HEAD)
     this.#pieces.push(this.#piece)

@@ -27,7 +27,10 @@ const FAST_SLOTS = 8
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** Only a voter may campaign, and not while a snapshot replaces its state (E14). */
+/**
+ * Returns true if this member may campaign. Only a voter may campaign, and not while a snapshot replaces its
+ * state (E14).
+ */
 export function mayCampaign(state: State): boolean {
   return state.stands && state.mayVote && state.staging?.installing !== true
 }
@@ -144,7 +147,7 @@ export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
   addVote(state, m.from, m.granted)
 }
 
-/** message-dispatch.ts has compared the terms, so the request is of the current term. */
+/** Answers a vote request of the current term. (message-dispatch.ts has compared the terms.) */
 export function onVote(state: State, m: Of<'vote'>): void {
   const free =
     state.vote === m.from ||

@@ -132,7 +132,10 @@ export function checkStep(before: Footprint, after: { readonly state: State }): 
   if (before.role === 'leader' && state.role === 'leader') checkLeaderStep(before, state)
 }
 
-/** A leader only appends to its log. An index that a follower has acknowledged stays acknowledged. */
+/**
+ * Checks that a leader only appends to its log, and that an index which a follower has acknowledged stays
+ * acknowledged.
+ */
 function checkLeaderStep(before: Footprint, { term, log, leading, commit }: State): void {
   assert(term === before.term, 'a leader takes another term without stepping down')
   assert(log.lastIndex >= before.lastIndex, 'a leader cuts its own log')

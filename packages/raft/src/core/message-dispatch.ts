@@ -45,8 +45,9 @@ export function receive(state: State, m: Message): void {
 }
 
 /**
- * Refuses a vote request while this member receives messages from its leader. This check comes first, because
- * a refused request must not change the term.
+ * Handles a vote request. While this member receives messages from its leader, it refuses requests of a
+ * higher term, except in a leadership transfer. This check comes first, because a refused request must not
+ * change the term.
  */
 function vote(state: State, m: Of<'vote'>): void {
   if (m.term > state.term) {

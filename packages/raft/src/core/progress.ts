@@ -145,7 +145,7 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** The caller must have ended an earlier snapshot transfer. */
+  /** Begins a snapshot transfer. The caller must have ended an earlier snapshot transfer. */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

@@ -87,7 +87,10 @@ export class Raft {
     return finish(state)
   }
 
-  /** Must be called when `untilTick` says so, and at least a few times in each election timeout. */
+  /**
+   * Does what is due at this time, such as heartbeats and elections. Must be called when `untilTick` says so,
+   * and at least a few times in each election timeout.
+   */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)

@@ -148,7 +148,7 @@ export class DiallingHandshake {
 
   /**
    * Called when the other side has refused. As long as the other side has not proved its identity, this side
-   * ignores its description and believes only the code and the reason.
+   * believes only the code and the reason, and ignores the description that the other side sent.
    */
   #refused({ code, reason, info }: Refused): Step {
     const trusted = this.#at === 'hello sent'

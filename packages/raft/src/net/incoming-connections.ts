@@ -110,7 +110,9 @@ export class IncomingConnections {
     this.#proven.set(incoming, proven)
   }
 
-  /** Keeps only the newest connection of each member. */
+  /**
+   * Called when the handshake of a connection has succeeded. Keeps only the newest connection of each member.
+   */
   #admitted(incoming: IncomingConnection, info: PeerInfo): void {
     this.#strangers.delete(incoming)
     this.#proven.get(incoming)?.()

@@ -327,8 +327,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when a process has answered at the member's address. If its boot number (drawn at each start of a
-   * process) is new, the process before has ended.
+   * Called when a process has answered at the member's address. If this process has another boot number
+   * (drawn at each start of a process) than the last connected process, the last connected process has ended.
    */
   #judgeLost(answered: PeerInfo | undefined): void {
     const lost = this.#lost

@@ -69,8 +69,8 @@ export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
 }
 
 /**
- * Node can report `authorized` for a connection without a certificate, so this function checks that a
- * certificate exists.
+ * True if the other side has shown a certificate. Node can report `authorized` for a connection without a
+ * certificate, so `authorized` alone is not enough.
  */
 const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
 

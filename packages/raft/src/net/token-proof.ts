@@ -65,8 +65,8 @@ export function proofOf(token: string | undefined, direction: Direction, inputs:
 }
 
 /**
- * Without a token, both sides use a fixed key that everybody knows. Each side then proves only that it uses
- * no token.
+ * Returns the key of the HMAC. Without a token, both sides use a fixed key that everybody knows. Each side
+ * then proves only that it uses no token.
  */
 const keyOf = (token: string | undefined): Buffer =>
   createHash('sha256')

@@ -122,8 +122,8 @@ export class OneCluster {
   }
 
   /**
-   * Compares the cluster ids of the unknown members with this member's cluster id. Called after each answer,
-   * and when this member's cluster gets its id.
+   * Stops this member if an unknown member belongs to another cluster. If all unknown members belong to this
+   * cluster, ends the waiting. Called after each answer, and when this member's cluster gets its id.
    */
   judge(): void {
     const own = this.#ports.clusterId()

@@ -71,7 +71,10 @@ function parse(file: string): Opener | undefined {
 const draw = ({ pid, start, namespace, boot }: ProcessName, nonce: string): string =>
   `lock.${pid}.${start}.${namespace}.${boot}.${nonce}`
 
-/** Rejects with ERR_DIR_LOCKED if the directory is already open, in another process or in this process. */
+/**
+ * Locks the directory for this process. Rejects with ERR_DIR_LOCKED if the directory is already open, in
+ * another process or in this process.
+ */
 export async function lockDirectory(
   dir: string,
   clock: Clock,

@@ -96,7 +96,10 @@ export class DurableMarkFile {
     this.syncBothSlots((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /** Waits for the call that is under way, because a file descriptor must not be closed during a call. */
+  /**
+   * Closes the file after the call that is under way, because a file descriptor must not be closed during a
+   * call.
+   */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)

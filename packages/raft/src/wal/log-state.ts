@@ -56,7 +56,10 @@ export class LogState {
     this.#memberships.splice(0, holds)
   }
 
-  /** Copies the bytes, because a view would keep a whole segment or network frame in memory. */
+  /**
+   * Adds the membership of an entry. The bytes are copied, because a view would keep a whole segment or
+   * network frame in memory.
+   */
   #members({ index, data }: Entry): void {
     this.#memberships.push({ index, bytes: data.slice() })
   }
