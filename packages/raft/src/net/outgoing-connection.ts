@@ -1,5 +1,6 @@
 // Driver: owns the connection that this member dials to one other member, and on which it sends all messages
-// to that member. long: the states of one connection and the steps between them read together
+// to that member.
+// long: the states of one connection and the steps between them read together
 //
 // Laws
 //   - the events 'up' and 'gone' alternate. 'dead' comes at most once after each 'gone' (TR4).
