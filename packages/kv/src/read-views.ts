@@ -209,7 +209,10 @@ const viewGone = () =>
 
 const NO_ROWS = { rows: [], end: true } as const
 
-/** Returns the range of rows for a range of the user's keys. null means that the range has no limit. */
+/**
+ * Returns the range of rows for a range of the user's keys. If `start` or `end` is null, the range has no
+ * limit on that side.
+ */
 export function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
   const whole = spaceRange(SPACE.data)
   return {

@@ -162,8 +162,8 @@ export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, {
 }
 
 /**
- * Executes a deleteRange step of a batch. The keys are removed in order. `live` is the sorted list of all
- * keys that were in the ranges of the batch before the command.
+ * Executes a deleteRange step of a batch or txn. The keys are removed in order. `live` is the sorted list of
+ * all keys that were in the command's ranges before the command.
  */
 export function* deleteKeysIn(
   writeSet: WriteSet,

@@ -48,8 +48,8 @@ export interface FoundExpiry {
 }
 
 /**
- * What a command needs. `whole` is the range of a deleteRange that is not a step of a batch, and may remove
- * any number of rows.
+ * What a command needs. `whole` is the range of a deleteRange that is not a step of a batch or txn, and may
+ * remove any number of rows.
  */
 export type Needed =
   | { readonly whole: KeySpan }

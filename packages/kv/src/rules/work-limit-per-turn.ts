@@ -16,7 +16,9 @@ export const ROW = 2
 const NAMED = 0.1
 /** This many bytes are one more unit of work. */
 export const BYTES = 2 * 1024
-/** In units, the work that one turn of the event loop may do. This work takes about ten milliseconds. */
+/**
+ * In units of work, how much one turn of the event loop may do. So much work takes about ten milliseconds.
+ */
 const WORK_A_TURN = 2_000
 
 /**

@@ -10,9 +10,9 @@
 // row that was added and removed between two batches is not written at all. A read uses a row of the store
 // only if its checksum is right (D18).
 //
-// To clear a large range, the layer gets one range tombstone instead of one removed row for each key. The
-// tombstone removes the rows of the range in the layer in flight and in the store. The rows of the same layer
-// stay, because they are newer.
+// To clear a large range, the active layer gets one range tombstone instead of one removed row for each key.
+// The tombstone removes the rows of the range in the layer in flight and in the store. A row in the active
+// layer is newer than the layer's tombstones, so no tombstone removes it.
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'

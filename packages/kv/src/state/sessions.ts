@@ -21,7 +21,7 @@ const RESIDENT_BYTES = 512
 /** In bytes, about how much memory a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
-/** Copies the answer, because a view would keep the whole buffer in which the answer was built in memory. */
+/** Copies the answer, because a view would keep in memory the whole buffer in which the answer was built. */
 const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
 
 export class Sessions {

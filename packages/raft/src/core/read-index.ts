@@ -2,11 +2,11 @@
 //
 // Laws
 //   - reads are confirmed in rounds: the leader sends heartbeats with the round's number, and a quorum
-//     answers. The index of a read is the leader's commit index at the begin of its round. A round begins
+//     answers. The index of a read is the leader's commit index at the beginning of its round. A round begins
 //     only after the leader has committed an entry of its own term (R1).
-//   - only answers to messages that were sent after the begin of a round confirm the round. So each message
-//     carries the number of the current round. A read that arrives during a round waits for the next round
-//     (R3, R5).
+//   - only answers to messages that were sent after the beginning of a round confirm the round. So each
+//     message carries the number of the current round. A read that arrives during a round waits for the next
+//     round (R3, R5).
 //   - a read that this member forwards to the leader gets a number that this core has never used before. Only
 //     answers of the current term count (R7).
 //   - a leader that has asked a transfer's target to campaign confirms no new reads (E18).

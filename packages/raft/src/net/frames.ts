@@ -47,13 +47,11 @@ const HEAD_LIMIT = 2 * 1024 * 1024
 const BLOBS_LIMIT = 65_536
 /** The largest number of values in a head. An entry has four values, and a small message has a few. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
-/**
- * The largest number of entries in one append. The leader sends the entries after them in the next append.
- */
+/** The largest number of entries in one append. Further entries are sent in the next append. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
 /**
- * The number of lanes. Each lane sends the pieces of one cut frame at a time, so frames of two lanes can
+ * The number of lanes. Each lane sends the pieces of one cut frame at a time, so the pieces of two frames can
  * alternate.
  */
 export const LANES = 2

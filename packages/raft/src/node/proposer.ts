@@ -25,9 +25,9 @@ import {
  */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the shortest time between two of these entries while one deadline needs several entries, for example
- * if a million keys expire at once. The leader uses this shorter time if the deadline passed more than
- * TICK_ENTRY_MS ago.
+ * In ms, the shortest time between two entries that only advance cluster time, while one deadline needs
+ * several of them, for example if a million keys expire at once. The leader uses this shorter time if the
+ * deadline passed more than TICK_ENTRY_MS ago.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
