@@ -42,7 +42,8 @@ export function seededRandom(seed: number | string): Random {
 }
 
 /**
- * Returns four 32-bit numbers for the generator's state. Each is computed from the FNV-1a hash of the text.
+ * Returns four 32-bit numbers for the generator's state. Each number is computed from the FNV-1a hash of the
+ * text.
  */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5

@@ -4,12 +4,12 @@
 import type { Metric, Status } from './status-and-admin-types.js'
 
 /**
- * The figures of a member by name, such as the number of its sessions. A figure may have one number for each
- * kind.
+ * The numbers that a member counts, by name, such as the number of its sessions. Some names have one number
+ * for each kind of hold or waiter.
  */
 export type MemberFigures = Readonly<Record<string, number | Readonly<Record<string, number>>>>
 
-/** The help text of each figure of a member. A figure without a help text is not a metric. */
+/** The help text of each name in MemberFigures. A name without a help text is not a metric. */
 const FIGURES: Readonly<Record<string, string>> = {
   certificate_expiry_timestamp_seconds:
     'When the first of the own certificates of this member expires, in seconds since 1970',

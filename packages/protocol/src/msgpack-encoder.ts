@@ -2,7 +2,7 @@
 // bytes, arrays, maps.
 //
 // Law: the same value gives the same bytes on every machine and in every version, because members compare the
-// bytes of kept answers and log entries.
+// bytes of stored answers and log entries.
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 let at = 0

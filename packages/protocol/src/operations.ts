@@ -118,7 +118,7 @@ export type ContextArg = string | Uint8Array | null
 
 /**
  * Makes a txn apply only once. The txn also writes its answer as the value of `key`, with a ttl of `life` ms.
- * A later txn with the same `key` changes nothing and gets the kept answer. If the later txn has another
+ * A later txn with the same `key` changes nothing and gets this stored answer. If the later txn has another
  * `digest`, it fails with ERR_MISMATCH.
  */
 export type OnceArg = readonly [key: Key, digest: Data, life: number]
@@ -264,7 +264,7 @@ export const READ = {
   getEntry: 2,
   multiGet: 3,
   contains: 4,
-  /** Reads one page of a range of a view. */
+  /** Reads one page of the rows of a view. */
   page: 5,
   closeView: 6,
   sequence: 7,

@@ -90,14 +90,17 @@ export class ActiveLink {
     this.#router().asked(live)
   }
 
-  /** Called when a watch is open on this link. From then on the member sends events without a request. */
+  /**
+   * Called when a watch is open on this link. The member then sends events without further requests, so the
+   * router starts to watch for silence.
+   */
   awaited(live: LinkState): void {
     this.#router().asked(live)
   }
 
   /**
-   * Called before the call is sent again on another link. The answer to the earlier attempt may still come on
-   * the present link.
+   * Moves the present attempt of the call to its earlier attempts, before the call is sent again on another
+   * link. The answer to this attempt may still come.
    */
   leave(call: Call): void {
     const { live, id } = call
@@ -117,7 +120,7 @@ export class ActiveLink {
     return this.#taken(call, reply)
   }
 
-  /** Called when the call is over. The answers to its earlier attempts are not needed any more. */
+  /** Drops the earlier attempts of a call that is over, because their answers are not needed any more. */
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)
@@ -155,8 +158,8 @@ export class ActiveLink {
   }
 
   /**
-   * Called when a call could not be sent or was refused. All waiting calls are tried again after a pause,
-   * which doubles each time.
+   * Tries all waiting calls again after a pause, which doubles each time. Called when a call could not be
+   * sent or was refused.
    */
   later(): void {
     if (this.#timer) return

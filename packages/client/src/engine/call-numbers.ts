@@ -3,8 +3,8 @@
 // Laws:
 // - a number is given once. A number stays open until it is certain that the members will not execute its
 //   call later.
-// - `done` is the lowest open number. All numbers below `done` are finished, and the members refuse them for
-//   ever.
+// - `done` is the lowest open number, or the next number if no number is open. All numbers below `done` are
+//   finished, and the members refuse them for ever.
 // - the next number is at most WINDOW above `done`. The members keep the answers to this many numbers, and no
 //   more.
 
@@ -23,7 +23,9 @@ export class CallNumbers<Call> {
     return this.#done
   }
 
-  /** How many numbers are open, plus how many finished numbers come after the lowest open number. */
+  /**
+   * How many numbers were given since the lowest open number, including this number. 0 if no number is open.
+   */
   get span(): number {
     return this.#next - this.#done
   }

@@ -36,7 +36,7 @@ export interface EngineOptions {
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
-  /** How long the session lives without a request, in ms of cluster time. */
+  /** How long the session stays open without a request, in ms of cluster time. */
   readonly sessionLife: number
   readonly drift: number
   /** Undefined if the store's calls are not traced. */

@@ -13,7 +13,7 @@ export class EphemeralKeys {
     this.#use = use
   }
 
-  /** Called before a command that puts an ephemeral key is sent. */
+  /** Keeps the session alive from now on. The caller next sends a command that puts an ephemeral key. */
   bind(): void {
     if (this.#inUse) return
     this.#inUse = true

@@ -25,7 +25,7 @@ const WAITING_BYTES = 64 * 1024 * 1024
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
  * How many commands are sent again at a time after the session was full, lowest numbers first. A full session
- * has reached its limit of kept answers. Such a session executes only its unfinished call with the lowest
+ * has reached its limit of stored answers. Such a session executes only its unfinished call with the lowest
  * number, so sending many commands would be useless.
  */
 const FEW = 4
@@ -126,8 +126,8 @@ export class ExactlyOnceCommands {
   // ---- Sending commands
 
   /**
-   * Called if there is a new link or leader, or if the pause is over. Commands that were sent before go
-   * first, in the order of their numbers.
+   * Sends the waiting commands, because there is a new link or leader, or because the pause before a retry is
+   * over. Commands that were sent before go first, in the order of their numbers.
    */
   resume(): void {
     const live = this.#activeLink.leading
@@ -138,8 +138,8 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Sends commands again. If the session has kept too many answers, only a few commands are sent at a time.
-   * The session would refuse most of the commands again.
+   * Sends commands again. If the session has reached its limit of stored answers, only FEW commands are sent
+   * at a time, because the session would refuse most of the commands again.
    */
   #sendAgain(live: LinkState): void {
     const again = this.#again
@@ -229,9 +229,9 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Called when the cluster will send no answer any more. The store then cannot learn the outcome of the
-   * commands that it has sent. Code that waits for the end of a call number gets `reason`, and the callers
-   * get an unknown outcome.
+   * Ends all open commands, because the cluster will send no answer any more. Code that waits for the end of
+   * a call number gets `reason`. The callers of commands that may have reached a member get an unknown
+   * outcome.
    */
   endSentAsUnknown(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)
@@ -239,8 +239,8 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Called for a call whose session is over. If the call was certainly never sent to a member, the call moves
-   * to the next session. Otherwise the outcome of the call is unknown.
+   * Decides about a call whose session is over. If the call was certainly never executed, the call moves to
+   * the next session. Otherwise the outcome of the call is unknown.
    */
   #sessionIsOver(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
@@ -249,8 +249,8 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Called when the member did not execute this attempt. If the call had no earlier attempt, the call moves
-   * to the next session. Otherwise an earlier attempt may have been executed.
+   * Called when a member has refused an attempt because the session is over. The member did not execute this
+   * attempt, but an earlier attempt of the call may have been executed.
    */
   #refusedAsOver(call: Call): void {
     // over() handles all open calls of the session, and this call is one of them.
@@ -320,9 +320,9 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Called when the attempt has ended without a final answer. If the caller has stopped waiting, the call is
-   * not sent again. Either the request that cancels its number shows the outcome, or the number is finished
-   * now.
+   * Plans to send the call again, because its attempt has ended without a final answer. If the caller has
+   * stopped waiting, the call is not sent again. If its outcome is unknown, the request that cancels its
+   * number shows the outcome. Otherwise the number is finished now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -340,8 +340,8 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Called when the store has left the link on which the command was sent. The command is sent again, and an
-   * answer on the old link is still valid.
+   * Called when the store has left the link on which the command was sent. A command of a caller is sent
+   * again while its session is open, and an answer on the old link is still valid.
    */
   left(live: LinkState, call: Call): void {
     if (call.role !== 'user') {

@@ -29,8 +29,8 @@ export class Queue<Item> {
   }
 
   /**
-   * Called when one more item of the queue is not needed any more. When most items are not needed, all of
-   * them are removed together.
+   * Counts one more item that is not needed any more. When most items of the queue are not needed, removes
+   * all items for which `isDead` is true.
    */
   forget(isDead: (item: Item) => boolean): void {
     if (++this.#dead < 1024 || this.#dead * 2 < this.length) return

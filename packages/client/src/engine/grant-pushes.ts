@@ -48,8 +48,9 @@ export class GrantPushes {
   }
 
   /**
-   * Called when a link has named the session to its member. If `isNewSession` is true, places in queues still
-   * belong to the former session, which ends sooner or later.
+   * Tells the waiting callers that pushes arrive again, because a link has named the session to its member.
+   * If `isNewSession` is true, the places of these callers in queues still belong to the former session,
+   * which ends sooner or later.
    */
   attached(isNewSession: boolean): void {
     for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)

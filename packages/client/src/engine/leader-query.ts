@@ -59,8 +59,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Called when the member of `from` is silent, and repeatedly while the silence lasts. `sure` is true once
-   * the silence is certain.
+   * Asks another member who leads. Called again and again while the member of `from` is silent. `sure` is
+   * true once the silence is certain. The store then moves to the asked member.
    */
   suspected(from: LinkState, sure: boolean): void {
     const asked = this.#asked
@@ -132,7 +132,10 @@ export class LeaderQuery {
     if (live === this.#asked) this.#asked = undefined
   }
 
-  /** Called when no member is silent any more. */
+  /**
+   * Ends the search for the leader, because the member in use is not silent any more, or because the link has
+   * changed.
+   */
   end(): void {
     this.#inVain = 0
     const asked = this.take()

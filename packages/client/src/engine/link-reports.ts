@@ -133,7 +133,10 @@ export class LinkReports {
     linkEvents?.lost(live.url, reason)
   }
 
-  /** Called when the store has left this link and uses another link. */
+  /**
+   * Lets each unanswered request of a link be sent again, because the store has left this link and uses
+   * another link.
+   */
   left(live: LinkState): void {
     for (const call of live.inflight.all()) {
       if (call.live !== live) continue

@@ -20,7 +20,10 @@ import type { LinkState } from './call.js'
 
 /** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
-  /** The members with which the own member is connected, the most likely to help first. */
+  /**
+   * The ids of the members with which the own member is connected. The lost leader comes last, because the
+   * own member could not reach it.
+   */
   ids(): readonly string[]
   dialTo(id: string): Dial
 }
@@ -60,7 +63,10 @@ export class ThirdMember {
     this.#ports = ports
   }
 
-  /** Called when the own member reports whether it has lost contact with the leader. */
+  /**
+   * Called when the own member has lost contact with the leader, or has contact again. Asks a third member,
+   * or goes back to the own member.
+   */
   cutOff(isCutOff: boolean): void {
     if (isCutOff === this.#isCutOff) return
     this.#isCutOff = isCutOff
@@ -108,7 +114,10 @@ export class ThirdMember {
     if (live.leader !== undefined) this.leaderReported(live)
   }
 
-  /** Called when a link reports who leads. Returns true if the report was only an answer to this search. */
+  /**
+   * Called when a link reports who leads. If the link goes to the asked member, the store moves to it or
+   * closes it, and the result is true. Returns false for any other link.
+   */
   leaderReported(live: LinkState): boolean {
     const isLed = live.leader?.id !== undefined
     if (live === this.#asked) {
@@ -127,7 +136,10 @@ export class ThirdMember {
     return false
   }
 
-  /** Called when the third member in use does not help any more. The store leaves that member. */
+  /**
+   * Goes back to the own member, because the third member in use knows no leader or is silent. Then asks the
+   * next member, after a pause.
+   */
   leave(live: LinkState): void {
     const ownLink = this.#ports.ownLink()
     if (ownLink === undefined || live === ownLink || live !== this.#ports.active()) return

@@ -108,7 +108,7 @@ export class ReadsAndAdminCalls {
       : judgeRead(answer, never)
   }
 
-  /** Called when the link on which the call was sent has closed. */
+  /** Ends the call or queues it again, because the link on which the call was sent has closed. */
   lost(call: Call, reason: Error): void {
     call.live = undefined
     if (call.settled) return

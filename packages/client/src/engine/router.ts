@@ -138,8 +138,8 @@ export class Router {
   }
 
   /**
-   * Called when an answer has arrived on a link. A link that the store has left is closed after
-   * its last answer.
+   * Closes a link that the store has left, if all requests on this link are answered and no view is open on
+   * it.
    */
   closeIfDone(live: LinkState): void {
     if (live === this.active || live.inflight.size > 0 || live.views > 0) return
@@ -339,8 +339,8 @@ export class Router {
   }
 
   /**
-   * Called when a member that the store asks for the leader has accepted the connection. Called again at that
-   * member's first report about a leader.
+   * Moves the store to the member of `live` if this member knows a leader and the member in use still knows
+   * none. Otherwise closes `live`. Waits for the first report of the member if it has not reported yet.
    */
   #visit(from: LinkState, live: LinkState): void {
     this.#visits.delete(live)

@@ -149,7 +149,7 @@ export class SessionUpkeep {
     this.#activeLink.later()
   }
 
-  /** Called when the link on which the request was sent has closed. */
+  /** Lets the request be sent again later, because the link on which it was sent has closed. */
   lost(call: Call): void {
     if (call.role === 'open') this.#opening = undefined
     if (call.role === 'keepAlive') this.keep.ended(false)

@@ -69,7 +69,7 @@ export class SilenceDetector {
     this.#ports = ports
   }
 
-  /** Called when a request was sent on this link, or when a watch is open on this link. */
+  /** Starts to count silent beats, because a request was sent on this link or a watch is open on it. */
   asked(live: LinkState): void {
     if (this.#timer !== undefined && this.#live === live && !this.#idle) return
     if (live.link?.received === undefined || live !== this.#ports.active()) return

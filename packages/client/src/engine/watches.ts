@@ -96,7 +96,7 @@ export class Watches {
     if (this.#all.has(watch)) this.#start(watch)
   }
 
-  /** Called when there is a new link. Every watch moves to the new link. */
+  /** Moves every watch to the link that is active now. */
   resume(): void {
     for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
@@ -156,7 +156,10 @@ export class Watches {
     this.#allow(watch)
   }
 
-  /** Called when the member has ended the watch. */
+  /**
+   * Handles the end of a watch by its member. The watch starts again, or fails if the member's error is
+   * final.
+   */
   over(live: LinkState, id: number, bytes: Answer | Uint8Array): void {
     const watch = this.#byId.get(id)
     if (!watch || watch.live !== live) return

@@ -45,7 +45,7 @@ export interface StoreOptions {
   readonly newId: () => string
   readonly as?: As | undefined
   readonly onUndecodable?: OnUndecodable | undefined
-  /** How long the session lives while the store sends nothing, in ms. The default is 30 s. */
+  /** How long the session stays open while the store sends nothing, in ms. The default is 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
   /** Undefined if the store's calls are not traced. */

@@ -186,7 +186,10 @@ export class PartyWait {
     }
   }
 
-  /** Called when the request was sent, and it is not known whether the cluster has a record of the wait. */
+  /**
+   * Called when the request has failed after it was sent, so that the cluster may or may not have a record of
+   * the wait.
+   */
   async #uncertain(call: LockCall, error: unknown): Promise<PartyResult | undefined> {
     this.#mayBeIn = true
     this.#whenFinal = call.whenFinal()

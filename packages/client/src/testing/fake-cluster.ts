@@ -154,13 +154,13 @@ export class FakeCluster {
   /** If true, commands are applied but not answered. */
   mute = false
   /**
-   * True if every numbered command gets the answer "the session is full": it is not executed, and its answer
-   * is not kept.
+   * True if every numbered command gets the answer "the session is full". The command is then not executed,
+   * and its answer is not stored.
    */
   busy = false
   /** In ms, by how much the answers to reads are delayed. */
   readDelay = 0
-  /** The cluster time in answers from the reply table. A correct member sends 0. */
+  /** The cluster time in stored answers to repeated calls. A correct member sends 0. */
   tableTime = 0
   page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
   admin:

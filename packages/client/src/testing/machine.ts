@@ -1,5 +1,5 @@
-// Rule: a trivial state machine with sessions and a reply table, as docs/locks.md 6 defines them, for tests
-// of the engine.
+// Rule: a trivial state machine with sessions that store the answers to their calls (docs/locks.md, 6), for
+// tests of the engine.
 
 import { equalBytes, text } from '@latchkey/base'
 import {
@@ -34,7 +34,7 @@ export class Machine {
   index = 0
   /** Cluster time. */
   time = 0
-  /** The largest number of answers that one session has kept at the same time. */
+  /** The largest number of answers that one session has stored at the same time. */
   most = 0
 
   apply(session: number, number: number, done: number, body: Uint8Array, now: number): Applied {

@@ -65,7 +65,10 @@ export class EngineWaits {
     }
   }
 
-  /** Called when the engine has put the caller in the queue. */
+  /**
+   * Takes note that the engine has put the caller in the queue. From then on the waiter sends `ask` again,
+   * after each push and after each poll interval.
+   */
   queued(key: Uint8Array, id: string, answer: TakeAnswer, ask: Ask): void {
     for (const waiter of this.#waiters.get(nameOf(key, id)) ?? []) {
       waiter.ask = ask

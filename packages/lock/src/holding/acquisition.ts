@@ -68,7 +68,7 @@ const TICKET_PAUSE = 100
  * - giveBack releases every hold and place that the store may have for the id. giveBack waits until no
  *   request of the id is under way. Otherwise a late acquire could be applied after the release.
  * - The requests run one at a time (RequestOrder). A grant, a loss or the end of a wait may arrive at any
- *   time. Its handler only stores a value and wakes the callers.
+ *   time. The handlers of these events only store a value and wake the callers.
  */
 export class Acquisition implements Releasable {
   readonly id: string
@@ -183,7 +183,7 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /** Called when an attempt has ended. Stops listening for grants if the id is not used any more. */
+  /** Stops listening for grants after the end of an attempt, if the id is not used any more. */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
@@ -223,8 +223,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Called when one request releases all holds of the store. `released` resolves to true if the request was
-   * answered.
+   * Ends the hold here, because one request releases all holds of the store. `released` resolves to true if
+   * that request was answered.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
@@ -253,8 +253,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Called when the store refuses the attempt because another acquirer has the lock. If this process believed
-   * that it had a hold, that hold is lost.
+   * Handles a refusal because another acquirer has the lock. If this process believed that it had a hold,
+   * that hold is lost.
    */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')

@@ -29,8 +29,8 @@ export class ClusterTimeBound {
   }
 
   /**
-   * Called at each handshake with a member, before the bound learns from that member's answers. If the member
-   * belongs to another cluster than before, the bound is forgotten and all holds are lost.
+   * Takes the cluster's id from a handshake with a member, before the bound learns from that member's
+   * answers. If the id has changed, the bound is forgotten and all holds are lost.
    */
   setCluster(clusterId: string): void {
     if (this.#clusterId === clusterId) return
@@ -50,8 +50,8 @@ export class ClusterTimeBound {
   }
 
   /**
-   * Forgets the bound, but keeps the holds. Only the clock of a single server needs this method, because
-   * somebody may set the clock of a server forward. Cluster time never jumps.
+   * Forgets the bound, but keeps the holds. Only a lock engine needs this method, because somebody may set
+   * the clock of its server forward. Cluster time never jumps.
    */
   beginAgain(): void {
     this.#best = undefined

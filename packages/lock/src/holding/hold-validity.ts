@@ -131,14 +131,16 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Called with the token of this hold that an answer contains. Answers may come out of order, so a lower
-   * token is ignored.
+   * Learns the token of this hold from an answer. Answers may come out of order, so a lower token is ignored.
    */
   rotated(token: number): void {
     this.token = Math.max(this.token, token)
   }
 
-  /** Called when a renewal or a reentry has succeeded. A hold that is lost or released is not changed. */
+  /**
+   * Sets the deadline that a successful renewal or reentry has returned. A hold that is lost or released is
+   * not changed.
+   */
   prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
@@ -159,8 +161,8 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Called when the store releases this hold together with all its other holds. The holder did not ask for
-   * that release and must stop, so the signal aborts.
+   * Ends the hold here, because the store releases all its holds. The user of this hold did not ask for the
+   * release and must stop, so the signal aborts.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return
@@ -170,16 +172,14 @@ export class HoldValidity implements HoldOrAttempt {
     this.#lost(why)
   }
 
-  /**
-   * Called before the release of all acquires is sent. From then on the store does not guarantee the hold.
-   */
+  /** Ends the guarantee of the hold, because the release of all its acquires is sent next. */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }
 
   /**
-   * Called when all acquires have been released. The signal does not abort, because work that still uses the
-   * signal may go on.
+   * Ends the hold after the release of all its acquires. The signal does not abort, because work that still
+   * uses the signal may go on.
    */
   end(): void {
     if (this.#state !== 'lost') this.#finish('over')

@@ -14,8 +14,8 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #rotation: Timer | undefined
 
   /**
-   * Internal: `store.locks` creates holds. `rotateEvery` is in ms. If it is undefined, the token is rotated
-   * only when `rotate` is called.
+   * Internal: `store.locks` creates holds. `rotateEvery` is in ms. If `rotateEvery` is undefined, the token
+   * is rotated only when `rotate` is called.
    */
   constructor(parts: HoldParts, mode: LockMode, rotateEvery: number | undefined) {
     super(parts)

@@ -90,7 +90,7 @@ export class Holder {
     return this.#acquisition.validity?.held ?? false
   }
 
-  /** The validity of the current hold. Undefined if the clocks no longer allow the hold. */
+  /** Undefined if there is no hold, or if the clocks show that its time is over. */
   get validity(): HoldValidity | undefined {
     const { validity } = this.#acquisition
     return validity?.held ? validity : undefined
@@ -185,8 +185,8 @@ export class Holder {
   }
 
   /**
-   * Called when the caller's time is over while another request of this object is still under way. The
-   * release is sent after that request, and no caller waits for the release.
+   * Throws an error because the caller's time is over while another request of this object is still under
+   * way. The release is sent after that request, and no caller waits for it.
    */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
@@ -295,10 +295,7 @@ export class Holder {
     return new Acquisition(this.#services, this.#terms, this.#listener)
   }
 
-  /**
-   * Called when the clocks or a refusal show that the hold is over. The call may come at any time. The row of
-   * the hold in the store is then deleted in the background.
-   */
+  /** Records the loss and tells the watchdog. The row of the hold is then deleted in the background. */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
@@ -343,7 +340,7 @@ export class Holder {
     this.#acquisition = this.#newAcquisition()
   }
 
-  /** Called if the hold is lost. The row in the store shows whether another acquirer holds the lock now. */
+  /** Throws the error of an unlock after a loss. Asks the members whether another acquirer holds the lock. */
   async #askRow(limit: CallLimit): Promise<never> {
     const loss = this.#loss
     if (loss === undefined || loss.reported) throw this.#neverHeld()

@@ -201,7 +201,9 @@ export class SetAcquisition {
     })
   }
 
-  /** Called when one request of the store releases all holds, also the holds of this set. */
+  /**
+   * Ends a wait for the set, because one request of the store releases all holds, also the holds of this set.
+   */
   revoked(released: Promise<boolean>): void {
     this.#released = released
     this.#wake()

@@ -85,9 +85,9 @@ export class Locking<S extends As = 'bytes'> {
   }
 
   /**
-   * Called when the store closes. One request releases every hold and cancels every wait, so that the next
-   * waiter need not wait until a lease ends. Before the request is sent, the signals of the holds abort with
-   * the reason `why`. `patience` is in ms.
+   * Releases every hold and cancels every wait in one request when the store closes, so that the next waiter
+   * need not wait until a lease ends. Before the request is sent, the signals of the holds abort with the
+   * reason `why`. `patience` is in ms.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
     await this.#release([...this.#services.acquisitions], why, { timeout: patience })

@@ -17,18 +17,18 @@
 // closes a circle if its caller would be stuck, and would not be stuck without its own holds.
 //
 // Laws:
-// - A request is refused only if nothing could have granted it before a wait or a lease of the circle ends.
-//   So a search with too many steps reports no circle. For the same reason, a semaphore's holders that are
-//   not stuck count as holders that will release their permits. While a set of keys waits, the next law can
-//   break this law.
+// - No refusal without need: a request is refused only if it could not have been granted before a wait or a
+//   lease of the circle ends. So a search with too many steps reports no circle. For the same reason, the
+//   search assumes that each holder of a semaphore that is not stuck releases its permits. The next law goes
+//   before this law: while a set of keys waits, a request may be refused without need.
 // - No circle of named flows waits for ever. A waiter may overtake a set of keys only while something older
 //   than the set blocks the set. So if a hold that was granted after the set came blocks the set, the set
 //   counts as an obstacle of that waiter.
 // - Each member of the cluster finds the same circle, because the answer is a part of the replicated state.
 //   So the search visits holds in the order of their grants, and waiters in the order of their arrival.
-// - A flow that holds the lock itself closes a circle only within one session. A flow whose process died may
-//   begin again in another process, under the same name. The flow then waits until the lease of its former
-//   hold ends.
+// - A flow that waits for a lock that it holds itself is a circle only if the hold and the request have the
+//   same session. A flow whose process died may begin again in another process, under the same name. The flow
+//   then waits until the lease of its former hold ends.
 
 import type { FlowLink } from '@latchkey/protocol'
 import { inForce } from './lock-answers.js'

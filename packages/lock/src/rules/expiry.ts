@@ -56,8 +56,8 @@ export function endSession(tx: LockTransaction, session: number): void {
 }
 
 /**
- * Called for each command of a session, before the command runs. The command shows that the client is alive.
- * So from now on the session's unconfirmed grants are valid for their whole lease.
+ * Confirms the grants of a session. Called for each command of the session, before the command runs, because
+ * the command shows that the client is alive. From now on these grants are valid for their whole lease.
  */
 export function touch(tx: LockTransaction, session: number): void {
   for (const row of tx.untouchedHoldsOf(session)) {

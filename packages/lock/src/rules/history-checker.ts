@@ -262,8 +262,8 @@ function continued(holder: Ownership | undefined, event: Owned, more: number, re
 }
 
 /**
- * Called when an answer has said that the caller holds nothing. If the hold of that id is in force, the store
- * has lost the hold.
+ * Checks an answer that says that the caller holds nothing. If the hold of that id is in force, the store has
+ * lost the hold.
  */
 function missing(holder: Ownership | undefined, event: LockEvent, id: string, report: Report): void {
   if (holder !== undefined && holder.id === id)

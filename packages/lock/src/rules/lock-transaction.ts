@@ -153,8 +153,8 @@ export interface LockTransaction extends LockView {
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
   /**
-   * The length of that session's life in ms, not the remaining time. Undefined if the session has ended in
-   * this entry or before.
+   * In ms, how long that session stays open without a command. This is the whole time and not the rest.
+   * Undefined if the session has ended in this entry or before.
    */
   sessionLife(session: number): number | undefined
   /**
