@@ -3,7 +3,7 @@
 /**
  * In seconds, the upper limits of the steps. The first limit, 0.25 ms, is the time of a sync on a fast disk.
  */
-export const DURATION_STEPS: readonly number[] = [
+const DURATION_STEPS: readonly number[] = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
 

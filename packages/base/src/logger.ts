@@ -11,7 +11,7 @@ const nothing = () => {}
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /** Writes only warnings and errors, to the console. */
-export const consoleLogger: Logger = {
+const consoleLogger: Logger = {
   ...silentLogger,
   // oxlint-disable-next-line no-console -- where no logger was given, a user has to see what went wrong
   warn: (message, fields) => console.warn(...shown(message, fields)),

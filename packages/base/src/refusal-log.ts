@@ -10,7 +10,7 @@ import { LimitedLines, shortText } from './log-line-limit.js'
 import type { Logger } from './logger.js'
 
 /** More values for the log line. Long texts are cut. */
-export type RefusalFields = Readonly<Record<string, string | number | undefined>>
+type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
 export interface RefusalCount {
   readonly door: string

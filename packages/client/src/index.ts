@@ -30,7 +30,7 @@ export type { CallMessage, WaitMessage, WorkMessage } from './tracing/channels.j
 export { Engine, type EngineOptions } from './engine/engine.js'
 export type { Route } from './engine/route-to-members.js'
 export type { OtherMembers } from './engine/link-to-third-member.js'
-export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create-store.js'
+export { ClientStore, type StoreOptions } from './store/create-store.js'
 export type {
   EventCalls,
   LockCalls,

@@ -27,7 +27,7 @@ import type { Dial, Link, LinkEvents } from './link-port.js'
  * The identity that all sockets of a store share. Once the cluster is known, each socket refuses every other
  * cluster.
  */
-export interface Identity {
+interface Identity {
   clusterId: string | undefined
 }
 

@@ -31,7 +31,7 @@ export interface Ports {
   readonly part: number
 }
 
-export interface OwnHold extends EngineHold {
+interface OwnHold extends EngineHold {
   readonly lease: Lease
   readonly info: Info
 }

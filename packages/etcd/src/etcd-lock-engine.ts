@@ -22,7 +22,7 @@ const MOST_READS = 100
 /** How many leases the engine asks about at the same time. */
 const AT_ONCE = 16
 
-export interface EtcdTerms {
+interface EtcdTerms {
   readonly client: EtcdClient
   readonly calls: EtcdCalls
   readonly rows: LockRows

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OP, READ } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { restoreRows, surveyBackup } from './restore-backup.js'
+import { restoreRows } from './restore-backup.js'
 import { classicLevelStorage } from './storage/classic-level-storage.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowStorage } from './storage/row-store.js'
@@ -137,7 +137,6 @@ test('the caller gets the position at which the new log starts, and the members 
     revision: 4,
     tokenBase: 1 + 2 ** 32,
   })
-  expect((await surveyBackup(file)).membership.voters).toEqual(['a', 'b', 'c'])
   const storage = new SimulatedRowStorage()
   await restoreRows(file, storage, ALONE)
   expect(await newMachine(storage).open()).toEqual({ position: w.machine.position, membership: ALONE })

@@ -4,22 +4,19 @@ export { sentForm } from './commands/answers.js'
 export {
   BatchReader,
   type CommandRecord,
-  RECORD_HEADER,
   fitsRecord,
   RecordSource,
-  countRecords,
   encodeBatch,
   encodeRecord,
-  recordBytes,
 } from './commands/entry-records.js'
 export { isPlainPut } from './commands/plain-put.js'
 export { StateDigest, type RowsDigest } from './state-digest.js'
 export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './default-limits.js'
 export { KvMachine } from './key-value-state-machine.js'
-export { type Restored, restoreRows, surveyBackup } from './restore-backup.js'
+export { restoreRows } from './restore-backup.js'
 export { classicLevelStorage } from './storage/classic-level-storage.js'
-export { type DiskFault, SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
+export { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
 export { memoryLevelStorage } from './storage/memory-level-storage.js'
 export type {
   Row,

@@ -23,7 +23,7 @@ import { entryOf, valueOf } from './state/key-value-row.js'
 import type { State } from './state/store-state.js'
 
 /** The reads that need only the present state, and no view or history. */
-export type PointRead = Exclude<
+type PointRead = Exclude<
   Read,
   readonly [
     typeof READ.page | typeof READ.closeView | typeof READ.backup | typeof READ.lockHistory,

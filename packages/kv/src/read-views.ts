@@ -22,12 +22,12 @@ import { modifiedOf, valueOf } from './state/key-value-row.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store-types.js'
 
-export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
+type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 
-export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
+type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
 
 /** Makes views of the applied state: views of the rows, or streams of the whole state for a backup. */
-export interface FrozenSources {
+interface FrozenSources {
   /** Returns the revision of the applied state. */
   revision(): number
   rows(): Promise<RowView>
@@ -213,7 +213,7 @@ const NO_ROWS = { rows: [], end: true } as const
  * Returns the range of rows for a range of the user's keys. If `start` or `end` is null, the range has no
  * limit on that side.
  */
-export function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
+function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
   const whole = spaceRange(SPACE.data)
   return {
     start: start === null ? whole.start : keyOf(SPACE.data, start),

@@ -22,7 +22,7 @@ import { type Meta, encodeMeta } from './state/meta-row.js'
 const PIECE_BYTES = 1024 * 1024
 const TOKENS_APART = 2 ** 32
 
-export interface Restored extends AppliedState {
+interface Restored extends AppliedState {
   readonly revision: number
   readonly tokenBase: number
 }
@@ -63,12 +63,6 @@ export async function restoreRows(
 
 const DROPPED: ReadonlySet<unknown> = new Set(['sessions', 'replies', 'waiters', 'parties'])
 const isKept = (row: Row): boolean => !DROPPED.has(spaceOf(row.key))
-
-/** Checks the whole backup, then returns its log position, membership and revision. */
-export async function surveyBackup(path: string): Promise<AppliedState & { readonly revision: number }> {
-  const { position, membership, revision } = (await survey(path)).meta
-  return { position, membership, revision }
-}
 
 async function survey(path: string): Promise<{ meta: Meta; lastToken: number }> {
   const stream = new StateStream()

@@ -39,7 +39,7 @@ export interface Surveyed {
   bytes: number
 }
 
-export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
+type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
 /** Waits for another turn of the event loop, between two pages. */
 export interface Turns {

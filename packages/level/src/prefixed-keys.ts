@@ -49,7 +49,7 @@ export class Prefix {
 }
 
 /** Returns the smallest key that is greater than `key`. */
-export function behind(key: Uint8Array): Uint8Array {
+function behind(key: Uint8Array): Uint8Array {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
   return next

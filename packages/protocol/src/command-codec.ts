@@ -15,7 +15,7 @@ import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './res
  * operation. A member that finds such a command in its log must stop and must not skip it. 'invalid': every
  * member answers ERR_PROTOCOL and changes nothing.
  */
-export interface BadCommand {
+interface BadCommand {
   readonly bad: 'unknown' | 'invalid'
   readonly reason: string
 }

@@ -234,7 +234,7 @@ export interface ErrorOptions {
 }
 
 /** A flow that waits, and the key of the lock for which it waits. */
-export interface WaitingFlow {
+interface WaitingFlow {
   flow: string
   key: Bytes
 }

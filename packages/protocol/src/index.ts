@@ -33,7 +33,7 @@ export * as check from './command-checks.js'
 export { checkAnswer, checkCommand, checkOwner, checkRead } from './command-checks.js'
 export * from './client-messages.js'
 export { commandName, OPERATION_LIMIT, operationName, opOf, readName } from './operation-names.js'
-export { isTraceparent, toTraceIds, type TraceIds, traceparentOf } from './traceparent.js'
+export { isTraceparent, toTraceIds, traceparentOf } from './traceparent.js'
 export { noMask } from './websocket-zero-mask.js'
 export {
   decodeHello,
@@ -63,7 +63,6 @@ export {
   toSignal,
   toValue,
   WRITE_OPTIONS,
-  type CallArgs,
   type ReadArgs,
 } from './call-arguments.js'
 export { boundsBelow, commandBelow, keyBelow, readBelow, subArgs } from './prefix-of-sub.js'

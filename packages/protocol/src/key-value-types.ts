@@ -55,7 +55,7 @@ export interface WriteOptions extends CallOptions {
  * How long a key exists. Without `ttl` and `ephemeral`, the key exists until a call deletes it. A call with
  * both options rejects with a TypeError. See docs/keys.md.
  */
-export interface KeyLife {
+interface KeyLife {
   /**
    * The cluster deletes the key after this much cluster time, and not earlier. The next put of the key sets
    * or removes the ttl.
@@ -69,7 +69,7 @@ export interface KeyLife {
 }
 /** The options of writes that take or return values. */
 export interface ReadWriteOptions<A extends As = As> extends WriteOptions, ValueOptions<A> {}
-export interface PutOptions<A extends As = As> extends ReadWriteOptions<A>, KeyLife {}
+interface PutOptions<A extends As = As> extends ReadWriteOptions<A>, KeyLife {}
 
 /** A key and its value in the encoding of the call. With `keysOnly` the value is undefined. */
 export interface KeyValue<A extends As = 'bytes', T = unknown> {
@@ -183,7 +183,7 @@ export interface WatchEvent<A extends As = 'bytes', T = unknown> {
 }
 
 /** The options of a watch that reports only changes. */
-export interface WatchOptions<A extends As = As> extends ReadOptions<A> {
+interface WatchOptions<A extends As = As> extends ReadOptions<A> {
   initial?: false | undefined
   resync?: false | undefined
 }

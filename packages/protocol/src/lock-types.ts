@@ -110,7 +110,7 @@ export interface BarrierInfo<A extends As = 'bytes'> {
   waiters: number
 }
 /** One earlier change of a lock. All times are cluster time, which stands still while there is no leader. */
-export interface LockHistoryRow {
+interface LockHistoryRow {
   type: LockEventName
   /** The id of the holder or of the waiter. */
   id: string
@@ -131,7 +131,7 @@ export interface LockHistoryOptions extends CallOptions {
   kind?: HoldKind | undefined
 }
 /** A waiter for a lock. */
-export interface QueuedInfo {
+interface QueuedInfo {
   id: string
   context: Bytes | undefined
   mode: LockMode
@@ -147,7 +147,7 @@ export interface PermitInfo<A extends As = 'bytes'>
   queue?: QueuedPermitsInfo[] | undefined
 }
 /** A waiter for permits. */
-export interface QueuedPermitsInfo extends Omit<QueuedInfo, 'mode' | 'permits'> {
+interface QueuedPermitsInfo extends Omit<QueuedInfo, 'mode' | 'permits'> {
   permits: number
 }
 export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {

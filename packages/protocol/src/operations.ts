@@ -46,7 +46,7 @@ export const OP = {
   // Latches and barriers
   ...PARTY_OP,
 } as const
-export type Op = (typeof OP)[keyof typeof OP]
+type Op = (typeof OP)[keyof typeof OP]
 
 /**
  * How long a key exists, in ms of cluster time. With 0 the key exists as long as the session that put it. If

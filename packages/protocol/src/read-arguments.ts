@@ -106,7 +106,7 @@ const WATCH_OPTIONS = knownNames(
   'resync',
 )
 
-export interface WatchOptionsArgs extends ReadArgs {
+interface WatchOptionsArgs extends ReadArgs {
   readonly initial: boolean
   readonly resync: boolean
 }
@@ -124,7 +124,7 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
  * The range of a watch, and the first revision to report. With `from` undefined the watch begins after the
  * present revision of the store.
  */
-export interface WatchArgs extends Bounds {
+interface WatchArgs extends Bounds {
   readonly from: number | undefined
 }
 

@@ -79,7 +79,7 @@ export function toMany(result: unknown, how: Decoding, keys: readonly Uint8Array
   return result.map((value, i) => toMaybe(value, how, elementAt(keys, i)))
 }
 
-export function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryOfKey<As> | undefined {
+function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryOfKey<As> | undefined {
   if (result === null || result === undefined) return undefined
   if (!Array.isArray(result) || result.length < 4 || result.length > 5 || !isData(result[3]))
     throw nonsense('entry')

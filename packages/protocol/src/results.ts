@@ -79,7 +79,7 @@ export type SessionResult = readonly [
   waiters: number,
 ]
 
-export type TicketState = 'queued' | 'granted' | 'unknown'
+type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
 /**
  * One hold in the answer to lockQuery. The answer has the holds in the order of their keys. permits is 0 for

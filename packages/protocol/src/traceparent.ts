@@ -5,7 +5,7 @@
 // Without this law, a stranger could send a megabyte of text as the id of a trace. Each log line of the
 // request would repeat the text.
 
-export interface TraceIds {
+interface TraceIds {
   /** 32 digits in hex, not all 0. */
   readonly traceId: string
   /** 16 digits in hex, not all 0. */

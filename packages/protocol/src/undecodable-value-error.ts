@@ -8,7 +8,7 @@ import type { Decoding } from './encodings.js'
 import { LatchkeyError, type Outcome } from './errors.js'
 import { show } from './show-value.js'
 
-export interface Undecodable {
+interface Undecodable {
   /** The stored key, with the prefix of a `sub`. */
   readonly key: Uint8Array
   readonly bytes: Uint8Array

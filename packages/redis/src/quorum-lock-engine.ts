@@ -49,7 +49,7 @@ interface OwnHold extends EngineHold {
   readonly vote: string
 }
 
-export interface QuorumTerms {
+interface QuorumTerms {
   readonly masters: readonly Master[]
   readonly time: ClientClock
   /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */

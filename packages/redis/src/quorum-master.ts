@@ -13,7 +13,7 @@ import type { Attempt } from './takes-under-way.js'
 import type { RedisCalls } from './redis-calls.js'
 
 /** In ms. A master that does not answer within this time has no vote in the call. */
-export const MASTER_PATIENCE = 1_000
+const MASTER_PATIENCE = 1_000
 
 /**
  * Law: a master refuses a take request that arrives after its caller has given up (EN4). For this, the request

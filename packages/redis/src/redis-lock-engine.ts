@@ -7,7 +7,7 @@ import { RedisCalls } from './redis-calls.js'
 import type { Scripts } from './lua-scripts.js'
 import type { Subscription } from './push-subscription.js'
 
-export interface RedisTerms {
+interface RedisTerms {
   readonly prefix: string
   readonly scripts: Scripts
   readonly survives: 'restart' | 'nothing'

@@ -12,7 +12,7 @@ import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 
 /** How far the next call number may be ahead of the lowest open number. */
-export const WINDOW = CAPS.sessionNumbers
+const WINDOW = CAPS.sessionNumbers
 
 export class CallNumbers<Call> {
   #next = 1

@@ -34,7 +34,7 @@ export type Convert<T> = (result: unknown, call: Call) => T
  * Who makes a call. 'user': a caller waits for the call. The engine makes the other calls for itself, in the
  * background.
  */
-export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
+type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 
 /** A link, with the requests on the link that have no answer yet. */
 export interface LinkState {

@@ -20,7 +20,7 @@ import {
  * to any member. uncertain: the call may be in the log, and only the answer to another attempt with the same
  * call number will show the outcome. over: the call was refused because its session is over.
  */
-export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
+type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 
 /** Errors that can pass: another member, or the same member a little later, may give another answer. */
 const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([

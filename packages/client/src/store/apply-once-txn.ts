@@ -19,7 +19,7 @@ import { guardNamed, throwNamed } from './refused-write-errors.js'
 const BYTES: Decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY }
 
 /** The key at which the txn's answer is kept, and in ms how long the answer is kept. */
-export interface KeptAt {
+interface KeptAt {
   readonly key: Uint8Array
   readonly life: number
 }

@@ -54,15 +54,11 @@ export interface StoreOptions {
   readonly closeHook?: (() => Promise<void>) | undefined
 }
 
-export const DEFAULT_SESSION_LIFE = 30_000
+const DEFAULT_SESSION_LIFE = 30_000
 /** In ms: how long `close` waits for the release of holds. The time is longer than a change of leader. */
 const RELEASE_PATIENCE = 2_000
 
-/** Creates a store and begins to dial at once. Every call waits for a link until its deadline. */
-export function createStore(options: StoreOptions): Store {
-  return new ClientStore(options)
-}
-
+/** A store begins to dial at once. Every call waits for a link until its deadline. */
 export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implements Store<S> {
   readonly engine: Engine
   readonly members: MemberCalls

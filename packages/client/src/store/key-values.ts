@@ -95,7 +95,7 @@ export interface HoldGuard {
 /** Each call without the types that depend on the encoding. Callers get the types of `KeyValueCalls`. */
 type Untyped = { [Name in keyof (KeyValueCalls & MirrorCalls)]: unknown }
 
-export class KeyValues implements Untyped {
+class KeyValues implements Untyped {
   readonly #engine: Engine
   readonly #decoding: Decoding
   readonly #hold: HoldGuard | undefined

@@ -45,7 +45,7 @@ export interface PartyPort extends LockPort {
   readonly parties: Set<object>
 }
 
-export interface WaitTerms {
+interface WaitTerms {
   readonly of: PartyTicket[0]
   readonly name: Uint8Array
   /** The name as the caller gave it, for errors. */

@@ -30,7 +30,7 @@ import type { WatchSource } from './watch-iterator.js'
 
 type Bytes = Uint8Array
 
-export interface LockChange {
+interface LockChange {
   readonly type: LockEventName
   readonly key: Bytes
   readonly id: string
@@ -39,7 +39,7 @@ export interface LockChange {
   readonly revision: number
 }
 
-export interface LockWatchArgs {
+interface LockWatchArgs {
   readonly start: Bytes | null
   readonly end: Bytes | null
   readonly renewals: boolean

@@ -43,7 +43,7 @@ export interface OpenView {
   /** Ends the use of the link. The link of the view stays open until this function is called. */
   release(): void
 }
-export interface Page extends OpenView {
+interface Page extends OpenView {
   readonly revision: number
   readonly rows: readonly Row[]
 }
@@ -194,9 +194,9 @@ export async function collect<T>(
 
 export const isLost = (error: unknown): boolean => isLatchkeyError(error, 'ERR_COMPACTED')
 
-export type PageOptions = Pick<ReadArgs, 'stale' | 'signal' | 'timeout'>
+type PageOptions = Pick<ReadArgs, 'stale' | 'signal' | 'timeout'>
 
-export interface PagesArgs extends RangeArgs {
+interface PagesArgs extends RangeArgs {
   readonly part?: PagePart
 }
 

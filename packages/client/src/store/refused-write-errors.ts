@@ -16,7 +16,7 @@ import {
   shownKey,
 } from '@latchkey/protocol'
 
-export interface NamedGuard {
+interface NamedGuard {
   readonly key: Uint8Array
   readonly token: number
 }

@@ -21,7 +21,7 @@ interface Session {
   readonly kept: Map<number, { readonly body: Uint8Array | undefined; readonly answer: Answer }>
 }
 
-export interface Applied {
+interface Applied {
   readonly answer: Answer
   readonly fromTable: boolean
 }

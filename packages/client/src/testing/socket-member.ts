@@ -33,7 +33,7 @@ export interface SocketMember {
   close(): Promise<void>
 }
 
-export interface SocketMemberOptions {
+interface SocketMemberOptions {
   readonly welcome?: (hello: Hello) => Welcome
   readonly clusterId?: string
   /** Addresses of the other members that this member reports. */
@@ -54,7 +54,7 @@ export function socketMembers() {
   return { opened, member: async (options?: SocketMemberOptions) => opened(await socketMember(options)) }
 }
 
-export async function socketMember(options: SocketMemberOptions = {}): Promise<SocketMember> {
+async function socketMember(options: SocketMemberOptions = {}): Promise<SocketMember> {
   const clusterId = options.clusterId ?? 'cluster-1'
   const server = new WebSocketServer({
     host: '127.0.0.1',

@@ -6,7 +6,7 @@ import { ClientStore, type StoreOptions } from '../store/create-store.js'
 import { FakeCluster } from './fake-cluster.js'
 import { World } from './virtual-time.js'
 
-export interface Scene {
+interface Scene {
   readonly world: World
   readonly cluster: FakeCluster
   readonly random: Random

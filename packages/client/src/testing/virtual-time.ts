@@ -59,4 +59,4 @@ export class World {
 }
 
 /** Resolves when the callbacks of all resolved promises have run. */
-export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

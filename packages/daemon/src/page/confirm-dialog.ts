@@ -4,7 +4,7 @@ import { Refusal } from './member-requests.js'
 import type { Console } from './shared-view-types.js'
 import { button, el } from './html-elements.js'
 
-export interface Question {
+interface Question {
   readonly title: string
   readonly text: string
   /** The text on the button that runs the action. */

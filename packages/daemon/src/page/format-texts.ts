@@ -53,7 +53,7 @@ export function decodedKey(encoded: string): Uint8Array {
 
 export const shownKey = (encoded: string): string => shownBytes(decodedKey(encoded))
 
-export function shownBytes(bytes: Uint8Array): string {
+function shownBytes(bytes: Uint8Array): string {
   const text = textOf(bytes)
   return text === undefined ? `0x${hexOf(bytes)}` : visible(text)
 }

@@ -6,7 +6,7 @@
 
 import { type Child, el, setText } from './html-elements.js'
 
-export interface Column<Row> {
+interface Column<Row> {
   readonly head: string
   /** The class in the style sheet that sets the width and the alignment of the column. */
   readonly kind?: string

@@ -129,7 +129,7 @@ export class LockHistory {
   }
 }
 
-export const named = (prefix: string | undefined, prefixBase64: string | undefined): string =>
+const named = (prefix: string | undefined, prefixBase64: string | undefined): string =>
   encodedKey({
     ...(prefix !== undefined && { key: prefix }),
     ...(prefixBase64 !== undefined && { keyBase64: prefixBase64 }),

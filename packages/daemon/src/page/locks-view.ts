@@ -31,7 +31,7 @@ export interface Lock extends SentKey {
   readonly at: number
 }
 
-export interface LockPage {
+interface LockPage {
   readonly locks: readonly Lock[]
   readonly next: string | null
 }

@@ -83,7 +83,7 @@ export class Api {
 /** In ms. If the cluster has no leader, a request waits this long for a new leader before it fails. */
 const PATIENCE_MS = 15_000
 
-export interface StreamPorts {
+interface StreamPorts {
   event(data: Record<string, unknown>): void
   /** Called when the watch has begun. `again` is true after an interruption. */
   opened?(again: boolean): void

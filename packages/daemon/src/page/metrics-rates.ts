@@ -1,6 +1,6 @@
 // Rule: computes rates and quantiles from two readings of a member's metrics.
 
-export interface Sample {
+interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

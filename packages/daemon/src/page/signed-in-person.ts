@@ -2,7 +2,7 @@
 
 export type Right = 'read' | 'write' | 'admin'
 
-export interface SentPrefix {
+interface SentPrefix {
   readonly prefix?: string
   readonly prefixBase64?: string
 }

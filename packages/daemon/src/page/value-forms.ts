@@ -14,7 +14,7 @@ export const FORMS: readonly Form[] = ['text', 'JSON', 'MessagePack', 'hex']
 /** In bytes. The page shows at most this much of a value, because a longer text would make the page slow. */
 export const MOST_SHOWN = 64 * 1024
 
-export const valueBytes = ({ text, base64 }: SentValue): Uint8Array =>
+const valueBytes = ({ text, base64 }: SentValue): Uint8Array =>
   base64 === undefined ? new TextEncoder().encode(text ?? '') : bytesOf(base64)
 
 /** Returns the value in this form, or undefined if the bytes are not valid in this form. */

@@ -11,12 +11,12 @@ import { Etcd3 } from 'etcd3'
 
 const clock = systemClock(uptime)
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
-export const now = (): number => clock.now()
+const now = (): number => clock.now()
 
 /** In ms. The servers may need this long to start, or to elect a leader. */
 const START_PATIENCE = 60_000
 
-export interface TestServers {
+interface TestServers {
   readonly urls: readonly string[]
   /** A client of all servers. The client ends when the servers end. */
   readonly client: Etcd3

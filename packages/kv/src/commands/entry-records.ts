@@ -24,9 +24,9 @@ export interface CommandRecord {
   readonly body: Uint8Array
 }
 
-export const RECORD_HEADER = 22
+const RECORD_HEADER = 22
 
-export const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
+const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
 
 /** Encodes one record, for `RaftNode.submit`. */
 export function encodeRecord(record: CommandRecord): Uint8Array {
@@ -162,12 +162,4 @@ export class BatchReader {
     this.#at = this.data.length
     return true
   }
-}
-
-/** Counts the records of an entry. Bytes at the end that are no record count as one record. */
-export function countRecords(data: Uint8Array): number {
-  const reader = new BatchReader(data)
-  let count = 0
-  while (reader.next()) count++
-  return count
 }

@@ -28,7 +28,7 @@ import type { WorkInTurns } from '../work-in-turns.js'
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
 /** What the steps need besides their write set. */
-export interface StepContext {
+interface StepContext {
   readonly locks: LockView
   readonly begin: Begin
   readonly found: Found

@@ -17,7 +17,7 @@ export interface KeySpan {
  * The deleteRange steps of a batch, or of one branch of a txn. The rows of overlapping ranges are read only
  * once.
  */
-export interface NeededSteps {
+interface NeededSteps {
   readonly steps: readonly Step[]
   /** The ranges of the steps, ordered and joined, so that they do not overlap. */
   readonly spans: readonly KeySpan[]

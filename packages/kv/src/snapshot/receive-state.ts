@@ -9,7 +9,7 @@ import { StateStream } from './received-state-check.js'
 import { damagedStream } from './stream-format.js'
 
 /** Commits the new store, and replaces the live store by it. */
-export type Adopt = (builder: RowBuilder) => Promise<void>
+type Adopt = (builder: RowBuilder) => Promise<void>
 
 export class StreamedState implements SnapshotWriter {
   readonly #expected: AppliedState

@@ -20,7 +20,7 @@ interface Counted {
  * below are lists in this order.
  */
 export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shared_lock'] as const
-export type CountedKind = (typeof COUNTED_KINDS)[number]
+type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
 
 /** Returns the index of the row's kind in COUNTED_KINDS. */

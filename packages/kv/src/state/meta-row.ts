@@ -9,7 +9,7 @@ import { META_SHAPE, unpackRow } from './unpack-stored-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 
 /** The version of the formats of all rows. A member refuses to open a store with another version. */
-export const FORMAT = 1
+const FORMAT = 1
 
 export interface Meta {
   position: LogPosition
@@ -40,7 +40,7 @@ export interface Meta {
   readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly expiry: Sum }
 }
 
-export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
+const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
 
 export function emptyMeta(): Meta {
   return {

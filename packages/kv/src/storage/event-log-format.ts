@@ -103,7 +103,7 @@ export function decodeHeader(bytes: Buffer): Header | undefined {
   return { number: bytes.readUInt32LE(12), previous }
 }
 
-export interface Frame {
+interface Frame {
   /** The bytes of the frame, in pieces that are written one after the other. */
   readonly parts: readonly Uint8Array[]
   readonly length: number
@@ -147,7 +147,7 @@ function writeTable(into: Buffer, at: number, row: RowChange): number {
  * Gets the key of each row, with the offset of its value in the file. A length of -1 means that the row is
  * removed.
  */
-export type RowSeen = (key: Uint8Array, at: number, length: number) => void
+type RowSeen = (key: Uint8Array, at: number, length: number) => void
 
 /** Reads all frames of a file. Returns the checksum of the last frame, or undefined if a frame is damaged. */
 export function readFrames(file: Buffer, seen: RowSeen): number | undefined {

@@ -49,10 +49,10 @@ interface LevelRange {
   snapshot?: LevelSnapshot
   highWaterMarkBytes?: number
 }
-export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
+type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
 
 /** The lowest key that rows may have. Lower keys are reserved for the code that writes the disk. */
-export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
+const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 
 /** A key above all keys of rows, which begin with a letter. */
 const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)

@@ -22,7 +22,7 @@ import { lowerBound } from './sorted-keys.js'
  * The store calls this function at each step at which a test may let the disk crash or fail. If this function
  * throws, the step fails.
  */
-export type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
+type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
 /**
  * One image of the rows of a store. The keys have one character for each byte. The rows are sorted when a

@@ -35,7 +35,7 @@ export function lowerBound(sorted: readonly string[], key: string): number {
 }
 
 /** Merges two sorted lists. The result has each key once. */
-export function merged(a: readonly string[], b: readonly string[]): string[] {
+function merged(a: readonly string[], b: readonly string[]): string[] {
   const out: string[] = []
   let i = 0
   let k = 0

@@ -28,7 +28,7 @@ export interface Tables {
 }
 
 /** The kinds of rows whose disk space is freed. The first byte of a row's key names its kind. */
-export interface ReclaimedSpaces {
+interface ReclaimedSpaces {
   /**
    * For rows that are removed in the order of their insertion: the number of removed rows of a kind after
    * which a compaction runs.

@@ -24,7 +24,7 @@ export const setChecksum = (key: Uint8Array, value: Uint8Array): number =>
   setChecksumFor(shortChecksum(key), value)
 
 /** Does the same as `setChecksum`, for a caller that already has the checksum of the key. */
-export function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
+function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
   writeChecksum(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
   writeChecksum(value, crc)

@@ -5,7 +5,7 @@ import { type BackupResult, READ } from '@latchkey/protocol'
 import type { KvMachine } from '../key-value-state-machine.js'
 
 /** All pieces of one backup. */
-export async function backupOf(machine: KvMachine): Promise<Buffer> {
+async function backupOf(machine: KvMachine): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let view = 0
   do {

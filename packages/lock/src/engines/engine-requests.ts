@@ -9,7 +9,7 @@ import { mayHaveArrived, toEngineError } from './engine-errors.js'
 import type { LockEngine, Timed } from './lock-engine.js'
 
 /** In ms, how long one attempt waits for its answer. */
-export const TRY_TIMEOUT = 5_000
+const TRY_TIMEOUT = 5_000
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 /**
@@ -33,7 +33,7 @@ interface Flight {
  */
 export type Send<T extends Timed> = (before: number) => Promise<T>
 
-export interface RequestOptions extends LockCallOptions {
+interface RequestOptions extends LockCallOptions {
   /**
    * Whether the request does no harm if it is applied twice. If false, the client stops after the first
    * attempt whose outcome is unknown.

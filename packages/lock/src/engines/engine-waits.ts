@@ -5,7 +5,7 @@ import { binary, type Clock, type Timer } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
 import type { TakeAnswer } from './lock-engine.js'
 
-export interface Asked {
+interface Asked {
   readonly answer: TakeAnswer
   readonly owner: OwnerResult | undefined
 }

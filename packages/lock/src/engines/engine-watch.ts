@@ -13,7 +13,7 @@ import {
 import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { toContext } from '../holding/owner-decoding.js'
 
-export interface WatchSource {
+interface WatchSource {
   /** Reads the present holds with their queues, and the time of the engine's clock. */
   look(): Promise<Look>
   /** Resolves when it is time to read the holds again. */

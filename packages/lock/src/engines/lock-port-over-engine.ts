@@ -25,7 +25,7 @@ import { compareHolds, watchIsOver } from './engine-watch.js'
 import { PendingTakes } from './pending-takes.js'
 import type { LockEngine, TakeAnswer, Timed } from './lock-engine.js'
 
-export interface EngineTerms {
+interface EngineTerms {
   readonly clock: Clock
   readonly drift: number
   readonly as: 'bytes' | 'string'

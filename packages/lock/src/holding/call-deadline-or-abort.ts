@@ -8,7 +8,7 @@ import type { LockCallOptions, LockPort } from './lock-port.js'
 /** The result of a wait that has ended because its call has ended. */
 export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
-export type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
+type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
 
 /**
  * The time limit and the signal of one call of the user. Each request of the call gets this object as its
@@ -111,7 +111,7 @@ export class CallLimit implements LockCallOptions {
   }
 }
 
-export function closedError(port: LockPort): LatchkeyError {
+function closedError(port: LockPort): LatchkeyError {
   const reason: unknown = port.closed.reason
   return reason instanceof LatchkeyError ? reason : new LatchkeyError('ERR_CLOSED')
 }

@@ -18,7 +18,7 @@ import type { LockAttempt, LockObject } from './lock-interface.js'
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
-export interface LockDefaults {
+interface LockDefaults {
   /** Used for an attempt that gives no context of its own. */
   readonly context: ContextArg
   /**

@@ -7,7 +7,7 @@ import { utf8 } from '@latchkey/base'
 import { CAPS, type FlowArg, show, tooLarge } from '@latchkey/protocol'
 
 /** A hold of withLock around the current asynchronous call. `outer` is the next hold around this hold. */
-export interface HoldAround {
+interface HoldAround {
   /** The key of the lock, with one character for each byte. */
   readonly key: string
   /** The id of the hold's acquirer. */

@@ -12,7 +12,7 @@ import type { LockPort } from './lock-port.js'
 import type { SetAcquisition } from './lock-set-acquisition.js'
 
 /** The parts of a HoldSet: the acquisition, and the keys and modes as the caller gave them. */
-export interface HoldSetParts {
+interface HoldSetParts {
   readonly port: LockPort
   readonly acquisition: SetAcquisition
   readonly names: readonly (string | Uint8Array)[]

@@ -26,7 +26,7 @@ import type { Watchdog } from './renewing-watchdog.js'
 export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
 }
-export interface Wanted extends Attempt {
+interface Wanted extends Attempt {
   /** Whether the attempt waits in the queue until its limit is over. If false, the attempt asks once. */
   readonly waits: boolean
 }

@@ -139,7 +139,7 @@ export function tokenArg(token: unknown, name = 'token'): number {
   throw new TypeError(`${name} must be a positive safe integer; got ${String(token)}`)
 }
 
-export interface AcquirerArgs {
+interface AcquirerArgs {
   readonly id: string
   readonly lease: number
   /** The fencing token, or 0 if the caller gave none. */

@@ -19,7 +19,7 @@ import type { LockCall } from './lock-port.js'
 import { waiting } from './waiting-count.js'
 import { circleError } from './owner-decoding.js'
 
-export interface SetTerms {
+interface SetTerms {
   readonly list: readonly KeyModeArg[]
   readonly fencingKey: Uint8Array | null
   readonly lease: number

@@ -29,7 +29,7 @@ import { firstNotPassed, fits } from './waiting-key-sets.js'
 export type TryLockCommand = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
 export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknown[]]>
 
-export interface TryLock extends Ask {
+interface TryLock extends Ask {
   readonly keepLease: boolean
   /** The token of the request, or 0 if the request has none. */
   readonly token: number
@@ -41,7 +41,7 @@ export interface TryLock extends Ask {
 }
 
 /** The answer to the caller, or an error code. If the result is an error code, nothing was written. */
-export type TryLockAnswer = TryLockResult | ErrorCode
+type TryLockAnswer = TryLockResult | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
   const [, key, fencingKey, keepLease, id, lease, token, context, wait, share = null, by = NO_FLOW] = command

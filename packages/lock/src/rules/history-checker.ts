@@ -63,7 +63,7 @@ export type Law =
   | 'first come first served'
   | 'promises'
   | 'counts'
-export interface Violation {
+interface Violation {
   readonly law: Law
   readonly event: LockEvent
   readonly message: string

@@ -1,8 +1,8 @@
 // Rule: exports the lock rules, which are pure functions over a transaction.
 
-export { type RenewCommand, type TryLockAnswer, type TryLockCommand, renew, tryLock } from './acquire.js'
+export { type RenewCommand, type TryLockCommand, renew, tryLock } from './acquire.js'
 export { endSession, expire, removeWaiters, touch } from './expiry.js'
-export { type Law, type LockEvent, type Violation, judgeHistory } from './history-checker.js'
+export { type Law, type LockEvent, judgeHistory } from './history-checker.js'
 export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './lock-answers.js'
 export type {
   HoldRow,

@@ -11,7 +11,7 @@ const STEP = 20
  */
 const PATIENCE = 30_000
 
-export const now = (): number => clock.now()
+const now = (): number => clock.now()
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 

@@ -31,7 +31,7 @@ type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
  * Returns true if this member may campaign. Only a voter may campaign, and not while a snapshot replaces its
  * state (E14).
  */
-export function mayCampaign(state: State): boolean {
+function mayCampaign(state: State): boolean {
   return state.stands && state.mayVote && state.staging?.installing !== true
 }
 
@@ -85,7 +85,7 @@ function startPreVote(state: State, why: ElectionReason): void {
  * candidate asks for votes in term 5, crashes, forgets term 5, and votes for another candidate in term 5.
  * Then term 5 can get two leaders (E4).
  */
-export function startCampaign(state: State, why: ElectionReason): void {
+function startCampaign(state: State, why: ElectionReason): void {
   becomeFollower(state, state.term + 1, undefined)
   resetElectionTimer(state)
   state.vote = state.id

@@ -4,7 +4,6 @@ export { isBookKeeping } from './membership-change.js'
 export { describeEntry, describeMembership } from './state-as-text.js'
 export {
   Configurations,
-  MAX_MEMBERS,
   NO_MEMBERS,
   decodeMembership,
   encodeMembership,
@@ -14,9 +13,9 @@ export {
   membersOf,
 } from './membership.js'
 export type { RaftBoot, RaftOptions } from './options.js'
-export type { Progress, ProgressState } from './progress.js'
+export type { Progress } from './progress.js'
 export { describeQuorum, isQuorum, majority, quorumValue, tally } from './quorum.js'
-export { type Footprint, checkInvariants, checkStep, footprint } from './invariants.js'
+export { checkInvariants, checkStep, footprint } from './invariants.js'
 export { type Proposal, Raft } from './raft.js'
 export type { ElectionReason, LostCampaign } from './state.js'
 export type { SnapshotPiece } from './send-snapshot.js'

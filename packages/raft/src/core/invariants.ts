@@ -90,7 +90,7 @@ function checkProgress({ log, options }: State, peer: Progress): void {
 }
 
 /** The values of a state that `checkStep` compares with the next state. */
-export interface Footprint {
+interface Footprint {
   readonly role: Role
   readonly term: number
   readonly vote: MemberId | undefined

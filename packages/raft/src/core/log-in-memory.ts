@@ -13,7 +13,7 @@ import { AssertionError, assert } from '@latchkey/base'
 import type { Entry, LogPosition } from './types.js'
 
 /** In bytes, the size of an entry in a message in addition to its data. */
-export const ENTRY_OVERHEAD = 32
+const ENTRY_OVERHEAD = 32
 
 export class Log {
   #start: LogPosition

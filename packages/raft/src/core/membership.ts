@@ -13,7 +13,7 @@ import type { MemberId, Membership, Peer } from './types.js'
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-export const MAX_MEMBERS = 63
+const MAX_MEMBERS = 63
 const MAX_ID_LENGTH = 128
 
 export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }

@@ -18,7 +18,7 @@ export const MAX_COUNT = 2 ** 52
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
 
-export interface Receiver {
+interface Receiver {
   readonly id: MemberId
   readonly group: number
   readonly membership: Membership

@@ -18,7 +18,7 @@
 import { assert } from '@latchkey/base'
 import type { LogPosition, MemberId } from './types.js'
 
-export type ProgressState = 'probe' | 'replicate' | 'snapshot' | 'refused'
+type ProgressState = 'probe' | 'replicate' | 'snapshot' | 'refused'
 
 /** A ring buffer with the last index of each unanswered append, oldest first. */
 export class Window {
@@ -64,7 +64,7 @@ export class Window {
  * 'waiting': other members receive snapshots first. 'reading': the driver reads the next piece. 'sent': the
  * piece is not answered yet. 'installing': the member has all pieces and installs the snapshot.
  */
-export type SnapshotPhase = 'waiting' | 'reading' | 'sent' | 'installing'
+type SnapshotPhase = 'waiting' | 'reading' | 'sent' | 'installing'
 
 export interface SnapshotTransfer {
   phase: SnapshotPhase

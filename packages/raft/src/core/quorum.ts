@@ -3,7 +3,7 @@
 
 import type { MemberId, Membership } from './types.js'
 
-export type Tally = 'won' | 'lost' | 'open'
+type Tally = 'won' | 'lost' | 'open'
 type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1

@@ -14,7 +14,7 @@ export function describe(state: State): string {
   return lines.join('\n')
 }
 
-export function describeMember(state: State): string {
+function describeMember(state: State): string {
   const { id, role, term, vote, leader, commit, handedOut } = state
   const durable = state.disk.durable === state.log.lastIndex ? '' : ` durable ${state.disk.durable}`
   const asking = state.campaign?.kind === 'pre' ? ' (pre-vote)' : ''
@@ -43,7 +43,7 @@ export function describeMembership({ voters, outgoing, learners, learnersNext }:
   return parts.join(', ')
 }
 
-export function describeProgress(peer: Progress): string {
+function describeProgress(peer: Progress): string {
   const parts = [`${peer.id} ${peer.state} match ${peer.match} next ${peer.next}`]
   if (peer.probing) parts.push('waiting')
   if (peer.window.count > 0) parts.push(`in flight ${peer.window.count}${peer.window.full ? ' (full)' : ''}`)

@@ -18,7 +18,7 @@ import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message
  */
 export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
 
-export interface Campaign {
+interface Campaign {
   readonly why: ElectionReason
   /** 'pre' is a pre-vote: the member only asks whether it would win, and does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
@@ -35,7 +35,7 @@ export interface LostCampaign {
   readonly higherTerm: number | undefined
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   /** The member that asked for the read. For a caller of this member, `from` is this member. */
   readonly from: MemberId
   readonly context: number
@@ -43,13 +43,13 @@ export interface ReadRequest {
   readonly time: number
 }
 
-export interface ReadRound {
+interface ReadRound {
   readonly round: number
   readonly index: number
   readonly requests: readonly ReadRequest[]
 }
 
-export interface Transfer {
+interface Transfer {
   readonly to: MemberId
   /** When the leader gives up the transfer, in ms of the election timers' clock (E17). */
   readonly until: number
@@ -99,7 +99,7 @@ export interface Leading {
   readonly commitSamples: { recent: number; older: number; at: number }
 }
 
-export interface Staging {
+interface Staging {
   readonly from: MemberId
   readonly position: LogPosition
   readonly membership: Membership
@@ -111,7 +111,7 @@ export interface Staging {
 }
 
 /** A read that this member has forwarded to the leader. */
-export interface ForwardedRead {
+interface ForwardedRead {
   readonly context: number
   readonly until: number
 }

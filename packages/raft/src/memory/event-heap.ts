@@ -3,7 +3,7 @@
 
 import { Heap } from '@latchkey/base'
 
-export interface ScheduledEvent {
+interface ScheduledEvent {
   readonly at: number
   readonly number: number
   readonly run: (payload: never) => void

@@ -1,7 +1,7 @@
-export { type DiskFailure, type DiskOp, type DiskOpKind, MemoryDisk } from './simulated-disk.js'
+export { type DiskFailure, type DiskOp, MemoryDisk } from './simulated-disk.js'
 export type { Loss } from './simulated-file.js'
 export { ManualClock } from './manual-clock.js'
-export { EventHeap, type ScheduledEvent } from './event-heap.js'
+export { EventHeap } from './event-heap.js'
 export type { Timeline } from './simulated-time-types.js'
 export { VirtualClock } from './virtual-clock.js'
 export { Host, HostProcess } from './simulated-host.js'
@@ -12,4 +12,4 @@ export {
   type Side,
   type Unreliable,
 } from './simulated-connection.js'
-export { type DialTimes, MemoryNetwork, MemoryTransport, type NetworkOptions } from './simulated-network.js'
+export { MemoryNetwork, type NetworkOptions } from './simulated-network.js'

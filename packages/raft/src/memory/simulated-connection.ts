@@ -8,7 +8,7 @@ import type { Cuts } from './network-cuts.js'
 import type { HostProcess } from './simulated-host.js'
 import type { Timeline } from './simulated-time-types.js'
 
-export interface ConnectionEnd {
+interface ConnectionEnd {
   readonly process: HostProcess
   receive(frame: unknown): void
   /** Called once when the connection is closed. No frame is received after this call. */

@@ -15,7 +15,7 @@ import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
 import type { Inode, Loss } from './simulated-file.js'
 import { Names } from './simulated-folders.js'
 
-export type DiskOpKind =
+type DiskOpKind =
   | 'write'
   | 'sync'
   | 'truncate'

@@ -28,7 +28,7 @@ interface Line {
 
 const BULK = new Set(['append', 'snapshot'])
 
-export class MemoryTransport extends Emitter<TransportEvents> implements Transport {
+class MemoryTransport extends Emitter<TransportEvents> implements Transport {
   readonly #network: MemoryNetwork
   readonly id: MemberId
   readonly owner: TransportOwner
@@ -165,13 +165,13 @@ export interface NetworkOptions extends ConnectionOptions {
   readonly dial: DialTimes
 }
 
-export interface MessageCodec {
+interface MessageCodec {
   readonly messageItem: typeof messageItem
   readonly toMessage: typeof toMessage
 }
 
 /** In microseconds, the shortest and the longest time that two members need to connect. */
-export interface DialTimes {
+interface DialTimes {
   readonly first: readonly [number, number]
   /** Used after a connection has ended. */
   readonly afterEnd: readonly [number, number]

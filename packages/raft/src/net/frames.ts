@@ -54,7 +54,7 @@ export const MOST_ENTRIES = BLOBS_LIMIT / 2
  * The number of lanes. Each lane sends the pieces of one cut frame at a time, so the pieces of two frames can
  * alternate.
  */
-export const LANES = 2
+const LANES = 2
 export type Lane = 0 | 1
 
 // ---- Sending
@@ -73,7 +73,7 @@ function prefixed(head: Uint8Array): [Uint8Array, Uint8Array] {
 
 export const join = (parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts)
 
-export const length = (parts: readonly Uint8Array[]): number => {
+const length = (parts: readonly Uint8Array[]): number => {
   let sum = 0
   for (const part of parts) sum += part.length
   return sum

@@ -80,7 +80,7 @@ export interface Refused {
   readonly info: PeerInfo | undefined
 }
 
-export type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
+type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
 
 /**
  * Returns undefined if `id` is a member, or if this member knows no members yet. Otherwise returns the index

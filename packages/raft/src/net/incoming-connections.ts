@@ -20,7 +20,7 @@ import { IncomingConnection, type IncomingConnectionEvents } from './incoming-co
  */
 const MOST_STRANGERS = 512
 
-export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app' | 'received'> & {
+type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app' | 'received'> & {
   /** Called when the member `info` has dialled this member and was admitted. */
   came(info: PeerInfo): void
   refused(event: RefusedEvent, where: string): void

@@ -1,7 +1,7 @@
 export type { Admit, Self } from './handshake.js'
 export { MEMBERS_PATH, WIRE } from './frames.js'
 export { MemberNetwork } from './member-network.js'
-export { attach, type Listener, listen } from './members-server.js'
+export { type Listener, listen } from './members-server.js'
 export { type NetOptions, type NetStats, type Timing, TIMING } from './network-settings.js'
 export { GREETING_LIMIT, watchStranger } from './greeting-limit.js'
 export { certifiedName, type MemberTls, serverTls, whyUntrusted } from './tls.js'

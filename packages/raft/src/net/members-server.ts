@@ -16,18 +16,6 @@ export interface Listener {
   close(): Promise<void>
 }
 
-type Upgradable = Pick<Server, 'on' | 'off'>
-
-/**
- * Accepts connections of members on an HTTP server that also has other uses. Upgrade requests for other paths
- * are left to the server's other listeners.
- */
-export function attach(server: Upgradable, network: MemberNetwork): () => void {
-  const listener = network.upgrade.bind(network)
-  server.on('upgrade', listener)
-  return () => server.off('upgrade', listener)
-}
-
 export async function listen(
   network: MemberNetwork,
   where: { readonly host: string; readonly port: number; readonly tls?: MemberTls | undefined },

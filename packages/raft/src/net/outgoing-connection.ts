@@ -34,7 +34,7 @@ interface OutgoingConnectionEvents {
   refused(event: RefusedEvent, where: string): void
 }
 
-export interface LinkTo {
+interface LinkTo {
   readonly id: MemberId
   readonly url: string
   /**

@@ -44,7 +44,7 @@ export interface Side {
   readonly most: number
 }
 
-export type Direction = 'the one who dials' | 'the one who was dialled'
+type Direction = 'the one who dials' | 'the one who was dialled'
 
 export const PROOF_BYTES = 32
 

@@ -65,7 +65,7 @@ export interface PeerEvent {
   readonly info: PeerInfo
 }
 
-export interface AnsweredEvent {
+interface AnsweredEvent {
   readonly url: string
   readonly info: PeerInfo
   /**
@@ -115,7 +115,7 @@ export type TransportEvents = {
   refused: RefusedEvent
 }
 
-export interface TransportStats {
+interface TransportStats {
   /** Messages that were not sent because the peer was not connected or too slow. */
   readonly dropped: number
 }

@@ -11,13 +11,13 @@
 import type { LogPosition } from '../core/types.js'
 import type { AppliedState } from './state-machine.js'
 
-export type BootPlan =
+type BootPlan =
   | { readonly type: 'fresh' }
   | { readonly type: 'go'; readonly state: AppliedState }
   | { readonly type: 'restart-log'; readonly state: AppliedState }
   | { readonly type: 'rebuild' }
 
-export interface LogExtent {
+interface LogExtent {
   readonly start: LogPosition
   readonly lastIndex: number
   /** Returns the term at an index from start.index to lastIndex. */

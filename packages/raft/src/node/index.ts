@@ -1,4 +1,4 @@
-export { type BootPlan, type LogExtent, planBoot } from './boot-plan.js'
+export { planBoot } from './boot-plan.js'
 export type { LogPort } from './log-writer.js'
 export type {
   Applied,

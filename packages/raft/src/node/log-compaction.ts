@@ -4,7 +4,7 @@
 
 import type { Entry } from '../core/types.js'
 
-export interface CompactionPorts {
+interface CompactionPorts {
   firstIndex(): number
   lastIndex(): number
   entry(index: number): Entry
@@ -19,7 +19,7 @@ export interface CompactionPorts {
   drop(index: number): void
 }
 
-export interface CompactionBounds {
+interface CompactionBounds {
   readonly everyEntries: number
   readonly everyBytes: number
 }

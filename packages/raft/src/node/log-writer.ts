@@ -16,7 +16,7 @@ export interface LogPort {
 }
 
 /** Measures how long each write takes, including its sync. */
-export interface SyncMeter {
+interface SyncMeter {
   now(): number
   /** Called with the ms that a write took. */
   took(millis: number): void

@@ -11,7 +11,7 @@ import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine
 /** In bytes, how much received data may wait for the disk. */
 const MOST_WAITING = 4 * 1024 * 1024
 
-export interface StagedPiece {
+interface StagedPiece {
   readonly position: LogPosition
   readonly membership: Membership
   readonly offset: number

@@ -5,7 +5,7 @@
 import type { MemberId } from '../core/types.js'
 import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
 
-export interface Piece {
+interface Piece {
   readonly state: AppliedState
   readonly offset: number
   readonly chunk: Uint8Array

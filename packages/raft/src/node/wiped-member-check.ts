@@ -12,7 +12,7 @@
 //     that has never connected to it. This member receives the log, and votes once the cluster has recorded
 //     its incarnation.
 
-export type VotingDecision = 'wait' | 'vote' | 'follow' | 'refuse'
+type VotingDecision = 'wait' | 'vote' | 'follow' | 'refuse'
 
 /**
  * The answer of another member: the id of its cluster ('' if it has none yet), and whether it refused this

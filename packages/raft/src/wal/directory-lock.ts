@@ -34,7 +34,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { joinPath } from './file-system.js'
 import { makeFolders } from './make-folders.js'
 
-export interface DirLock {
+interface DirLock {
   release(): Promise<void>
 }
 

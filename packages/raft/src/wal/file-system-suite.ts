@@ -5,7 +5,7 @@ import { assert } from '@latchkey/base'
 import { wait } from './open-log.js'
 import { type File, type FileSystem, joinPath } from './file-system.js'
 
-export interface FileSystemCase {
+interface FileSystemCase {
   readonly name: string
   /** `dir` is a path at which no folder exists. The parent folder may be missing too. */
   run(fs: FileSystem, dir: string): Promise<void>

@@ -1,12 +1,11 @@
 export type { Identity, MembershipCodec, Recovered, WalOptions } from './log-interface.js'
 export {
-  type DirLock,
   lockDirectory,
   type Processes,
   type ProcessName,
   refuseLocked,
 } from './directory-lock.js'
 export type { Done, File, FileSystem, Opened } from './file-system.js'
-export { FILE_SYSTEM_CASES, type FileSystemCase } from './file-system-suite.js'
+export { FILE_SYSTEM_CASES } from './file-system-suite.js'
 export { type NodeCalls, nodeFileSystem } from './node-file-system.js'
 export { Wal } from './wal.js'

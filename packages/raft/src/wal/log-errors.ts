@@ -15,7 +15,7 @@ const WHAT_NEXT =
   'from the cluster, empty its directory and let it join again; the other members have its data.'
 
 /** The verdicts with which the recovery table refuses to open the log. */
-export type Refusal = Exclude<Verdict, 'create' | 'open' | 'cut'>
+type Refusal = Exclude<Verdict, 'create' | 'open' | 'cut'>
 
 const REASONS: Readonly<Record<Exclude<Refusal, 'newer'>, string>> = {
   'wrong-log': 'it belongs to another log',

@@ -28,13 +28,13 @@ export interface RecordRead {
   readonly end: number
 }
 
-export type Read =
+type Read =
   | RecordRead
   /** No record follows: the rest of the file is missing or is all zeros. */
   | { readonly type: 'end' }
   | { readonly type: 'damaged'; readonly reason: string }
 
-export interface Expected {
+interface Expected {
   readonly group: GroupId
   readonly offset: number
   readonly previous: number

@@ -18,7 +18,7 @@ import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
  * Where a record is in the log. The record's checksum also covers these fields, so a record at a wrong place
  * is noticed.
  */
-export interface Place {
+interface Place {
   readonly group: GroupId
   /** In bytes, where the record begins. Offsets count through all segments, as if they were one file. */
   readonly offset: number

@@ -56,7 +56,7 @@ export type Verdict =
   | 'log-lost'
 
 type Condition = { readonly [K in keyof Facts]?: readonly Facts[K][] }
-export interface Row {
+interface Row {
   readonly when: Condition
   readonly then: Verdict
 }

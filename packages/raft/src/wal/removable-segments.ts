@@ -9,7 +9,7 @@
 // but they never stop.
 
 import { elementAt } from '@latchkey/base'
-export interface Segment {
+interface Segment {
   readonly number: number
   /** The index of the last entry before this segment, as the segment's head record states it. */
   readonly headIndex: number

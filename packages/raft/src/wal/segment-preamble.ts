@@ -16,7 +16,7 @@ export interface Preamble extends LogOwner {
   readonly previous: number
 }
 
-export type PreambleRead =
+type PreambleRead =
   | { readonly type: 'preamble'; readonly preamble: Preamble; readonly checksum: number }
   | { readonly type: 'damaged' }
   /** A valid preamble of a later version of Latchkey. */

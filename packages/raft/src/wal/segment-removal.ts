@@ -9,7 +9,7 @@ import type { LogState } from './log-state.js'
 import type { DurableMarkFile } from './durable-mark.js'
 import type { Segments } from './removable-segments.js'
 
-export interface CompactionPorts {
+interface CompactionPorts {
   readonly fs: FileSystem
   readonly dir: string
   readonly mark: DurableMarkFile

@@ -12,7 +12,7 @@ import { Replay } from './log-from-records.js'
 import { Segments } from './removable-segments.js'
 
 /** Where and why the reading of segments ended before the end of the log. */
-export interface Stopped {
+interface Stopped {
   readonly type: Stop
   readonly file: string
   /** In bytes, where in `file` the reading ended. */

@@ -10,7 +10,7 @@ import { Redis } from 'ioredis'
 
 const clock = systemClock(uptime)
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
-export const now = (): number => clock.now()
+const now = (): number => clock.now()
 
 /** In ms. A server may need this long to start. */
 const START_PATIENCE = 30_000
@@ -91,7 +91,7 @@ async function serverOf(folder: string, args: (port: number) => string[]): Promi
 }
 
 /** Makes a client that survives the end of its server, because the tests end servers. */
-export function clientTo(url: string): Redis {
+function clientTo(url: string): Redis {
   const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
   client.on('error', () => {})
   return client

@@ -25,7 +25,7 @@ const TRAILER = 5
 const MAGIC_LOW = 0x8b80fb57
 const MAGIC_HIGH = 0xdb477524
 
-export interface TableFile {
+interface TableFile {
   readonly size: number
   read(at: number, length: number): Promise<Buffer>
 }

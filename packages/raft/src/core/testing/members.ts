@@ -21,7 +21,7 @@ export const entry = (index: number, term: number, size = 1): Entry => ({
   kind: 'commands',
   data: new Uint8Array(size),
 })
-export const boot = (rest: Partial<RaftBoot> = {}): RaftBoot => ({
+const boot = (rest: Partial<RaftBoot> = {}): RaftBoot => ({
   hardState: { term: 0, vote: undefined },
   entries: [],
   start: { index: 0, term: 0, time: 0 },

@@ -19,14 +19,14 @@ import {
 import { checkInvariants, checkStep, footprint } from '../invariants.js'
 
 /** The content of a disk after all batches that were synced so far. */
-export interface Image {
+interface Image {
   hardState: HardState
   start: LogPosition
   membership: Membership
   entries: Entry[]
 }
 
-export interface StateOfMachine {
+interface StateOfMachine {
   position: LogPosition
   membership: Membership
 }
@@ -43,7 +43,7 @@ export interface Member {
   rebuild: boolean
 }
 
-export type Told = (id: MemberId, effect: Effect) => void
+type Told = (id: MemberId, effect: Effect) => void
 
 export const ORIGIN: LogPosition = { index: 0, term: 0, time: 0 }
 

@@ -24,7 +24,7 @@ const QUICK: Timing = {
   backoff: { least: 5, most: 50 },
 }
 
-export interface Line {
+interface Line {
   readonly level: keyof Logger
   readonly message: string
   readonly fields: Readonly<Record<string, unknown>> | undefined

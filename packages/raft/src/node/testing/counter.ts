@@ -7,7 +7,7 @@ import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachin
 import { splitRecords } from '../batch-records.js'
 
 /** The state at the last flush, which survives a restart. */
-export interface CounterDisk {
+interface CounterDisk {
   state: AppliedState | undefined
   words: readonly string[]
 }

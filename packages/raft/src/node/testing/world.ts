@@ -83,7 +83,7 @@ class Wire extends Emitter<TransportEvents> implements Transport {
   }
 }
 
-export interface Seat {
+interface Seat {
   readonly disk: MemoryDisk
   readonly counter: Counter
   replica: Replica | undefined

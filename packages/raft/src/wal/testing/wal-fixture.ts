@@ -8,7 +8,7 @@ import type { MembershipCodec, Recovered, WalOptions } from '../log-interface.js
 import type { FileSystem } from '../file-system.js'
 import { Wal } from '../wal.js'
 
-export const membershipCodec: MembershipCodec = {
+const membershipCodec: MembershipCodec = {
   encode: (membership) => Buffer.from(JSON.stringify(membership)),
   decode: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as Membership,
 }
@@ -44,7 +44,7 @@ export const batch = (parts: Partial<PersistBatch>): PersistBatch => ({
   ...parts,
 })
 
-export function testOptions(fs: FileSystem, more: Partial<WalOptions> = {}): WalOptions {
+function testOptions(fs: FileSystem, more: Partial<WalOptions> = {}): WalOptions {
   const clock = new ManualClock()
   return {
     fs,
@@ -108,7 +108,7 @@ export function after(model: Model, { hardState, truncateFrom, entries, restartA
   }
 }
 
-export interface Warnings extends Logger {
+interface Warnings extends Logger {
   readonly warnings: { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }[]
 }
 

@@ -22,7 +22,7 @@ type Step = { readonly append: PersistBatch } | { readonly compact: number } | {
 const big = (index: number, term: number) => entry(index, term, `big ${index} `.repeat(150))
 const append = (parts: Partial<PersistBatch>): Step => ({ append: batch(parts) })
 
-export const WORKLOAD: readonly Step[] = [
+const WORKLOAD: readonly Step[] = [
   append({ hardState: { term: 1, vote: 'a' } }),
   append({ entries: [entry(1, 1), membersEntry(2, 1, members('a', 'b', 'c'))] }),
   { wait: true },
