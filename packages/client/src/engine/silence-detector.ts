@@ -91,7 +91,7 @@ export class SilenceDetector {
 
   #arm(ms: number): void {
     this.#timer?.cancel()
-    // A random part keeps the stores of one silent member from asking at the same time.
+    // A random part keeps the stores that use the same silent member from asking at the same time.
     const wait = ms * (0.8 + 0.4 * this.#ports.random.float())
     this.#due = this.#ports.clock.now() + wait
     this.#timer = this.#ports.clock.after(wait, this.#look, { ref: false })

@@ -315,8 +315,8 @@ export class FakeCluster {
   }
 
   /**
-   * Sends as many events as the credit allows, one event in a message. A revision may be split at any place,
-   * and `upTo` says which revisions are complete.
+   * Sends as many events as the credit allows, one event in a message. Each revision of the Machine in
+   * machine.ts has one event, so each message completes a revision.
    */
   pushEvents(link: FakeLink): void {
     for (const watch of link.watches.values()) {
