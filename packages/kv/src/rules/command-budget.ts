@@ -16,7 +16,10 @@ import type { BudgetLimits } from '@latchkey/protocol'
 import { Refused } from '../commands/answers.js'
 import type { WorkOfTurn } from './work-limit-per-turn.js'
 
-/** Thrown by a running command that exceeds a limit. `execute` catches this error and returns the refusal. */
+/**
+ * Thrown by a running command that exceeds a limit. apply-entry.ts catches this error and answers with the
+ * refusal.
+ */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget'
   readonly refused: Refused

@@ -1,5 +1,5 @@
-// Driver: the file operations of the event log. The simulator has another implementation, which loses and
-// damages writes.
+// Driver: the file operations of the event log. Tests have another implementation, which loses and damages
+// writes.
 
 import { readSync } from 'node:fs'
 import { open } from 'node:fs/promises'

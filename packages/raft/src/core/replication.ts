@@ -116,7 +116,10 @@ function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   }
 }
 
-/** Called for each answer of this term. The answer proves that the peer lives and knows this leader. */
+/**
+ * Called for each answer to an append or a heartbeat. The answer proves that the peer lives and knows this
+ * leader.
+ */
 function noteAnswer(state: State, peer: Progress, round: number): void {
   peer.answeredAt = state.clock
   if (round <= peer.round) return

@@ -213,8 +213,8 @@ export class Proposals {
   }
 
   /**
-   * Called when this member does not lead any more. Commands that were not proposed are refused with
-   * `reason`. Proposed commands may still be committed, so their outcome is unknown.
+   * Called when this member does not lead any more, or closes. Commands that were not proposed are refused
+   * with `reason`. Proposed commands may still be committed, so their outcome is unknown.
    */
   abandon(reason: Refusal, counters: Pick<NodeCounters, 'refused' | 'unknown'>): void {
     const waiting = this.#waiting

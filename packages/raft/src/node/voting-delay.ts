@@ -49,7 +49,10 @@ export class VotingDelay {
     this.#answered(id, { clusterId, refused: false })
   }
 
-  /** Called when the member `id` has refused this member. `clusterId` comes from the handshake. */
+  /**
+   * Called when the member `id` has refused this member with ERR_WRONG_CLUSTER. `clusterId` comes from the
+   * handshake.
+   */
   refusedBy(id: MemberId, clusterId: string): void {
     if (clusterId !== '') this.#answered(id, { clusterId, refused: true })
   }

@@ -87,7 +87,10 @@ class Boot {
     return this.#without(read, numbers)
   }
 
-  /** Called if the durable mark is missing, unreadable or of another group. */
+  /**
+   * Called if the durable mark is missing, unreadable, of a later version, or of another group. Creates a new
+   * log if there is neither a mark nor a segment, and throws in all other cases.
+   */
   async #without(read: MarkRead, numbers: readonly number[]): Promise<Opened> {
     const log = numbers.length === 0 ? 'none' : 'some'
     const mark = read.type === 'mark' ? 'foreign' : read.type
