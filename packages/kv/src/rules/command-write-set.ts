@@ -8,21 +8,23 @@
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
 import { Changes, type EventCaps } from '../state/command-event-rows.js'
-import { type Expiry, expiryOf, nextRow, valueLength, valueOf } from '../state/key-value-row.js'
+import { type Expiry, expiryOf, hasExpiry, nextRow, valueLength, valueOf } from '../state/key-value-row.js'
+import type { ChangedRow } from '../state/row-table-with-overlay.js'
+import { Sum } from '../state/set-hash.js'
+import { storedChecksum } from '../storage/stored-row-checksum.js'
 import { type Change, eventBytes } from '../state/event-row.js'
 import type { State } from '../state/store-state.js'
 import type { Budget } from './command-budget.js'
-
-interface Slot {
-  readonly before: Uint8Array | undefined
-  now: Uint8Array | undefined
-}
 
 export class WriteSet {
   readonly budget: Budget
   readonly #state: State
   readonly #changes: Changes
-  readonly #slots = new Map<string, Slot>()
+  /** The rows that this command has read or changed. */
+  readonly #rows = new Map<string, ChangedRow>()
+  readonly #sum = new Sum()
+  /** The changed keys that had an expiry before the command or have an expiry now. */
+  readonly #expiring = new Set<string>()
   /** The revision that the command gets if it changes something. */
   readonly #revision: number
 
@@ -43,22 +45,22 @@ export class WriteSet {
    * exist.
    */
   row(key: string): Uint8Array | undefined {
-    return this.#look(key).now
+    return this.#look(key).row ?? undefined
   }
 
-  #look(key: string): Slot {
-    const slot = this.#slot(key)
-    this.budget.read(key.length + (slot.now === undefined ? 0 : valueLength(slot.now)))
-    return slot
+  #look(key: string): ChangedRow {
+    const found = this.#find(key)
+    this.budget.read(key.length + (found.row === null ? 0 : valueLength(found.row)))
+    return found
   }
 
-  #slot(key: string): Slot {
-    const known = this.#slots.get(key)
+  #find(key: string): ChangedRow {
+    const known = this.#rows.get(key)
     if (known !== undefined) return known
     const before = this.#state.data.get(key)
-    const slot = { before, now: before }
-    this.#slots.set(key, slot)
-    return slot
+    const found = { before, row: before ?? null, fresh: before === undefined }
+    this.#rows.set(key, found)
+    return found
   }
 
   /**
@@ -67,46 +69,50 @@ export class WriteSet {
    */
   put(key: Uint8Array, value: Uint8Array, expiry?: Expiry): void {
     const name = binary(key)
-    const slot = this.#look(name)
-    const before = slot.now
-    slot.now = nextRow(name, this.#revision, value, before, undefined, expiry)
-    this.#change({ key: name, type: EVENT.put, row: slot.now, before: before ?? null })
+    const changed = this.#look(name)
+    const previous = changed.row ?? undefined
+    const row = nextRow(name, this.#revision, value, previous, undefined, expiry)
+    this.#change(changed, { key: name, type: EVENT.put, row, before: changed.row })
   }
 
   /** Changes the value of a key. The key keeps its expiry. */
   change(key: Uint8Array, value: Uint8Array): void {
-    const { now } = this.#slot(binary(key))
-    this.put(key, value, now && expiryOf(now))
+    const { row } = this.#find(binary(key))
+    this.put(key, value, row === null ? undefined : expiryOf(row))
   }
 
-  #change(change: Change): void {
-    this.budget.written(eventBytes(change.key, change.row, change.before))
+  #change(changed: ChangedRow, change: Change): void {
+    const { key, row, before } = change
+    this.budget.written(eventBytes(key, row, before))
     this.#changes.add(change)
+    if (before !== null) this.#sum.remove(storedChecksum(before))
+    if (row !== null) this.#sum.add(storedChecksum(row))
+    if ((before !== null && hasExpiry(before)) || (row !== null && hasExpiry(row))) this.#expiring.add(key)
+    changed.row = row
   }
 
   /** Removes the row. Returns false if the key did not exist. */
   delete(key: string, type: EventType = EVENT.delete): boolean {
-    const slot = this.#look(key)
-    if (slot.now === undefined) return false
-    this.#change({ key, type, row: null, before: slot.now })
-    slot.now = undefined
+    const changed = this.#look(key)
+    if (changed.row === null) return false
+    this.#change(changed, { key, type, row: null, before: changed.row })
     return true
   }
 
   /** Returns the keys in [start, end) that this command has read or written so far, including new keys. */
   knownKeys(start: string, end: string): string[] {
-    return [...this.#slots.keys()].filter((key) => key >= start && key < end)
+    return [...this.#rows.keys()].filter((key) => key >= start && key < end)
   }
 
   /** Applies the changes. Returns the revision of the store after the command. */
   commit(): number {
     const { meta, data, events, expiryIndex } = this.#state
     if (this.#changes.count === 0) return meta.revision
-    for (const [key, { before, now }] of this.#slots) {
-      if (now === before) continue
-      data.set(key, now ?? null, before)
-      expiryIndex.changed(key, before, now)
+    for (const key of this.#expiring) {
+      const { before, row } = this.#rows.get(key) as ChangedRow
+      expiryIndex.changed(key, before, row ?? undefined)
     }
+    data.commit({ rows: this.#rows, sum: this.#sum })
     meta.revision = this.#revision
     events.append(this.#changes)
     return meta.revision

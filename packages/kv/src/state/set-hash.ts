@@ -22,6 +22,13 @@ export class Sum {
     this.#b = (this.#b - mix(crc)) >>> 0
   }
 
+  /** Adds all rows of the set `other`. */
+  include(other: Sum): void {
+    this.#count += other.#count
+    this.#a = (this.#a + other.#a) >>> 0
+    this.#b = (this.#b + other.#b) >>> 0
+  }
+
   /** Removes all rows of the set `other`. */
   subtract(other: Sum): void {
     this.#count -= other.#count
