@@ -9,10 +9,14 @@ import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { measure, steadily } from '../measure.js'
+import { type Call, measure, paced, steadily } from '../measure.js'
 import type { OwnScene, Stage } from './scene.js'
 
 const FRAME_BYTES = 128
+
+/** A lock pair is two commits, one after the other. The scene `everyday` takes and releases a lock as often. */
+const PER_SECOND = 10
+
 const PROCESS = fileURLToPath(new URL('../floor-process.js', import.meta.url))
 
 export const floor: OwnScene = {
@@ -35,14 +39,25 @@ async function run(stage: Stage): Promise<void> {
   }
   try {
     const followers = [await start('b', []), await start('c', [])]
-    await load(await start('a', followers), stage)
+    const send = await caller(await start('a', followers))
+    const system = 'three processes, no logic'
+    const pair: Call = async (number, turn) => (await send(number, turn)) && send(number, turn)
+    const seconds = stage.seconds * 2
+    stage.row({
+      system,
+      load: `two frames, ${PER_SECOND} times a second`,
+      ...(await paced(pair, PER_SECOND, seconds)),
+    })
+    const figures = await steadily(() => measure(send, { ...stage, callers: 1 }))
+    stage.row({ system, load: 'a frame on two of three disks', ...figures })
   } finally {
     for (const child of children) child.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }
 
-async function load(port: number, stage: Stage): Promise<void> {
+/** Returns the call that sends one frame to the process at this port, and ends when the answer is there. */
+async function caller(port: number): Promise<Call> {
   const socket = createConnection({ host: '127.0.0.1', port })
   await once(socket, 'connect')
   socket.setNoDelay(true)
@@ -53,7 +68,7 @@ async function load(port: number, stage: Stage): Promise<void> {
     if (heard % FRAME_BYTES === 0) whole?.()
   })
   let number = 0
-  const call = async () => {
+  return async () => {
     const frame = Buffer.alloc(FRAME_BYTES)
     frame.writeUInt32LE(++number)
     const answered = new Promise<void>((resolve) => {
@@ -63,7 +78,4 @@ async function load(port: number, stage: Stage): Promise<void> {
     await answered
     return heard === number * FRAME_BYTES
   }
-  const figures = await steadily(() => measure(call, { ...stage, callers: 1 }))
-  stage.row({ system: 'three processes, no logic', load: 'a frame on two of three disks', ...figures })
-  socket.destroy()
 }
