@@ -3,13 +3,13 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 import { uptime } from 'node:os'
-import { type Logger, silentLogger, systemClock } from '@latchkey/base'
+import { type Clock, type Logger, silentLogger, systemClock } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { connect } from './connect.js'
-import { OneCluster } from './wrong-cluster-check.js'
+import { type ClientEnvironment, connect, connectIn } from './connect.js'
+import { ASK_MS, OneCluster } from './wrong-cluster-check.js'
 import { socketDial } from './websocket-link.js'
-import type { ConnectOptions } from './connect-options.js'
+import { checkConnect, type ConnectOptions } from './connect-options.js'
 import type { Store } from './store/store.js'
 import { socketMembers } from './testing/socket-member.js'
 
@@ -88,9 +88,15 @@ test('C30: where all that were given are members of the first, nobody is asked',
 
 test('C30: a dead address delays nobody, and another spelling of an address of the same cluster is fine', async () => {
   const [a, dead] = [await member(), await deadAddress()]
-  const began = performance.now()
-  const store = await join([a.url, dead, a.url.replace('127.0.0.1', 'localhost')])
-  expect(performance.now() - began).toBeLessThan(380)
+  const settings = checkConnect([a.url, dead, a.url.replace('127.0.0.1', 'localhost')], { logger: false })
+  const real = systemClock(uptime)
+  // The client would wait an hour for an answer of the dead address.
+  const after: Clock['after'] = (ms, run, options) => real.after(ms === ASK_MS ? 3_600_000 : ms, run, options)
+  const clock = { ...real, after }
+  const dial: ClientEnvironment['dial'] = (url, identity, credentials) =>
+    socketDial(url, { clock, cluster: settings.cluster, identity, ...credentials })
+  const store = await connectIn({ clock, dial }, settings)
+  opened(store)
   await store.put('k', 'v')
 })
 
@@ -124,7 +130,7 @@ test('C30: an address that is met later and belongs elsewhere is not used, and a
   const store = await join([b.url], { logger })
   await store.put('k', 'v')
   await b.close()
-  expect(await failure(store.put('k', 'w', { timeout: 1_000 }))).toMatchObject({
+  expect(await failure(store.put('k', 'w', { timeout: 3_000 }))).toMatchObject({
     code: expect.stringMatching(/^ERR_(OUTCOME_UNKNOWN|NO_LEADER)$/),
   })
   expect(y.stats.messages).toBe(0)
@@ -168,7 +174,7 @@ test('C30: clusterId: an address of another cluster is passed over with a warnin
   // Where nobody else answers, that is what it ends with.
   const dead = await deadAddress()
   expect(
-    await failure(connect([y.url, dead], { clusterId: 'x', logger: false, timeout: 700 })),
+    await failure(connect([y.url, dead], { clusterId: 'x', logger: false, timeout: 3_000 })),
   ).toMatchObject({ code: 'ERR_WRONG_CLUSTER', clusters: { y: [y.url] } })
 }, 20_000)
 

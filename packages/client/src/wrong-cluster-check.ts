@@ -46,7 +46,7 @@ export interface OneClusterPorts {
 }
 
 /** In ms, how long the store waits for a silent address. */
-const ASK_MS = 400
+export const ASK_MS = 400
 const LEAST_PAUSE = 1_000
 const MOST_PAUSE = 30_000
 
