@@ -22,6 +22,12 @@ export const alias = [
   { find: /^latchkey$/, replacement: `${packages}latchkey/src/index.ts` },
 ]
 
+/**
+ * How long `expect.poll` waits. Vitest's own value is one second, and a machine that stands still for a second
+ * would fail tests that use it.
+ */
+export const poll = { timeout: 20_000 }
+
 /** Two at a time on any machine: what waits for a clock leaves the core to another, and no run is busier than the smallest. */
 const project = (name: string, include: string[], testTimeout = 30_000) => ({
   resolve: { alias },
@@ -31,6 +37,7 @@ const project = (name: string, include: string[], testTimeout = 30_000) => ({
     exclude: [...configDefaults.exclude, SERVERS, BROWSER, GO],
     testTimeout,
     hookTimeout: 30_000,
+    expect: { poll },
     maxWorkers: 2,
     sequence: { groupOrder: 0 },
   },
