@@ -27,7 +27,7 @@ onEveryStore((at) => {
     const one = lock('10s', watchdog)
     expect(await one.tryLock()).toBe(true)
     expect(one.held).toBe(true)
-    expect(one.remainingMillis()).toBeGreaterThan(8_000)
+    expect(one.remainingMillis()).toBeGreaterThan(5_000)
     expect(one.remainingMillis()).toBeLessThanOrEqual(10_000)
     expect(await one.unlock()).toEqual({ acquires: 0 })
     expect(one.held).toBe(false)
@@ -90,14 +90,12 @@ onEveryStore((at) => {
   })
 
   test('getFencingToken: the token of the current hold; throws without a hold', async () => {
-    const one = lock(300)
-    expect(thrown(() => one.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
-    await one.tryLock(patient)
-    expect(Number.isSafeInteger(one.getFencingToken())).toBe(true)
-    await until(() => !one.held)
+    const one = await lost()
     expect(thrown(() => one.getFencingToken())).toMatchObject(code('ERR_LOCK_LOST'))
     const two = lock()
+    expect(thrown(() => two.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
     await two.tryLock(patient)
+    expect(Number.isSafeInteger(two.getFencingToken())).toBe(true)
     await two.unlock()
     expect(thrown(() => two.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
   })
@@ -173,7 +171,7 @@ onEveryStore((at) => {
 
   test('Watchdog: on lost { lock, error }', async () => {
     const dog = new Watchdog()
-    const one = lock(900, dog)
+    const one = lock('2s', dog)
     await one.tryLock(patient)
     const told = new Promise<{ lock: unknown; error: LatchkeyError }>((resolve) => dog.on('lost', resolve))
     await at.other.locks.forceRelease(at.key(), one.getFencingToken())
@@ -185,7 +183,7 @@ onEveryStore((at) => {
 
   test('Watchdog: once, also that of node:events', async () => {
     const dog = new Watchdog()
-    const one = lock(900, dog)
+    const one = lock('2s', dog)
     const events: unknown[] = []
     dog.once('lost', (event) => events.push(event))
     const never = (event: unknown) => events.push(event)
@@ -204,7 +202,7 @@ onEveryStore((at) => {
 
   test('Watchdog.close: synchronous, idempotent; holds last until their leases expire; tryLock is ERR_CLOSED', async () => {
     const dog = new Watchdog()
-    const one = lock(400, dog)
+    const one = lock('2s', dog)
     await one.tryLock(patient)
     expect(dog.close()).toBeUndefined()
     dog.close()

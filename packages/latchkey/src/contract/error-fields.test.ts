@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'
 import { type At, onEveryStore } from './testing/every-store.js'
 import { freePorts, tempFolders } from './testing/ports.js'
-import { sleep, until } from './testing/small.js'
+import { sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
 import { openTrio } from './testing/trio.js'
 
 const errorOf = (call: Promise<unknown>): Promise<LatchkeyError> =>
@@ -79,7 +79,12 @@ const AT_EVERY_STORE: readonly Row<At>[] = [
     has: ['key', 'holder', 'waitedMillis'],
     meet: async (at) => {
       await using _ = await at.other.locks.acquire(at.key(), { lease: '1m' })
-      await at.store.locks.acquire(at.key(), { wait: 50 })
+      let error: LatchkeyError | undefined
+      await unlessStalled(TOLD_WITHIN, async () => {
+        error = await errorOf(at.store.locks.acquire(at.key(), { wait: 50 }))
+        expect(error).toHaveProperty('holder')
+      })
+      throw error
     },
   },
   {
@@ -250,8 +255,11 @@ describe('behind a lost quorum', () => {
 
 // ---- errors that need a cluster of their own
 
-async function withTrio<T>(run: (leader: Store, remote: Store, others: readonly Store[]) => Promise<T>) {
-  const trio = await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 })
+async function withTrio<T>(
+  electionTimeout: number,
+  run: (leader: Store, remote: Store, others: readonly Store[]) => Promise<T>,
+) {
+  const trio = await openTrio(folder(), { electionTimeout, heartbeat: 100 })
   const remote = await trio.connect()
   try {
     const leader = await trio.leader()
@@ -273,7 +281,7 @@ const ELSEWHERE: readonly Row<undefined>[] = [
     by: 'a write that was handed on to a leader without a majority',
     has: ['leader'],
     meet: () =>
-      withTrio(async (leader, remote, others) => {
+      withTrio(10_000, async (leader, remote, others) => {
         await leader.put('k', '1')
         await Promise.all(others.map((store) => store.close()))
         const { id } = await leader.status()
@@ -288,10 +296,10 @@ const ELSEWHERE: readonly Row<undefined>[] = [
     by: 'the same, when it leads no more',
     has: ['leader', 'missing'],
     meet: () =>
-      withTrio(async (leader, _remote, others) => {
+      withTrio(5_000, async (leader, _remote, others) => {
         await leader.put('k', '1')
         await Promise.all(others.map((store) => store.close()))
-        const writing = errorOf(leader.put('k', '2', { timeout: 15_000 }))
+        const writing = errorOf(leader.put('k', '2', { timeout: 25_000 }))
         await until(async () => (await leader.status()).leader === undefined)
         throw await writing
       }),

@@ -63,7 +63,7 @@ onEveryStore((at) => {
     const key = at.key('lock')
     const plain = at.store.locks.watch(key, as)
     const all = at.store.locks.watch(key, { ...as, renewals: true })
-    const acquirer = { id: 'me', lease: 400 }
+    const acquirer = { id: 'me', lease: '2s' } as const
     await at.store.tryLockWith(key, null, false, acquirer)
     await at.store.tryLockWith(key, null, true, acquirer)
     await at.store.tryLockWith(key, null, false, acquirer)

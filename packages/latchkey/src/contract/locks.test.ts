@@ -14,7 +14,7 @@ onEveryStore((at) => {
     expect(Number.isSafeInteger(hold.token)).toBe(true)
     expect(hold.signal.aborted).toBe(false)
     expect(hold.held).toBe(true)
-    expect(hold.remainingMillis()).toBeGreaterThan(8_000)
+    expect(hold.remainingMillis()).toBeGreaterThan(5_000)
     expect(hold.remainingMillis()).toBeLessThanOrEqual(10_000)
     hold.assertHeld()
     expect(await hold.release()).toBeUndefined()
@@ -28,7 +28,7 @@ onEveryStore((at) => {
   test('await using releases', async () => {
     let kept: Hold | undefined
     {
-      await using hold = await at.store.locks.acquire(at.key(), { lease: '1s', wait: '5s' })
+      await using hold = await at.store.locks.acquire(at.key(), { lease: '10s', wait: '5s' })
       kept = hold
       expect(hold.held).toBe(true)
     }

@@ -117,7 +117,7 @@ onEveryStore((at) => {
     await Promise.all([first.release(), second.release()])
     const short = await at.store.locks.acquire(lock, { lease: 100, renew: false })
     await until(() => !short.held)
-    expect(await counted()).toEqual([waiting, lost + 1])
+    await expect.poll(counted).toEqual([waiting, lost + 1])
   })
 
   test('metrics: a signal, a timeout, an unknown option', async () => {

@@ -121,7 +121,7 @@ test.concurrent('a signal before sending: ERR_ABORTED, not applied; close(): ERR
 })
 
 test.concurrent('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain failure; with a signal ERR_ABORTED, unknown', async (context) => {
-  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
+  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 10_000, heartbeat: 100 }))
   const leader = await trio.leader()
   const remote = laterIn(context)(await trio.connect())
   await remote.put('k', '1')
@@ -148,7 +148,7 @@ test.concurrent('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain 
 }, 30_000)
 
 test.concurrent('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNKNOWN, not held any more', async (context) => {
-  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
+  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 10_000, heartbeat: 100 }))
   const leader = await trio.leader()
   const lock = leader.getDistributedLock('k', '30s')
   await lock.tryLock()

@@ -145,7 +145,7 @@ test('the rights of an acquisition are those of the caller, also within its sess
 
 test('a hold whose lease is over is told', async () => {
   const { id: session, events, hangUp } = await opened()
-  await post('locks/over:acquire', { id: 'o', lease: '100ms', session })
+  await post('locks/over:acquire', { id: 'o', lease: '2s', session })
   expect(await events.next()).toMatchObject({ value: { event: 'lost', data: { key: 'over', id: 'o' } } })
   hangUp()
 })

