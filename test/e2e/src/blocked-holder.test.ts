@@ -20,7 +20,7 @@ const lines = (out: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 test('K6: a blocked holder knows at its first instruction that it lost, and its guarded write is refused', async () => {
-  const blocked = nodeProcess([actor('blocked-holder'), 'job', '1s', '5000', ...cluster.urls])
+  const blocked = nodeProcess([actor('blocked-holder'), 'job', '2s', '5000', ...cluster.urls])
   await expect.poll(() => blocked.out, { timeout: 10_000 }).toContain('\n')
   const store = await connect(cluster.urls)
   const next = await store.locks.acquire('job', { lease: '20s', wait: '10s' })

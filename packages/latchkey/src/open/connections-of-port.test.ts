@@ -53,7 +53,7 @@ async function scene(maxConnections: number) {
     return { socket, answer: String(answer) }
   }
   const counts = (wanted: Partial<ReturnType<typeof connections.counts>>) =>
-    expect.poll(() => connections.counts(), { timeout: 4_000 }).toMatchObject(wanted)
+    expect.poll(() => connections.counts()).toMatchObject(wanted)
   return { port, connections, refusals, stranger, prove, counts }
 }
 

@@ -5,17 +5,19 @@ import { connect as dialTcp } from 'node:net'
 import { connect } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
+import { unlessStalled } from '../contract/testing/small.js'
 import type { OpenedMember } from './open-member.js'
 import { open } from './open.js'
+import type { OpenOptions } from './options.js'
 import { openedInTest } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
 const { inFolder, later, member } = openedInTest()
 
-async function trio(): Promise<Record<'a' | 'b' | 'c', OpenedMember>> {
+async function trio(more: Partial<OpenOptions> = {}): Promise<Record<'a' | 'b' | 'c', OpenedMember>> {
   const members = await addresses(['a', 'b', 'c'])
   const [a, b, c] = await Promise.all(
-    (['a', 'b', 'c'] as const).map((id) => member({ id, memory: true, members })),
+    (['a', 'b', 'c'] as const).map((id) => member({ id, memory: true, members, ...more })),
   )
   const all = { a, b, c } as Record<'a' | 'b' | 'c', OpenedMember>
   await Promise.all(Object.values(all).map(({ store }) => store.ready()))
@@ -25,6 +27,11 @@ async function trio(): Promise<Record<'a' | 'b' | 'c', OpenedMember>> {
 const fail = (opened: OpenedMember) =>
   opened.current?.replica.node.fail('a test', new LatchkeyError('ERR_STORAGE_FAILED', 'The disk is gone.'))
 
+/** In ms: a call that waits for something ends after 5 s. */
+const AT_ONCE = 4_000
+/** A closing leader that waits for its heirs waits for twice the election timeout. */
+const LONG_ELECTION = { electionTimeout: 10_000 } as const
+
 async function took<T>(what: Promise<T>): Promise<readonly [number, PromiseSettledResult<T>]> {
   const began = performance.now()
   const [settled] = await Promise.allSettled([what])
@@ -32,7 +39,7 @@ async function took<T>(what: Promise<T>): Promise<readonly [number, PromiseSettl
 }
 
 test('D4 A5: after a failure every call is told the reason at once, those under way too', async () => {
-  const alone = await member({ id: 'a', memory: true })
+  const alone = await member({ id: 'a', memory: true, ...LONG_ELECTION })
   await alone.store.put('k', 'v')
   const watch = alone.store.watch({ prefix: '' })[Symbol.asyncIterator]()
   const next = watch.next()
@@ -50,13 +57,13 @@ test('D4 A5: after a failure every call is told the reason at once, those under 
   ]) {
     const [ms, result] = await took(Promise.resolve(call()))
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORAGE_FAILED' } })
-    expect(ms).toBeLessThan(1_000)
+    expect(ms).toBeLessThan(AT_ONCE)
   }
   await expect(next).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
   await expect(waiting).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
   expect(alone.isReady()).toBe(false)
   const [ms] = await took(alone.store.close())
-  expect(ms).toBeLessThan(300)
+  expect(ms).toBeLessThan(LONG_ELECTION.electionTimeout)
   await expect(alone.store.get('k')).rejects.toMatchObject({ code: 'ERR_CLOSED' })
 })
 
@@ -70,7 +77,7 @@ test('C6 A5: clients of a member that failed go on with another one', async () =
   fail(all.b)
   const [ms, result] = await took(store.put('k', 'w'))
   expect(result.status).toBe('fulfilled')
-  expect(ms).toBeLessThan(3_000)
+  expect(ms).toBeLessThan(AT_ONCE)
   await expect(all.b.store.get('k')).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
 })
 
@@ -138,7 +145,7 @@ test('M11 M12: a leader that is removed says so, and the clients of a removed me
   await gone.store.members.remove(leader as string)
   const [ms, result] = await took(store.put('k', 'w'))
   expect(result.status).toBe('fulfilled')
-  expect(ms).toBeLessThan(3_000)
+  expect(ms).toBeLessThan(AT_ONCE)
   // A member that knows nothing of its cluster any more refuses at the door.
   await expect(connect([urls[leader as string] as string], { timeout: 500 })).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',
@@ -161,7 +168,7 @@ test.each(['leader', 'follower'] as const)(
     await store.get('k')
     await store.members.remove(id)
     const [ms, ended] = await took(ends)
-    expect(ms).toBeLessThan(2_000)
+    expect(ms).toBeLessThan(AT_ONCE)
     const gone = { code: 'ERR_NO_LEADER', retryable: false, message: expect.stringContaining('removed') }
     const results = ended.status === 'fulfilled' ? ended.value : []
     expect(results).toEqual(Array(3).fill({ status: 'rejected', reason: expect.objectContaining(gone) }))
@@ -174,7 +181,7 @@ test.each(['leader', 'follower'] as const)(
     ]) {
       const [late, result] = await took(Promise.resolve(call()))
       expect(result).toMatchObject({ status: 'rejected', reason: { ...gone, outcome: 'not-applied' } })
-      expect(late).toBeLessThan(500)
+      expect(late).toBeLessThan(AT_ONCE)
     }
     // What it has it still says.
     expect((await store.status()).members.map((one) => one.id)).not.toContain(id)
@@ -243,18 +250,20 @@ test('C6: clients of a member that is cut off from the others find another one',
 }, 20_000)
 
 test('the last of a cluster closes without waiting for heirs', async () => {
-  const all = await trio()
+  const all = await trio(LONG_ELECTION)
   const { leader } = await all.a.store.status()
   const rest = (['a', 'b', 'c'] as const).filter((id) => id !== leader)
   for (const id of rest) await all[id].store.close()
   const [ms] = await took(all[leader as 'a'].store.close())
-  expect(ms).toBeLessThan(400 + 500)
+  expect(ms).toBeLessThan(LONG_ELECTION.electionTimeout)
 })
 
 test('the first call after open() is answered without a pause, however long the opening took', async () => {
-  const opened = await member({ id: 'a', memory: true })
-  const [ms] = await took(opened.store.ready())
-  expect(ms).toBeLessThan(500)
+  await unlessStalled(200, async () => {
+    const opened = await member({ id: 'a', memory: true })
+    const [ms] = await took(opened.store.ready())
+    expect(ms).toBeLessThan(500)
+  })
 })
 
 test('an aborted opening leaves nothing behind', async () => {
@@ -277,7 +286,7 @@ test('a connection that is refused and never closed does not hold up the close',
   socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
   await new Promise((resolve) => socket.once('data', resolve))
   const [ms] = await took(opened.store.close())
-  expect(ms).toBeLessThan(1_500)
+  expect(ms).toBeLessThan(AT_ONCE)
 })
 
 test('a leader that closes under load loses nothing: every call of its clients is answered, each once', async () => {
@@ -290,7 +299,7 @@ test('a leader that closes under load loses nothing: every call of its clients i
     for (; !stop; done++) await store.getSequence('s', 1, { timeout: '20s' })
   }
   const flows = Promise.all(Array.from({ length: 20 }, flow))
-  await expect.poll(() => done, { timeout: 5_000 }).toBeGreaterThan(50)
+  await expect.poll(() => done).toBeGreaterThan(50)
   const before = done
   const [ms] = await took(all[leader as 'a'].store.close())
   expect(ms).toBeLessThan(3_000)
