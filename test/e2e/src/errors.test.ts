@@ -19,7 +19,8 @@ let store: Store
 
 beforeAll(async () => {
   three = await Cluster.start({
-    flags: ['--token', TOKEN, '--token', 'read:reader', '--member-token', 'm'],
+    // A leader without a majority still leads when a call comes, also on a machine that stands still.
+    flags: ['--token', TOKEN, '--token', 'read:reader', '--member-token', 'm', '--election-timeout', '10000'],
     token: TOKEN,
   })
 }, 60_000)
@@ -141,7 +142,7 @@ const MEETINGS: Record<ErrorCode, Meet> = {
     await once(server, 'listening')
     try {
       const { port } = server.address() as AddressInfo
-      return await connect([`ws://127.0.0.1:${port}`], { timeout: '500ms' })
+      return await connect([`ws://127.0.0.1:${port}`], { timeout: '3s' })
     } finally {
       server.close()
     }
@@ -196,18 +197,14 @@ async function flipByteOfLog(dir: string): Promise<void> {
 
 const OF_ALL: ReadonlySet<string> = new Set(['name', 'code', 'retryable', 'outcome', 'cause'])
 
-test.each(ERROR_CODES)(
-  '%s is met, and says what it is',
-  async (code) => {
-    const error = await MEETINGS[code]().then(
-      () => undefined,
-      (met: unknown) => met,
-    )
-    expect(error).toSatisfy((met) => isLatchkeyError(met))
-    expect(error).toMatchObject({ name: 'LatchkeyError', code, retryable: ERRORS[code].retryable })
-    expect((error as LatchkeyError).message).not.toBe('')
-    const others = Object.keys(error as object).filter((name) => !OF_ALL.has(name))
-    expect(ERRORS[code].fields).toEqual(expect.arrayContaining(others))
-  },
-  30_000,
-)
+test.each(ERROR_CODES)('%s is met, and says what it is', async (code) => {
+  const error = await MEETINGS[code]().then(
+    () => undefined,
+    (met: unknown) => met,
+  )
+  expect(error).toSatisfy((met) => isLatchkeyError(met))
+  expect(error).toMatchObject({ name: 'LatchkeyError', code, retryable: ERRORS[code].retryable })
+  expect((error as LatchkeyError).message).not.toBe('')
+  const others = Object.keys(error as object).filter((name) => !OF_ALL.has(name))
+  expect(ERRORS[code].fields).toEqual(expect.arrayContaining(others))
+})

@@ -129,7 +129,7 @@ test('nobody is reachable: 69', async () => {
 })
 
 test('all sidecars are killed: the hold ends with its lease, and so does the command: 75', async () => {
-  const run = lock('alone', ['--lease', '1s'], ...waiting('exit 0'))
+  const run = lock('alone', ['--lease', '3s'], ...waiting('exit 0'))
   await isUp(run)
   await Promise.all(cluster.members.map((member) => member.kill()))
   expect((await run.ended).code).toBe(75)
