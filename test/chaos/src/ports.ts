@@ -4,8 +4,13 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-const LOW = 15_000
-const HIGH = 32_000
+/**
+ * The two test processes that run at a time have different halves of the range. So none of them gets the port
+ * of a member that the other one starts again.
+ */
+const HALF = 8_500
+const LOW = 15_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 2) * HALF
+const HIGH = LOW + HALF
 const given = new Set<number>()
 
 export async function freePorts(count: number): Promise<number[]> {

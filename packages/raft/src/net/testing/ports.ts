@@ -3,8 +3,13 @@
 
 import { createServer } from 'node:net'
 
-const LOW = 10_000
-const HIGH = 15_000
+/**
+ * The two test processes that run at a time have different halves of the range. So none of them gets the port
+ * of a member that the other one starts again.
+ */
+const HALF = 2_500
+const LOW = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 2) * HALF
+const HIGH = LOW + HALF
 const APART = 89
 let next = LOW + ((process.pid * APART) % (HIGH - LOW))
 
