@@ -130,7 +130,7 @@ test('a pause that outlasts the lease, on a quorum: both write, and one of the w
   await using a = redisQuorumLocks({ clients })
   await using b = redisQuorumLocks({ clients })
   const data = { value: 0 }
-  const late = await a.locks.acquire('k', { lease: '500ms', renew: false })
+  const late = await a.locks.acquire('k', { lease: '2s', renew: false })
   // It looks at its hold, and is then paused: by a collection of garbage, a page fault, a machine that moves.
   expect(late.held).toBe(true)
   let next: { token: number } = { token: 0 }
@@ -190,7 +190,7 @@ test.each([
     await masters[1].kill()
     await masters[1].start()
     await masters[2].start()
-    const next = await b.locks.tryAcquire('k', { wait: '2s' })
+    const next = await b.locks.tryAcquire('k', { wait: isHarmed ? '20s' : '2s' })
     expect(late.held).toBe(true)
     expect(next?.held).toBe(isHarmed ? true : undefined)
     await pause(0)
