@@ -29,14 +29,14 @@ export const alias = [
 export const poll = { timeout: 20_000 }
 
 /** Two at a time on any machine: what waits for a clock leaves the core to another, and no run is busier than the smallest. */
-const project = (name: string, include: string[], testTimeout = 30_000) => ({
+const project = (name: string, include: string[], testTimeout = 60_000) => ({
   resolve: { alias },
   test: {
     name,
     include,
     exclude: [...configDefaults.exclude, SERVERS, BROWSER, GO],
     testTimeout,
-    hookTimeout: 30_000,
+    hookTimeout: 60_000,
     expect: { poll },
     maxWorkers: 2,
     sequence: { groupOrder: 0 },
@@ -49,21 +49,20 @@ const processes = (name: string, testTimeout: number) => {
   return { resolve, test: { ...test, sequence: { groupOrder: 1 } } }
 }
 
+const PACKAGES = [
+  ...['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level', 'daemon', 'latchkey'],
+  ...['locks', 'postgres', 'redis', 'etcd'],
+]
+
 export default defineConfig({
   test: {
     projects: [
-      ...['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level', 'daemon', 'latchkey'].map((name) =>
-        project(name, [`packages/${name}/src/**/*.test.ts`]),
-      ),
-      project('locks', ['packages/locks/src/**/*.test.ts'], 60_000),
-      project('postgres', ['packages/postgres/src/**/*.test.ts']),
-      project('redis', ['packages/redis/src/**/*.test.ts']),
-      project('etcd', ['packages/etcd/src/**/*.test.ts']),
-      project('scripts', ['scripts/**/*.test.mjs'], 60_000),
+      ...PACKAGES.map((name) => project(name, [`packages/${name}/src/**/*.test.ts`])),
+      project('scripts', ['scripts/**/*.test.mjs']),
       project('sim', ['test/sim/src/**/*.test.ts'], 120_000),
       processes('chaos', 120_000),
       processes('e2e', 120_000),
-      project('bench', ['test/bench/src/**/*.test.ts'], 60_000),
+      project('bench', ['test/bench/src/**/*.test.ts']),
     ],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts'] },
   },

@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     include: [SERVERS],
     testTimeout: 60_000,
-    hookTimeout: 30_000,
+    hookTimeout: 60_000,
     expect: { poll },
     fileParallelism: false,
   },

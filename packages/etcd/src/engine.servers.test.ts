@@ -84,7 +84,7 @@ test('what is over leaves nothing in etcd, and a hold that was left to expire is
   await own.release(b.key, b.id, true)
   expect(await rowsOf('clean/')).toEqual([])
   expect((await own.take({ ...a, lease: 200 })).code).toBe('FIRST_TIME')
-  await expect.poll(async () => (await own.take(b)).code, { timeout: 20_000 }).toBe('NEW_ACQUIRE')
+  await expect.poll(async () => (await own.take(b)).code).toBe('NEW_ACQUIRE')
   await own.release(b.key, b.id, true)
   expect(await rowsOf('clean/')).toEqual([])
   await own.close()
@@ -127,7 +127,7 @@ test('EN7: a watch from a revision that was compacted wakes its waiter', async (
   let woken = 0
   const watches = new RowWatches(client as unknown as EtcdClient)
   watches.begin(Buffer.from('compacted'), old, () => woken++)
-  await expect.poll(() => woken, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => woken).toBe(1)
 })
 
 test('EN7: a watch whose server dies wakes its waiter', async () => {
@@ -138,7 +138,7 @@ test('EN7: a watch whose server dies wakes its waiter', async () => {
   watches.begin(Buffer.from('watched'), header.revision, () => woken++)
   await pause(300)
   await servers.kill(2)
-  await expect.poll(() => woken, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => woken).toBe(1)
   lonely.close()
   await servers.start(2)
 })
@@ -200,7 +200,7 @@ test('EN5: calls that are given up at any moment leave no key behind', async () 
     await ended
     await held?.release()
   }
-  await expect.poll(() => rowsOf('aborted/'), { timeout: 20_000 }).toEqual([])
+  await expect.poll(() => rowsOf('aborted/')).toEqual([])
 })
 
 test('EN1: a stream that is open and silent keeps nothing: the holder knows in time that it lost the lock', async () => {

@@ -95,8 +95,8 @@ test('EN7: a push that was missed while the listening connection was lost is mad
   }
   const hold = await a.locks.acquire('missed', { lease: '10m' })
   const waiting = b.locks.acquire('missed', { wait: '50s' })
-  await expect.poll(listeners, { timeout: 20_000 }).toHaveLength(1)
-  await expect.poll(async () => (await a.locks.query('missed'))[0]?.waiters, { timeout: 20_000 }).toBe(1)
+  await expect.poll(listeners).toHaveLength(1)
+  await expect.poll(async () => (await a.locks.query('missed'))[0]?.waiters).toBe(1)
   for (const { pid } of await listeners()) await pool.query('SELECT pg_terminate_backend($1)', [pid])
   await hold.release()
   expect((await waiting).held).toBe(true)

@@ -121,8 +121,8 @@ test('EN7: a push that was missed while the subscription was lost is made up for
   const hold = await a.locks.acquire('missed', { lease: '10m' })
   const waiting = b.locks.acquire('missed', { wait: '50s' })
   const listeners = () => client.pubsub('NUMSUB', `${PREFIX}wake`).then((reply) => Number(reply[1]))
-  await expect.poll(listeners, { timeout: 20_000 }).toBe(1)
-  await expect.poll(async () => (await a.locks.query('missed'))[0]?.waiters, { timeout: 20_000 }).toBe(1)
+  await expect.poll(listeners).toBe(1)
+  await expect.poll(async () => (await a.locks.query('missed'))[0]?.waiters).toBe(1)
   await Promise.all([client.call('CLIENT', ['KILL', 'TYPE', 'pubsub']), hold.release()])
   expect((await waiting).held).toBe(true)
 })
@@ -157,7 +157,7 @@ test('a quorum: who gets no majority gives back what it got, and who has the loc
       context: '',
     })
   expect(await quorum.take(request('minority'))).toMatchObject({ code: 'HELD', queued: true })
-  await expect.poll(() => votesOf('minority'), { timeout: 10_000 }).toBe('110')
+  await expect.poll(() => votesOf('minority')).toBe('110')
 })
 
 test('EN5: a vote that comes after its hold was released is given back', async () => {
@@ -181,7 +181,7 @@ test('EN4: a take that reaches a master after its time is LATE there', async () 
   expect((await own.take({ ...request('gone'), before: now - 1 })).code).toBe('LATE')
   const slow = servers[2]
   await own.take(request('warm'))
-  await expect.poll(() => votesOf('warm'), { timeout: 10_000 }).toBe('111')
+  await expect.poll(() => votesOf('warm')).toBe('111')
   slow.stall()
   const one = { ...request('gone'), before: (await own.time()).now + 3_000 }
   expect((await own.take(one)).code).toBe('FIRST_TIME')
@@ -196,7 +196,7 @@ test('EN4: a take that reaches a master after its time is LATE there', async () 
 test('a quorum: only the owner prolongs, and a master that has lost the hold is not given it again', async () => {
   const one = { ...request('own'), lease: 30_000 }
   await quorum.take(one)
-  await expect.poll(() => votesOf('own'), { timeout: 10_000 }).toBe('111')
+  await expect.poll(() => votesOf('own')).toBe('111')
   const { holds } = await quorum.renew([
     { ...one, id: newId() },
     { ...one, lease: 60_000 },

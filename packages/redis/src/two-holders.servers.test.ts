@@ -60,7 +60,7 @@ test('one server without an append-only file starts again: two hold the lock, an
 test('a replica that takes over without the last write: two hold the lock; WAIT would have told that nobody else had it', async () => {
   const master = await started(READY_TO_COPY)
   const replica = await started(['--replicaof', '127.0.0.1', String(master.port), '--repl-timeout', '60'])
-  await expect.poll(() => replica.client.info('replication'), { timeout: 20_000 }).toMatch(/link_status:up/)
+  await expect.poll(() => replica.client.info('replication')).toMatch(/link_status:up/)
   await using a = redisLocks({ client: master.client })
   await using b = redisLocks({ client: replica.client })
   replica.stall()
@@ -79,7 +79,7 @@ test('a replica that takes over without the last write: two hold the lock; WAIT 
 test('with sentinels a hold that the replica had goes on at the new master, and nobody else gets it', async () => {
   const master = await started(READY_TO_COPY)
   const replica = await started(['--replicaof', '127.0.0.1', String(master.port)])
-  await expect.poll(() => replica.client.info('replication'), { timeout: 20_000 }).toMatch(/link_status:up/)
+  await expect.poll(() => replica.client.info('replication')).toMatch(/link_status:up/)
   await using sentinel = await startSentinel(master)
   await expect
     .poll(() => sentinel.client.call('SENTINEL', ['REPLICAS', MASTER]), { timeout: 20_000, interval: 100 })

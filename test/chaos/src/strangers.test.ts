@@ -8,7 +8,7 @@ import { strangers } from './strangers.js'
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 test('C20, C22, C23: no call fails, nobody else leads, and the memory is bounded', async () => {

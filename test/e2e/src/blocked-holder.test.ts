@@ -10,7 +10,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const lines = (out: string) =>
@@ -21,7 +21,7 @@ const lines = (out: string) =>
 
 test('K6: a blocked holder knows at its first instruction that it lost, and its guarded write is refused', async () => {
   const blocked = nodeProcess([actor('blocked-holder'), 'job', '2s', '5000', ...cluster.urls])
-  await expect.poll(() => blocked.out, { timeout: 10_000 }).toContain('\n')
+  await expect.poll(() => blocked.out).toContain('\n')
   const store = await connect(cluster.urls)
   const next = await store.locks.acquire('job', { lease: '20s', wait: '10s' })
   expect(blocked.out.trim().split('\n')).toHaveLength(1)

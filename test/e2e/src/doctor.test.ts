@@ -37,7 +37,7 @@ beforeAll(async () => {
     FAKE_DNS_FILE: join(folder, 'names.json'),
   }
   cluster = await Cluster.start({ token: 'reader', flags: FLAGS, env: machine })
-}, 60_000)
+})
 afterAll(async () => {
   await cluster.destroy()
   await rm(folder, { recursive: true, force: true })
@@ -173,7 +173,7 @@ test('a clock of a wrong rate', async () => {
       advice: expect.stringContaining('transfer') as string,
     })
   })
-}, 60_000)
+})
 
 test('members of different versions', async () => {
   await withFault('c', 'FAULTY_VERSION=0.0.1', async () => {
@@ -268,7 +268,7 @@ test('a member whose process stands still behind its open port', async () => {
     member.signal('SIGCONT')
     await member.ready()
   }
-}, 30_000)
+})
 
 test('a low limit on open files of the shell', async () => {
   const words = [
@@ -312,7 +312,7 @@ test('a member that shows an expired certificate', async () => {
     expect((await doctor([member.url], ['--ca', ca])).faults).toEqual([])
     await member.stop()
     member.start({ flags: await flagsOf('expired', ours.issue('member', yesterday)) })
-    await expect.poll(() => member.output, { timeout: 20_000 }).toMatch(/has expired/)
+    await expect.poll(() => member.output).toMatch(/has expired/)
     const { code, faults } = await doctor([member.url], ['--ca', ca])
     expect(code).toBe(69)
     expect(faults).toContainEqual(

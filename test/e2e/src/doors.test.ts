@@ -17,7 +17,7 @@ let cluster: Cluster
 beforeAll(async () => {
   const tokens = ['--token', TOKEN, '--token', 'read:a-reader', '--allow-origin', 'https://ours.example']
   cluster = await Cluster.start({ size: 1, flags: tokens, token: TOKEN })
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const http = () => cluster.get('a').http

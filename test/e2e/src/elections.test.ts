@@ -13,7 +13,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 test('K65: a leader that is stopped is followed by the next, who has a higher token; the observer hears both, in order', async () => {
@@ -24,7 +24,7 @@ test('K65: a leader that is stopped is followed by the next, who has a higher to
     for await (const event of store.elections.observe('jobs', { signal: abort.signal })) events.push(event)
   })().catch(() => {})
   const first = nodeProcess([actor('leading'), 'jobs', LEASE, 'one', ...cluster.urls])
-  await expect.poll(() => first.out, { timeout: 20_000 }).toMatch(/^\d+\n$/)
+  await expect.poll(() => first.out).toMatch(/^\d+\n$/)
   const second = nodeProcess([actor('leading'), 'jobs', LEASE, 'two', ...cluster.urls])
   first.child.kill('SIGSTOP')
   // The members lose their leader too, while the election has none.
@@ -35,9 +35,9 @@ test('K65: a leader that is stopped is followed by the next, who has a higher to
   expect(two).toBeGreaterThan(one)
   // It wakes up, and knows before it does anything.
   first.child.kill('SIGCONT')
-  await expect.poll(() => first.out, { timeout: 20_000 }).toContain('lost')
+  await expect.poll(() => first.out).toContain('lost')
   const told = () => events.filter(({ type }) => type === 'elected').map(({ token }) => token)
-  await expect.poll(told, { timeout: 20_000 }).toEqual([one, two])
+  await expect.poll(told).toEqual([one, two])
   expect(Buffer.from((await store.elections.leader('jobs'))?.value ?? []).toString()).toBe('two')
   for (const { child, ended } of [first, second]) {
     child.kill('SIGKILL')

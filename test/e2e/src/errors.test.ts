@@ -23,7 +23,7 @@ beforeAll(async () => {
     flags: ['--token', TOKEN, '--token', 'read:reader', '--member-token', 'm', '--election-timeout', '10000'],
     token: TOKEN,
   })
-}, 60_000)
+})
 afterAll(() => three.destroy())
 beforeEach(async () => {
   store = await connect(three.urls, { token: TOKEN })

@@ -18,7 +18,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 afterEach(() => {
   for (const { child } of started.splice(0)) child.kill('SIGKILL')
@@ -31,11 +31,7 @@ function example(file: string, args: readonly string[] = [], env: Readonly<Recor
   return process
 }
 const says = (process: CommandRun, text: string | RegExp) =>
-  until(
-    `${String(text)} in: ${process.out}${process.err}`,
-    () => process.out.match(text) ?? undefined,
-    30_000,
-  )
+  until(`${String(text)} in: ${process.out}${process.err}`, () => process.out.match(text) ?? undefined)
 /** What they print together, when all have ended by themselves. */
 async function outOf(processes: readonly CommandRun[]): Promise<string> {
   const all = await Promise.all(processes.map(({ ended }) => ended))

@@ -21,7 +21,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-tls-'))
   await writeFile(join(folder, 'ca.pem'), ours.cert)
   cluster = await Cluster.start({ ca: ours.cert, flags: await flagsOf('member', ours.issue('member')) })
-}, 60_000)
+})
 afterAll(async () => {
   await cluster.destroy()
   await rm(folder, { recursive: true, force: true })

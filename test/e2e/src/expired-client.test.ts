@@ -61,7 +61,7 @@ beforeAll(async () => {
     ...['--tokens', await file('tokens.json', JSON.stringify(tokens))],
   ])
   await until('it is ready', async () => (await ask('GET', '/readyz')) === 200)
-}, 60_000)
+})
 afterAll(async () => {
   member.kill('SIGKILL')
   await rm(folder, { recursive: true, force: true })

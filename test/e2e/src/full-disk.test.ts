@@ -14,7 +14,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 test('D6: the member with the full disk stops, the others go on, and it catches up once there is room', async () => {
@@ -32,8 +32,8 @@ test('D6: the member with the full disk stops, the others go on, and it catches 
   await full.ready()
   const there = await connect([full.url], { as: 'string' })
   const read = { consistency: 'stale' } as const
-  await expect.poll(() => there.get('while', read), { timeout: 10_000 }).toBe('it was down')
-  await expect.poll(async () => (await there.get('big/9', read))?.length, { timeout: 10_000 }).toBe(1 << 20)
+  await expect.poll(() => there.get('while', read)).toBe('it was down')
+  await expect.poll(async () => (await there.get('big/9', read))?.length).toBe(1 << 20)
   await Promise.all([there.close(), store.close()])
 })
 

@@ -9,7 +9,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start({ size: 1 })
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const voters = async (id: string) =>

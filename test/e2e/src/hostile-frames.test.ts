@@ -137,7 +137,7 @@ async function flagsOf({ cert, key }: Pair): Promise<string[]> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-hostile-'))
   cluster = await Cluster.start({ ca: ours.cert, flags: await flagsOf(member) })
-}, 60_000)
+})
 afterAll(async () => {
   await cluster.destroy()
   await rm(folder, { recursive: true, force: true })

@@ -15,7 +15,7 @@ let cluster: Cluster
 const scripts: CommandRun[] = []
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 afterEach(() => {
   for (const { child } of scripts.splice(0)) child.kill('SIGKILL')

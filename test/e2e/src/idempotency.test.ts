@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await Cluster.start({ size: 3 })
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const add = (id: string, key: string) =>
@@ -38,4 +38,4 @@ test('C73: every member gives the first answer again, also when the one that was
   expect(await answered('c', 'two')).toBe(second)
   expect(JSON.parse(second)).toMatchObject({ value: 2 })
   expect(JSON.parse(await answered('c', 'three'))).toMatchObject({ value: 3 })
-}, 60_000)
+})

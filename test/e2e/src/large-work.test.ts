@@ -13,7 +13,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const name = (i: number) => `large/${String(i).padStart(9, '0')}`

@@ -11,7 +11,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 test('C2: the leader is killed under load: no call of a client with default settings fails', async () => {

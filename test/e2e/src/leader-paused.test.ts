@@ -13,7 +13,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 /** The next leader, asked of the others: the paused one does not answer. */

@@ -11,7 +11,7 @@ let store: Store
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 beforeEach(async () => {
   store = await connect(cluster.urls)
@@ -24,7 +24,7 @@ const shell = (script: string) => ['sh', '-c', script]
 /** Says that it runs, then waits; `onTerm` is what it does when it is told to stop. */
 const waiting = (onTerm: string) => shell(`trap '${onTerm}' TERM; echo up; while :; do sleep 0.02; done`)
 
-const isUp = (run: CommandRun) => expect.poll(() => run.out, { timeout: 10_000 }).toBe('up\n')
+const isUp = (run: CommandRun) => expect.poll(() => run.out).toBe('up\n')
 const holder = async (key: string) => (await store.locks.query(key))[0]
 
 describe('the exit code is the command’s own', () => {
@@ -48,7 +48,7 @@ describe('the exit code is the command’s own', () => {
 
 test('the command finds the token of its hold, and a second one finds the lock busy: 75', async () => {
   const first = lock('busy', ['--context', 'first'], ...shell('echo $LATCHKEY_LOCK_TOKEN; exec sleep 30'))
-  await expect.poll(() => first.out, { timeout: 10_000 }).toMatch(/^\d+\n$/)
+  await expect.poll(() => first.out).toMatch(/^\d+\n$/)
   expect(await holder('busy')).toMatchObject({ fencingToken: Number(first.out), context: 'first' })
   expect((await lock('busy', ['--wait', '0'], 'true').ended).code).toBe(75)
   expect((await lock('busy', ['--wait', '200ms'], 'true').ended).code).toBe(75)
@@ -92,10 +92,10 @@ describe('signals', () => {
     async (signal, code) => {
       const hold = await store.locks.acquire('taken', { lease: '20s' })
       const run = lock('taken', [], 'true')
-      await expect.poll(async () => (await holder('taken'))?.waiters, { timeout: 10_000 }).toBe(1)
+      await expect.poll(async () => (await holder('taken'))?.waiters).toBe(1)
       run.child.kill(signal)
       expect((await run.ended).code).toBe(code)
-      await expect.poll(async () => (await holder('taken'))?.waiters, { timeout: 10_000 }).toBe(0)
+      await expect.poll(async () => (await holder('taken'))?.waiters).toBe(0)
       await hold.release()
     },
   )

@@ -45,7 +45,7 @@ beforeAll(async () => {
   })
   shown = (await Promise.all(asked)).join('\n')
   await store.close()
-}, 60_000)
+})
 afterAll(async () => {
   await cluster.destroy()
   rmSync(folder, { recursive: true })
@@ -130,7 +130,7 @@ test('an idle member that was asked wakes no more often', async () => {
   await ask(`${member.http}/metrics`, {})
   // A timer of a hundred times a second, as Node has one for the delay of the event loop, would make 300.
   expect(await counted()).toBeLessThan(before + 200)
-}, 30_000)
+})
 
 test('each alert has a unit test in which it fires', () => {
   const alerts = [...read('deploy/prometheus/rules.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name)

@@ -11,7 +11,7 @@ const as = { as: 'string' } as const
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 test('C62, K60: the leader is killed twice while a mirror follows and a lock is watched', async () => {

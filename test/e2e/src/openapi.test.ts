@@ -29,7 +29,7 @@ beforeAll(async () => {
     },
   })
   client = await generator.init()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 /** Routes without parameters. */

@@ -92,9 +92,7 @@ test.each([1, 3])(
         await again.put('after', String(start))
         expect((await again.keys({ gte: '0', lt: '1', limit: 5_001 }).next()).done).toBe(false)
         for (const member of cluster.members)
-          await expect
-            .poll(async () => (await member.status())?.applied ?? 0, { timeout: 20_000 })
-            .toBeGreaterThan(last)
+          await expect.poll(async () => (await member.status())?.applied ?? 0).toBeGreaterThan(last)
         await again.close()
         await Promise.all(cluster.members.map((member) => member.stop()))
       }

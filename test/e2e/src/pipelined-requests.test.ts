@@ -16,7 +16,7 @@ const REDIAL_MS = 50
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const requests = (path: string, times: number) =>

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await Cluster.start({ size: 1 })
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 interface Answer {

@@ -36,7 +36,7 @@ afterEach(async () => {
     for (const member of cluster.members) if (!member.running) member.start()
     await cluster.ready()
   }
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all([x.destroy(), y.destroy()])
 })
@@ -115,7 +115,7 @@ test('C30: a client that is given addresses of both clusters ends, or is pinned 
     expect(await (await joined(urls, ids.x)).get('whose')).toBe('x')
     expect(await (await joined(urls, ids.y)).get('whose')).toBe('y')
   }
-}, 60_000)
+})
 
 test('C30: an address of another cluster that is met later ends the store, and does not serve it', async () => {
   await y.get('b').stop()
@@ -129,7 +129,7 @@ test('C30: an address of another cluster that is met later ends the store, and d
     .poll(async () => (await failure(store.get('whose')))?.code, { timeout: 30_000, interval: 100 })
     .toBe('ERR_WRONG_CLUSTER')
   expect(await pinned.get('whose')).toBe('x')
-}, 60_000)
+})
 
 test('M24: all members are started at other addresses with another list: they serve there, and tell clients so', async () => {
   await Promise.all(y.members.map((member) => member.stop()))

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await other.put('whose', 'y')
   await other.close()
   await alone.stop()
-}, 60_000)
+})
 afterEach(async () => {
   for (const one of started.splice(0)) await one.kill()
   if (!x.get('a').running) x.get('a').start()
@@ -59,7 +59,7 @@ test('M22: given the list of members, it stops and says why; the right cluster g
   const store = await connect([x.get('b').url, x.get('c').url], { as: 'string' })
   expect(await store.get('whose')).toBe('x')
   await store.close()
-}, 60_000)
+})
 
 test('C30 M22: no new client reads or locks in the wrong cluster, in 200 tries', async () => {
   await x.get('a').stop()

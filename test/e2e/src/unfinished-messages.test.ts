@@ -21,7 +21,7 @@ const ENDED_MS = 25_000
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await Cluster.start({ size: 1 })
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const UPGRADE =

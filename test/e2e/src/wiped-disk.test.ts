@@ -13,7 +13,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   cluster = await Cluster.start()
-}, 60_000)
+})
 afterAll(() => cluster.destroy())
 
 const ok = async (...args: string[]) =>
@@ -26,14 +26,10 @@ async function replaceDisk(id: string): Promise<void> {
   await rm(member.options.dir, { recursive: true, force: true })
   member.start({ flags: ['--join'] })
   await ok('members', 'add', id, member.url)
-  await until(
-    `${id} is promoted`,
-    async () => {
-      const { code } = await latchkey(['members', 'promote', id], cluster.urls).ended
-      return code === 0
-    },
-    60_000,
-  )
+  await until(`${id} is promoted`, async () => {
+    const { code } = await latchkey(['members', 'promote', id], cluster.urls).ended
+    return code === 0
+  })
   await member.ready()
 }
 

@@ -150,7 +150,6 @@ test.each(['before', 'after'] as const)(
       }
     }
   },
-  60_000,
 )
 
 test('D1 D9: a second crash at every operation of the start that follows, and of the writes after it', async () => {
@@ -167,7 +166,7 @@ test('D1 D9: a second crash at every operation of the start that follows, and of
       await told(`operation ${at}, then ${step} of the next life`, judge(disk, level))
     }
   }
-}, 60_000)
+})
 
 const FAILURES: readonly DiskFailure[] = [
   { code: 'EIO' },
@@ -196,7 +195,6 @@ test.each(FAILURES)(
       }
     }
   },
-  60_000,
 )
 
 test('J2: what a killed batch left is gone, also if the next batch begins another file', async () => {

@@ -89,7 +89,7 @@ test('D18: any flipped bit before the valid end, and any missing byte: ERR_CORRU
   }
   rmSync(path)
   expect(await opened(folder, validEnd)).toBe('ERR_CORRUPT')
-}, 60_000)
+})
 
 test('D4, J2: bytes that a killed batch left after the valid end do not count, and are overwritten', async () => {
   const { folder, validEnd } = await twoBatches()

@@ -11,7 +11,6 @@ import { freePorts } from '../open/testing/ports.js'
 const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'latchkey-process-'))
 // Processes take their time on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const quick = ['--election-timeout', '200', '--heartbeat', '20']
 let port: number
@@ -125,7 +124,7 @@ describe('signals', () => {
       '-c',
       'trap "exit 7" TERM; echo up; while :; do sleep 0.02; done',
     ])
-    await expect.poll(() => locked.printed.out, { timeout: 10_000 }).toBe('up\n')
+    await expect.poll(() => locked.printed.out).toBe('up\n')
     expect((await run('lock', 'job', '--wait', '0', '--', 'true')).code).toBe(75)
     locked.child.kill('SIGTERM')
     expect((await locked.ended).code).toBe(7)
@@ -168,7 +167,7 @@ describe('elect, semaphore and shared locks', () => {
     for (const one of held) await printedBy(one, /up/)
     const waits = latchkey(['semaphore', 'every/permits', '--of', '3', '--permits', '3', '--', 'true'])
     const listed = async (...more: string[]) => (await run('locks', 'every/', ...more)).out
-    await expect.poll(() => listed('--queue'), { timeout: 20_000 }).toMatch(/1\. waits +3 permits/)
+    await expect.poll(() => listed('--queue')).toMatch(/1\. waits +3 permits/)
     const text = await listed()
     for (const line of [
       /^lock +every\/lock +exclusive /m,
@@ -286,15 +285,15 @@ describe('SIGHUP', () => {
     expect([await get(at, 'secret-one'), await get(at, 'secret-two')]).toEqual([404, 401])
     write(JSON.stringify({ tokens: [{ token: 'secret-two' }] }))
     member.child.kill('SIGHUP')
-    await expect.poll(() => get(at, 'secret-two'), { timeout: 20_000 }).toBe(404)
+    await expect.poll(() => get(at, 'secret-two')).toBe(404)
     expect(await get(at, 'secret-one')).toBe(401)
     write('{ "tokens": ["secret-thr')
     member.child.kill('SIGHUP')
-    await expect.poll(() => member.printed.out, { timeout: 20_000 }).toContain('those in force stay')
+    await expect.poll(() => member.printed.out).toContain('those in force stay')
     expect(await get(at, 'secret-two')).toBe(404)
     // Nobody says so: it is seen by itself.
     write(JSON.stringify({ tokens: [{ token: 'secret-three' }, { token: 'secret-two' }] }))
-    await expect.poll(() => get(at, 'secret-three'), { timeout: 20_000 }).toBe(404)
+    await expect.poll(() => get(at, 'secret-three')).toBe(404)
     const headers = { authorization: 'Bearer secret-two' }
     const figures = await (await fetch(`http://127.0.0.1:${at}/metrics`, { headers })).text()
     expect(figures).toMatch(/^latchkey_reloads_total\{result="ok"\} [1-9]/m)
@@ -329,13 +328,13 @@ test('demo: three members, a killed leader, higher tokens, nothing left behind',
     /the leader, \w, is killed[\s\S]* leads now, \d+ ms after the kill[\s\S]*, each with a higher token/,
   )
   expect(readdirSync(temp)).toEqual([])
-}, 40_000)
+})
 
 test('demo cleans up when it is interrupted', async () => {
   const temp = mkdtempSync(join(dir, 'demo-'))
   const showing = latchkey(['demo'], { TMPDIR: temp })
-  await expect.poll(() => showing.printed.out, { timeout: 20_000 }).toContain('token')
+  await expect.poll(() => showing.printed.out).toContain('token')
   showing.child.kill('SIGINT')
   expect((await showing.ended).code).toBe(130)
   expect(readdirSync(temp)).toEqual([])
-}, 40_000)
+})

@@ -48,7 +48,7 @@ function setup({ open = async () => {}, failed = new Promise(() => {}), stop = a
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s stops it gracefully, exit code 0', async (signal) => {
   const { io, told, ended } = setup({})
-  await expect.poll(() => told, { timeout: 8_000 }).toEqual(['open'])
+  await expect.poll(() => told).toEqual(['open'])
   io.signal(signal)
   expect(await ended).toBe(0)
   expect(told).toEqual(['open', 'stop'])
@@ -58,7 +58,7 @@ test('C41: after a SIGHUP while the member opens, the files are read again', asy
   const held: { hangUp?: () => void } = {}
   const { io, told, ended } = setup({ open: async () => held.hangUp?.() })
   held.hangUp = () => io.hangUp()
-  await expect.poll(() => told, { timeout: 8_000 }).toEqual(['open', 'reload'])
+  await expect.poll(() => told).toEqual(['open', 'reload'])
   io.signal('SIGTERM')
   expect(await ended).toBe(0)
 })
@@ -73,7 +73,7 @@ test('a signal that comes while the member opens is not lost', async () => {
 
 test('asked twice, it does not wait any longer', async () => {
   const { io, told, ended } = setup({ stop: () => new Promise(() => {}) })
-  await expect.poll(() => told, { timeout: 8_000 }).toEqual(['open'])
+  await expect.poll(() => told).toEqual(['open'])
   io.signal('SIGTERM')
   io.signal('SIGINT')
   expect(await ended).toBe(130)

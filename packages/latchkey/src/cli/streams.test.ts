@@ -43,7 +43,7 @@ test('a demo whose reader has gone ends, quietly, and leaves nothing behind', as
   child.stdout?.destroy()
   expect(await ended).toEqual({ code: 0, err: '' })
   expect(readdirSync(temp)).toEqual([])
-}, 40_000)
+})
 
 test('a help that is read to its first line alone is no failure', async () => {
   const { child, ended } = latchkey(['start', '--help'], 'pipe')

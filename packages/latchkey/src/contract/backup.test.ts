@@ -79,7 +79,7 @@ test('the restored cluster has a new id: an old client gets ERR_WRONG_CLUSTER', 
   expect(hold.token).toBeGreaterThan(0)
   const fresh = later(await connect([members.a]))
   await fresh.put('k', 'y')
-}, 30_000)
+})
 
 test('restore refuses a directory in use or not empty, a damaged file, and bad options', async () => {
   const { file } = await filled()
@@ -120,7 +120,7 @@ test('restore into a cluster of three', async () => {
   expect(await stores[2]?.get('k', { as: 'string' })).toBe('v')
   await stores[1]?.put('k', 'w')
   expect(await stores[0]?.get('k', { as: 'string' })).toBe('w')
-}, 40_000)
+})
 
 test('a backup of a cluster of three, through any of its members', async () => {
   const trio = later(await openTrio(folder()))
@@ -138,7 +138,7 @@ test('a backup of a cluster of three, through any of its members', async () => {
       message: expect.stringMatching(/nowhere.*ENOENT.*then try again/),
     }),
   )
-}, 30_000)
+})
 
 test('a backup replaces no existing file unless overwrite is given, and a failed one leaves no file', async () => {
   const store = later(await open({ id: 'a', memory: true }))
@@ -208,4 +208,4 @@ test('if the member stops during a backup, the backup fails with an error and le
   )
   await stopped
   expect(readdirSync(dir)).toEqual([])
-}, 30_000)
+})

@@ -214,7 +214,7 @@ test('members: add as a learner, promote, update, remove a fourth; member events
     remote.off('member', onMember)
     await fourth.close()
   }
-}, 30_000)
+})
 
 test('member events: every member emits each change, also when changes follow each other at once', async () => {
   const stores = [remote, ...Object.values(trio.stores)]
@@ -232,7 +232,7 @@ test('member events: every member emits each change, also when changes follow ea
   const changes = ['added', 'updated', 'removed'].map((change) => ({ id: 'passing', change }))
   for (const events of told) expect(events).toEqual(changes)
   for (const [at, store] of stores.entries()) store.off('member', listeners[at] as () => void)
-}, 20_000)
+})
 
 test('a learner that lags is not promoted: ERR_BUSY, retryable', async () => {
   const [port] = await freePorts(1)
@@ -240,7 +240,7 @@ test('a learner that lags is not promoted: ERR_BUSY, retryable', async () => {
   await expect(remote.members.promote('ghost')).rejects.toMatchObject(code('ERR_BUSY', { retryable: true }))
   await remote.members.remove('ghost')
   await expect(remote.members.promote('ghost')).rejects.toMatchObject({ name: 'LatchkeyError' })
-}, 20_000)
+})
 
 test('M26: an address of another member is refused with an error that names that member, and nothing is changed', async () => {
   const before = (await remote.status()).members.map(({ id, url }) => [id, url])
@@ -258,7 +258,7 @@ test('M26: an address of another member is refused with an error that names that
   // A change that is done already may be requested again.
   await remote.members.update('b', url)
   expect((await remote.status()).members.map(({ id, url }) => [id, url])).toEqual(before)
-}, 20_000)
+})
 
 test('rebuild(id): the state of a member is built anew from its peers', async () => {
   const leader = await trio.leader()
@@ -269,7 +269,7 @@ test('rebuild(id): the state of a member is built anew from its peers', async ()
   const store = trio.stores[target] as Store
   await store.ready({ timeout: '20s' })
   expect(await store.get('rebuilt', { as: 'string', timeout: '10s' })).toBe('v')
-}, 40_000)
+})
 
 test('writes, watches and locks continue across a change of leader (C2, C11)', async () => {
   const watch = remote.watch({ prefix: 'over/' }, { as: 'string' })
@@ -289,7 +289,7 @@ test('writes, watches and locks continue across a change of leader (C2, C11)', a
   expect(hold.held).toBe(true)
   await hold.release()
   await watch.return?.()
-}, 30_000)
+})
 
 test('bad arguments of cluster calls are TypeErrors', async () => {
   const { members } = remote

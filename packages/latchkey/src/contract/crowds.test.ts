@@ -15,7 +15,7 @@ onEveryStore(
       const told = await Promise.all(keys.map((key) => at.store.getAndPut(key, 'small', { timeout: '20s' })))
       expect(told.map((value) => value?.length)).toEqual(keys.map(() => MiB))
       expect(await at.store.multiGet(keys, { as: 'string' })).toEqual(keys.map(() => 'small'))
-    }, 60_000)
+    })
 
     test('a txn that gets more than 4 MiB: ERR_TOO_LARGE, nothing changed, and the store goes on', async () => {
       const keys = Array.from({ length: 5 }, (_, n) => at.key(`${n}`))
@@ -31,7 +31,7 @@ onEveryStore(
       const { results } = await at.store.txn({ then: then.slice(0, 5) }, { timeout: '20s' })
       expect(results).toHaveLength(5)
       await at.store.deleteAll(keys, { timeout: '20s' })
-    }, 60_000)
+    })
   },
   ['one in memory', 'follower', 'remote'],
 )

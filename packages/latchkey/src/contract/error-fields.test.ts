@@ -237,7 +237,7 @@ describe('behind a lost quorum', () => {
     await until(async () => (await remote.status()).leader === undefined)
     await sleep(50)
     lonely = { stores: [left, remote], id }
-  }, 40_000)
+  })
   afterAll(async () => {
     for (const run of end) await run()
   })
@@ -349,13 +349,9 @@ const ELSEWHERE: readonly Row<undefined>[] = [
 const folder = tempFolders()
 const address = async () => `ws://127.0.0.1:${(await freePorts(1))[0]}`
 
-test.concurrent.each(ELSEWHERE)(
-  '$code has $has: $by',
-  async (row) => {
-    expectFields(await errorOf(row.meet(undefined)), row)
-  },
-  40_000,
-)
+test.concurrent.each(ELSEWHERE)('$code has $has: $by', async (row) => {
+  expectFields(await errorOf(row.meet(undefined)), row)
+})
 
 test('each field that the table of errors promises is shown here, and no other', () => {
   const rows = [...AT_EVERY_STORE, ...BEHIND_A_QUORUM, ...ELSEWHERE]

@@ -350,7 +350,7 @@ test('members is used at the first start only; a store opened without it can be 
     ['b', 'voter'],
   ])
   await second.put('k', 'w')
-}, 30_000)
+})
 
 test('open: ERR_ABORTED by a signal during the opening; the directory is free again', async () => {
   const dir = folder()

@@ -7,10 +7,9 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { freePorts } from './testing/ports.js'
 
-vi.setConfig({ testTimeout: 60_000 })
 const LATCHKEY = fileURLToPath(new URL('../../dist/index.js', import.meta.url))
 const CLIENT = fileURLToPath(new URL('../../../client/dist/index.js', import.meta.url))
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'latchkey-contract-')))

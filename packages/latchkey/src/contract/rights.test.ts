@@ -66,7 +66,7 @@ beforeAll(async () => {
     )
   const both = stores.get('t-both') as Store
   await both.put('in/k', 'v', { timeout: '30s' })
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all([...stores.values()].map((store) => store.close()))
   await Promise.all(sidecars.map((sidecar) => sidecar.abandon()))

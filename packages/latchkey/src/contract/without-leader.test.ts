@@ -145,7 +145,7 @@ test.concurrent('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain 
   const end = expect(pending).rejects.toMatchObject(code('ERR_CLOSED', { outcome: 'unknown' }))
   await remote.close()
   await end
-}, 30_000)
+})
 
 test.concurrent('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNKNOWN, not held any more', async (context) => {
   const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 10_000, heartbeat: 100 }))
@@ -158,7 +158,7 @@ test.concurrent('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNK
   )
   expect(lock.held).toBe(false)
   expect(lock.remainingMillis()).toBe(0)
-}, 30_000)
+})
 
 test.concurrent("close({ holds: 'keep' }) of the leader hands over leadership, and its holds stay", async (context) => {
   const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 5_000, heartbeat: 100 }))
@@ -173,4 +173,4 @@ test.concurrent("close({ holds: 'keep' }) of the leader hands over leadership, a
   expect(performance.now() - began).toBeLessThan(4_000)
   expect(await other.locks.query('held')).toMatchObject([{ fencingToken: hold.token }])
   expect(await other.locks.tryAcquire('held')).toBeUndefined()
-}, 40_000)
+})

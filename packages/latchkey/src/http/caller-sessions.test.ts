@@ -42,7 +42,7 @@ async function opened(token = 'all', member = http): Promise<Open> {
   return { id: value?.data?.id as string, events, hangUp: () => gone.abort() }
 }
 
-const poll = (what: () => unknown) => expect.poll(what, { interval: 5, timeout: 20_000 })
+const poll = (what: () => unknown) => expect.poll(what, { interval: 5 })
 const waiters = async (key: string) => (await http.member.store.locks.query(key))[0]?.waiters
 const holder = async (key: string) => (await http.member.store.locks.query(key))[0]?.id
 const asked = { lease: '1h', wait: '1m' }

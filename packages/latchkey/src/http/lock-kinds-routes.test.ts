@@ -21,7 +21,6 @@ const waiters = (key: string, count: number) =>
   expect
     .poll(async () => (await http.member.store.locks.query(key))[0]?.waiters, {
       interval: 5,
-      timeout: 10_000,
     })
     .toBe(count)
 
@@ -116,10 +115,10 @@ test('a barrier opens when so many have come; who hangs up leaves it', async () 
     signal: gone.signal,
   })
   const parties = async () => (await http.member.store.barriers.query('b'))[0]?.waiters
-  await expect.poll(parties, { interval: 5, timeout: 10_000 }).toBe(1)
+  await expect.poll(parties, { interval: 5 }).toBe(1)
   gone.abort()
   await expect(left).rejects.toThrow()
-  await expect.poll(parties, { interval: 5, timeout: 10_000 }).not.toBe(1)
+  await expect.poll(parties, { interval: 5 }).not.toBe(1)
   const both = await Promise.all([1, 2].map(() => post('barriers/b:enter?timeout=30s', { parties: 2 })))
   expect(both.map(({ status }) => status)).toEqual([200, 200])
   expect(both.map(({ body }) => (body as { index: number }).index).sort()).toEqual([0, 1])
@@ -139,7 +138,6 @@ test('permits of a semaphore: so many and no more, in the order of arrival', asy
   await expect
     .poll(async () => (await http.send('GET', '/v1/semaphores?prefix=s')).body, {
       interval: 5,
-      timeout: 10_000,
     })
     .toMatchObject({
       semaphores: [{ name: 's', permits: 2, id: 'two', queue: [{ id: 'more', permits: 2 }] }],
@@ -248,7 +246,6 @@ test('lists of latches and barriers, page by page; another number of permits', a
   await expect
     .poll(async () => (await http.send('GET', '/v1/barriers?prefix=listed')).body, {
       interval: 5,
-      timeout: 10_000,
     })
     .toEqual({ barriers: [{ name: 'listed', generation: 1, parties: 2, waiters: 1 }], next: null })
   await post('barriers/listed:enter', { parties: 2 })
@@ -273,10 +270,10 @@ test('C72: a hold that a script leaves ends with its lease, and its place in a q
     signal: gone.signal,
   })
   const queue = async () => (await http.member.store.semaphores.query('crash'))[0]?.waiters
-  await expect.poll(queue, { interval: 5, timeout: 10_000 }).toBe(1)
+  await expect.poll(queue, { interval: 5 }).toBe(1)
   gone.abort()
   await expect(left).rejects.toThrow(/abort/)
-  await expect.poll(queue, { interval: 5, timeout: 10_000 }).toBe(0)
+  await expect.poll(queue, { interval: 5 }).toBe(0)
 })
 
 test('a sequence gives blocks that never overlap; a key gets another life', async () => {

@@ -254,7 +254,7 @@ describe('locks', () => {
     const first = post('l8:acquire', { id: 'two', lease: '10s', wait: '20s' }, { signal: going.signal })
     await waiters('l8', 1)
     const again = post('l8:acquire', { id: 'two', lease: '10s', wait: '20s' })
-    await expect.poll(() => http.requestHandler.busy, { interval: 5, timeout: 8_000 }).toBe(2)
+    await expect.poll(() => http.requestHandler.busy, { interval: 5 }).toBe(2)
     const third = post('l8:acquire', { id: 'three', lease: '10s', wait: '20s' })
     await waiters('l8', 2)
     going.abort()
@@ -293,7 +293,7 @@ describe('locks', () => {
 /** Waits until that many wait for the lock: the store tells, no time passes for its own sake. */
 async function waiters(key: string, count: number): Promise<void> {
   await expect
-    .poll(async () => (await http.member.store.locks.query(key))[0]?.waiters, { interval: 5, timeout: 8_000 })
+    .poll(async () => (await http.member.store.locks.query(key))[0]?.waiters, { interval: 5 })
     .toBe(count)
 }
 

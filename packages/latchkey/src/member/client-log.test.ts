@@ -79,4 +79,4 @@ test('a client connects, is lost or leaves, and goes on at another member: one l
   expect(moved()[0]).toMatchObject({ ...who, session: expect.any(Number) })
   await remote.close()
   await until(() => others.some((id) => logs[id].of('a client left').length > 0))
-}, 30_000)
+})

@@ -51,7 +51,7 @@ test('one of three new members: whom it has not met is said by ready, by the log
   await until(() =>
     lines.some(([level, message]) => level === 'warn' && message.includes('has not met b, c yet')),
   )
-}, 30_000)
+})
 
 test('two of three new members have met each other, and miss the third', async () => {
   const members = await addresses()
@@ -71,7 +71,7 @@ test('two of three new members have met each other, and miss the third', async (
     missing: ['c'],
     whyNoLeader: expect.stringContaining('member a has not met c yet. Start what is missing.'),
   })
-}, 30_000)
+})
 
 test('leaders, members and a majority that is lost and back: each is one line, and an event', async () => {
   const members = await addresses()
@@ -100,7 +100,7 @@ test('leaders, members and a majority that is lost and back: each is one line, a
     code: 'ERR_NO_LEADER',
     missing: ['b', 'c'],
   })
-}, 60_000)
+})
 
 test('a member whose log is behind asks in vain, and its log says who refused', async () => {
   const { lines, logger } = keptLines()
@@ -196,7 +196,7 @@ test('a remote store reports its connection: lost, had again, moved to the leade
   expect(() => remote.on('quorum', () => {})).toThrow(TypeError)
   const [first] = Object.values(stores)
   expect(() => first?.on('connected', () => {})).toThrow(TypeError)
-}, 60_000)
+})
 
 test('without a logger warnings and errors go to the console, and false is silence', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -207,4 +207,4 @@ test('without a logger warnings and errors go to the console, and false is silen
   await until(() => warn.mock.calls.length > 0)
   expect(warn.mock.calls[0]?.[0]).toMatch(/^latchkey: This cluster is new/)
   await expect(open({ id: 'a', memory: true, logger: {} as never })).rejects.toThrow('logger must be false')
-}, 30_000)
+})

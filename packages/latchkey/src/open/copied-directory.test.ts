@@ -71,4 +71,4 @@ test('M23: a copy of a running member is refused while its lock says so; once it
   }
   expect(cutOff(log('b'))).toBe(before)
   expect(await again.get('k', { as: 'string', timeout: 20_000 })).toBe('99')
-}, 60_000)
+})

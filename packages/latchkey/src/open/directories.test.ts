@@ -104,7 +104,7 @@ test('D17: a cluster of three is restored, each member from the same file, and i
   const again = await stores[0]?.locks.acquire('l', { lease: '1s', wait: '5s' })
   expect(again?.token).toBeGreaterThan(lock.token)
   await Promise.all(stores.map((store) => store.close()))
-}, 20_000)
+})
 
 test('a restore that fails leaves no directory behind, and one that was there as it was', async () => {
   const garbage = join(root, 'garbage')
@@ -178,7 +178,7 @@ test('a member of a grown cluster that is opened without members is where the ot
   const second = await open({ ...joining, members, join: true })
   await first.members.add('b', members.b)
   await expect
-    .poll(() => first.members.promote('b').catch((error: { code: string }) => error.code), { timeout: 8_000 })
+    .poll(() => first.members.promote('b').catch((error: { code: string }) => error.code))
     .toBeUndefined()
   await second.close()
   const again = await open(joining)
@@ -199,7 +199,7 @@ test('a member of a grown cluster that is opened without members is where the ot
   await expect(open(joining)).rejects.toMatchObject({ code: 'ERR_BUSY' })
   await taken.close()
   await first.close()
-}, 30_000)
+})
 
 test('an address that is taken is refused before anything on disk is touched', async () => {
   const members = await addresses(['a'])
@@ -230,4 +230,4 @@ test('T9: an open store keeps the process alive until it is closed, one in memor
   expect(Number(open_.stdout.split(' ')[1])).toBeGreaterThan(1_400)
   const locked = await run("await store.locks.acquire('l', { lease: '10s' }); await store.close()")
   expect(Number(locked.stdout.split(' ')[1])).toBeLessThan(3_000)
-}, 60_000)
+})

@@ -212,7 +212,7 @@ test.each([
     const socket = await stranger()
     const first = answers(socket, (text) => text.includes('</second>'))
     socket.write(`POST /first HTTP/1.1\r\nHost: a\r\n${H2C}Content-Length: 10\r\n\r\n01234`)
-    await expect.poll(() => connections.counts().stranger, { interval: 5, timeout: 10_000 }).toBe(1)
+    await expect.poll(() => connections.counts().stranger, { interval: 5 }).toBe(1)
     socket.write(`56789${get('/second')}`)
     // The third request follows the second answer, because a request behind an unanswered one ends the connection.
     expect((await first).match(/<\/\w+>/g)).toEqual(['</first>', '</second>'])
@@ -226,7 +226,7 @@ test.each([
     ])
     expect(connections.counts()).toEqual({ stranger: 1, client: 0, member: 0 })
     socket.destroy()
-    await expect.poll(() => connections.counts().stranger, { interval: 5, timeout: 10_000 }).toBe(0)
+    await expect.poll(() => connections.counts().stranger, { interval: 5 }).toBe(0)
   },
 )
 
@@ -239,5 +239,5 @@ test('such a request behind one that waits for its answer ends the connection: n
   rude.write(`${get('/first')}GET /second HTTP/1.1\r\nHost: a\r\n${H2C}\r\n`)
   await gone
   expect(held.length).toBeLessThanOrEqual(1)
-  await expect.poll(() => connections.counts().stranger, { interval: 5, timeout: 10_000 }).toBe(0)
+  await expect.poll(() => connections.counts().stranger, { interval: 5 }).toBe(0)
 })

@@ -118,7 +118,7 @@ test('C41: a remote store goes on with a new token: its connection is closed wit
   expect(losses).toBe(0)
   await store.reload({ auth: { tokens: ['two'], memberToken } })
   expect(await remote.get('k', { as: 'string' })).toBe('w')
-  await expect.poll(() => losses, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => losses).toBe(1)
   expect(await remote.get('k', { as: 'string' })).toBe('w')
 })
 
@@ -128,7 +128,7 @@ test('C41: a remote store whose token was withdrawn works again after a reload',
   const remote = await connected(`ws://127.0.0.1:${port}`, { token: 'one' })
   await store.reload({ auth: { tokens: ['two'], memberToken } })
   const refusal = () => remote.get('k', { timeout: '1s' }).then(String, (error: Error) => error.message)
-  await expect.poll(refusal, { timeout: 20_000 }).toMatch('The credentials are missing or not valid')
+  await expect.poll(refusal).toMatch('The credentials are missing or not valid')
   await remote.reload({ token: 'two' })
   expect(await remote.get('k', { timeout: '20s' })).toBeUndefined()
 })

@@ -40,7 +40,7 @@ async function scene() {
   const pass = async () => {
     const before = look
     look()
-    await expect.poll(() => look !== before, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => look !== before).toBe(true)
   }
   return { made, lines, write, pass }
 }

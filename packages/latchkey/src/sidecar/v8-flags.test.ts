@@ -96,7 +96,7 @@ test('by itself it grows far beyond what is alive, kept small by about half; wha
   let small = await growthOf([], 'small')
   for (let tries = 1; small >= enough && tries < MOST_TRIES; tries++) small = await growthOf([], 'small')
   expect(small).toBeLessThan(enough)
-}, 60_000)
+})
 
 test('a function is compiled after a fraction of the calls, unless the user has set a flag of compilation', async () => {
   const normal = await callsUntilCompiled([])

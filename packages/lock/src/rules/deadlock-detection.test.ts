@@ -254,4 +254,4 @@ test('K82 K83: random flows: nobody waits for ever, and whoever was refused woul
     { numRuns: 1_500, interruptAfterTimeLimit: 30_000 },
   )
   expect(refused).toBeGreaterThan(20)
-}, 60_000)
+})

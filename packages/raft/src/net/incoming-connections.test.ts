@@ -223,7 +223,7 @@ describe('strangers', () => {
     expect(a.messages).toEqual([])
     b.network.send('a', heartbeat(b, a, 5))
     await until(() => a.messages.length === 1)
-  }, 30_000)
+  })
 
   test('L22: rubbish below WebSocket, and frames that announce what never comes', async () => {
     const a = await crew.start('a')
@@ -247,7 +247,7 @@ describe('strangers', () => {
     }
     await until(() => a.sockets.size === 0)
     expect(memory() - before).toBeLessThan(128 * 1024 * 1024)
-  }, 30_000)
+  })
 })
 
 function hostileTurn(which: number): Uint8Array {

@@ -57,7 +57,6 @@ test.each(['before', 'after'] as const)(
       }
     }
   },
-  60_000,
 )
 
 test('D1 D9: a power loss at every operation of the recovery itself', async () => {
@@ -72,7 +71,7 @@ test('D1 D9: a power loss at every operation of the recovery itself', async () =
       if (!stopped) break
     }
   }
-}, 60_000)
+})
 
 async function stopsDuringOpen(disk: MemoryDisk, at: number, when: 'before' | 'after'): Promise<boolean> {
   return new Promise((done) => {

@@ -87,7 +87,7 @@ test('D4 D9: the page cache shows what a failed sync never brought to the disk; 
       })
     }
   }
-}, 60_000)
+})
 
 async function stopsDuringOpen(disk: MemoryDisk, at: number): Promise<boolean> {
   return await new Promise((done) => {
@@ -116,7 +116,7 @@ test('D4: after a sync that failed once every append fails, those that waited an
   await append(5)
   await wal.close()
   expect(disk.operations).toBe(before)
-}, 60_000)
+})
 
 test('D5: a failure of the mark is reported also when no append waits', async () => {
   const disk = new MemoryDisk()

@@ -119,7 +119,7 @@ test('D8: a process is killed while it writes: what it reported as durable is in
       expect(data.every((byte) => byte === (index & 255))).toBe(true)
     await wal.close()
   }
-}, 60_000)
+})
 
 test('D13: a second process is refused while the first lives; after kill -9 the next one gets in', async () => {
   const first = start('lock')
@@ -139,7 +139,7 @@ test('D13: a second process is refused while the first lives; after kill -9 the 
   expect((await third.lines.next()).value).toBe('ERR_DIR_LOCKED')
   await mine.release()
   expect(await readdir(dir)).toEqual([])
-}, 60_000)
+})
 
 test('D13: of several processes that start at once exactly one gets in', async () => {
   const started = Array.from({ length: 4 }, () => start('lock'))
@@ -153,7 +153,7 @@ test('D13: of several processes that start at once exactly one gets in', async (
   }
   await Promise.all(gone)
   expect(await readdir(dir)).toEqual([])
-}, 60_000)
+})
 
 test('D13: a second opener in the same process is refused too, and may try again after the release', async () => {
   const first = await lock()
@@ -169,7 +169,7 @@ test('D13: of ten openers at once in one process exactly one gets in, each time'
     expect(held.length).toBe(1)
     for (const { value } of held) await value.release()
   }
-}, 60_000)
+})
 
 test('D13: stale files of another boot, or of a process id that was given again, do not lock', async () => {
   const { pid, start: begun, namespace, boot } = await systemProcesses.self()

@@ -63,7 +63,7 @@ test('D1: cut at every byte behind the mark, all whole records are there, and th
     expect(again.recovered.entries.length).toBe(kept + 1)
     await again.wal.close()
   }
-}, 60_000)
+})
 
 test('D1 D9: a flip at every bit behind the mark leaves the records before it', async () => {
   const { disk, ends } = await makeTorn()
@@ -76,7 +76,7 @@ test('D1 D9: a flip at every bit behind the mark leaves the records before it', 
     expect(recovered.entries.length, `bit ${bit}`).toBe(kept)
     await wal.close()
   }
-}, 60_000)
+})
 
 test('D9: a record that is whole behind one that is not does not count, also not after the next crash', async () => {
   const { disk, ends, whole } = await makeTorn()
