@@ -2,7 +2,7 @@
 
 import { ERROR_CODES, ERRORS, type ErrorCode, type ErrorField } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect, type LatchkeyError, open, type Store } from '../index.js'
+import { connect, LatchkeyError, open, type Store } from '../index.js'
 import { type At, onEveryStore } from './testing/every-store.js'
 import { freePorts, tempFolders } from './testing/ports.js'
 import { sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
@@ -79,7 +79,7 @@ const AT_EVERY_STORE: readonly Row<At>[] = [
     has: ['key', 'holder', 'waitedMillis'],
     meet: async (at) => {
       await using _ = await at.other.locks.acquire(at.key(), { lease: '1m' })
-      let error: LatchkeyError | undefined
+      let error = new LatchkeyError('ERR_TIMEOUT')
       await unlessStalled(TOLD_WITHIN, async () => {
         error = await errorOf(at.store.locks.acquire(at.key(), { wait: 50 }))
         expect(error).toHaveProperty('holder')
