@@ -28,7 +28,7 @@ export { OpenTelemetry, requireOpenTelemetry, type Span, type SpanTerms } from '
 export { Tracing } from './tracing/tracing.js'
 export type { CallMessage, WaitMessage, WorkMessage } from './tracing/channels.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
-export type { Route } from './engine/route-to-members.js'
+export type { Route } from './engine/router-interface.js'
 export type { OtherMembers } from './engine/link-to-third-member.js'
 export { ClientStore, type StoreOptions } from './store/create-store.js'
 export type {

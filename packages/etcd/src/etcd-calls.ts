@@ -2,7 +2,7 @@
 
 import { type Clock, type Random } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'
-import { isNoLease, isSameLease, toLockError } from './etcd-errors.js'
+import { isNoLease, isSameLease, toLockError } from './outcome-of-etcd-error.js'
 import type { CallOptions, EtcdClient, TxnAnswer } from './etcd-types.js'
 import { KeepAliveStream } from './keep-alive-stream.js'
 

@@ -1,7 +1,7 @@
 // Test: etcdLocks and etcd:// addresses give clear errors for wrong arguments and missing servers.
 
 import { expect, test } from 'vitest'
-import { toLockError } from './etcd-errors.js'
+import { toLockError } from './outcome-of-etcd-error.js'
 import { etcdLocks, locksFromUrl } from './index.js'
 import { clientTo } from './testing/servers.js'
 

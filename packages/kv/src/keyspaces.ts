@@ -5,7 +5,7 @@
 //
 //   space      key after the first byte           body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
-//   data       the user's key                     value, ttl or session, revisions: state/key-value-row.ts
+//   data       the user's key                     value, ttl or session, revisions: state/key-value-row-format.ts
 //   sequences  the user's key                     f64 first number of the next block
 //   expiry     0 | u48 time | the user's key      empty: the key expires at this cluster time
 //              1 | u48 session | the user's key   empty: the key is removed when the session ends

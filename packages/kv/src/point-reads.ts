@@ -19,7 +19,7 @@ import {
 import { StateLockView } from './rules/tables-for-lock-rules.js'
 import { partyOf } from './rules/end-latch-and-barrier-waits.js'
 import { nextStart } from './rules/sequences.js'
-import { entryOf, valueOf } from './state/key-value-row.js'
+import { entryOf, valueOf } from './state/key-value-row-format.js'
 import type { State } from './state/store-state.js'
 
 /** The reads that need only the present state, and no view or history. */

@@ -18,7 +18,7 @@ import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './storage/row-store.js'
 
 import { damagedRow, isIntact } from './storage/stored-row-checksum.js'
-import { modifiedOf, valueOf } from './state/key-value-row.js'
+import { modifiedOf, valueOf } from './state/key-value-row-format.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store-types.js'
 

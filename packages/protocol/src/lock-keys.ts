@@ -36,7 +36,7 @@ export const kindOfLockKey = (key: Uint8Array): Kind =>
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
   key[0] === KIND_PREFIX ? key.subarray(KIND_BYTES) : key
 
-/** Returns the name for an error message, without the prefix of a `sub`. */
+/** Returns the name for an error message, without the prefix of `store.sub(prefix)`. */
 export const shownLockKey = (
   key: Uint8Array,
   { prefix }: { readonly prefix: Uint8Array },

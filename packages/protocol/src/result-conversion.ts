@@ -36,7 +36,10 @@ const nonsense = (what: string) =>
 /** Copies bytes. A slice of a Buffer is a Buffer, so the copy is a `new Uint8Array`. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** Removes the prefix of a `sub` from a key. `whole` is the stored key, with the prefix. */
+/**
+ * Removes the prefix that `store.sub(prefix)` puts before each key. `whole` is the stored key, with this
+ * prefix.
+ */
 export function toUserKey(whole: Uint8Array, { as, prefix }: Decoding): string | Uint8Array {
   const key = prefix.length === 0 ? whole : behindPrefix(whole, prefix)
   return as === 'bytes' ? plain(key) : text(key)

@@ -9,7 +9,7 @@ import { LatchkeyError, type Outcome } from './errors.js'
 import { show } from './show-value.js'
 
 interface Undecodable {
-  /** The stored key, with the prefix of a `sub`. */
+  /** The stored key, with the prefix of `store.sub(prefix)`. */
   readonly key: Uint8Array
   readonly bytes: Uint8Array
   readonly how: Decoding

@@ -6,7 +6,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { Dial, LinkEvents } from '../link-port.js'
 import type { LinkState } from './call.js'
 import { InFlightRequests } from './in-flight-requests.js'
-import type { Route } from './route-to-members.js'
+import type { Route } from './router-interface.js'
 
 interface Attempt {
   readonly stop: AbortController

@@ -21,7 +21,7 @@ import { Dialler, shut } from './dialler.js'
 import { FailedAddresses } from './failed-addresses.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
-import type { Route, RouterEvents } from './route-to-members.js'
+import type { Route, RouterEvents } from './router-interface.js'
 import { ThirdMember } from './link-to-third-member.js'
 
 /** In ms. If an attempt to connect has no answer after this time, the next address is dialled too. */

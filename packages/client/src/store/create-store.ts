@@ -25,7 +25,7 @@ import {
   type StoreEvents,
 } from '@latchkey/protocol'
 import { Engine } from '../engine/engine.js'
-import type { Route } from '../engine/route-to-members.js'
+import type { Route } from '../engine/router-interface.js'
 import { attempt } from './reject-not-throw.js'
 import type { Tracing } from '../tracing/tracing.js'
 import { backupToFile } from './backup-file.js'

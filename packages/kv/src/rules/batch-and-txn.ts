@@ -16,7 +16,7 @@ import {
   type StepResult,
 } from '@latchkey/protocol'
 import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
-import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key-value-row.js'
+import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key-value-row-format.js'
 import type { WriteSet } from './command-write-set.js'
 import { keptRecord } from './once-txn-answers.js'
 import { add, numberIn } from './integer-values.js'

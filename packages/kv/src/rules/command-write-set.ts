@@ -8,7 +8,14 @@
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
 import { Changes, type EventCaps } from '../state/command-event-rows.js'
-import { type Expiry, expiryOf, hasExpiry, nextRow, valueLength, valueOf } from '../state/key-value-row.js'
+import {
+  type Expiry,
+  expiryOf,
+  hasExpiry,
+  nextRow,
+  valueLength,
+  valueOf,
+} from '../state/key-value-row-format.js'
 import type { ChangedRow } from '../state/row-table-with-overlay.js'
 import { Sum } from '../state/set-hash.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'

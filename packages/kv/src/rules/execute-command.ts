@@ -30,7 +30,7 @@ import {
   rowsNamed,
 } from '@latchkey/protocol'
 import { fencedBy, MALFORMED, refusedWith } from '../commands/answers.js'
-import type { Expiry } from '../state/key-value-row.js'
+import type { Expiry } from '../state/key-value-row-format.js'
 import { expiryAfter } from '../state/key-expiry-index-rows.js'
 import type { Session } from '../state/session-rows.js'
 import type { State } from '../state/store-state.js'

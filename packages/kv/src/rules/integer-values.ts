@@ -7,7 +7,7 @@
 import { binary, text, utf8 } from '@latchkey/base'
 import type { Command, OP } from '@latchkey/protocol'
 import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answers.js'
-import { valueLength, valueOf } from '../state/key-value-row.js'
+import { valueLength, valueOf } from '../state/key-value-row-format.js'
 import type { WriteSet } from './command-write-set.js'
 
 /** In characters, the length of '-9007199254740991', the longest text of a safe integer. */

@@ -13,7 +13,7 @@
 //   the index.
 
 import { EVENT } from '@latchkey/protocol'
-import { type Expiry, expiryOf, valueLength } from '../state/key-value-row.js'
+import { type Expiry, expiryOf, valueLength } from '../state/key-value-row-format.js'
 import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-rows.js'
 import type { State } from '../state/store-state.js'
 import type { WorkInTurns } from '../work-in-turns.js'

@@ -4,7 +4,7 @@
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, EVENT, type LifeArg, type OP } from '@latchkey/protocol'
 import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
-import { type Expiry, hasExpiry, nextRow, valueOf, withExpiry } from '../state/key-value-row.js'
+import { type Expiry, hasExpiry, nextRow, valueOf, withExpiry } from '../state/key-value-row-format.js'
 import { lowerBound } from '../storage/sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'

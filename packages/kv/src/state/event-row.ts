@@ -17,7 +17,7 @@ import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
 import { writeU16, writeU32 } from '../little-endian.js'
 import { CHECKSUM_BYTES, storedChecksum } from '../storage/stored-row-checksum.js'
-import { ROW_TAIL, valueLength, valueOf } from './key-value-row.js'
+import { ROW_TAIL, valueLength, valueOf } from './key-value-row-format.js'
 
 export const GROUP = 16
 /**

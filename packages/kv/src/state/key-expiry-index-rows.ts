@@ -3,7 +3,7 @@
 
 import { fromBinary } from '@latchkey/base'
 import { numberIn } from '../keyspaces.js'
-import type { Expiry } from './key-value-row.js'
+import type { Expiry } from './key-value-row-format.js'
 
 export const KIND = { due: 0, session: 1, sessionWithKeys: 2 } as const
 /**

@@ -31,7 +31,7 @@ import type { LockCallOptions } from './lock-port.js'
 /** In ms, how long a call without a `timeout` waits for its answer. */
 export const DEFAULT_TIMEOUT = 5_000
 
-/** Returns the whole key. `above` is the prefix of a `sub`, and is empty in the store itself. */
+/** Returns the whole key. `above` is the prefix of `store.sub(prefix)`, and is empty in the store itself. */
 export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Array {
   const bytes = bytesArg(key, name)
   if (bytes.length === 0) throw new TypeError(`${name} must not be empty`)
@@ -39,13 +39,13 @@ export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Arra
   throw tooLarge(name, bytes.length, CAPS.keyBytes)
 }
 
-/** Returns the key of a lock, as the members know it. `above` is the prefix of a `sub`. */
+/** Returns the key of a lock, as the members know it. `above` is the prefix of `store.sub(prefix)`. */
 export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
   lockKeyOf(KIND.lock, keyArg(above, key))
 
 /**
  * Returns the first bytes of all keys of that kind whose names begin with `prefix`. null means all locks.
- * `above` is the prefix of a `sub`.
+ * `above` is the prefix of `store.sub(prefix)`.
  */
 export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
   const bytes = prefix === undefined ? EMPTY : bytesArg(prefix, 'prefix')

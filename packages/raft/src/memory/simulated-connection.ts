@@ -61,7 +61,10 @@ export class MemoryConnection {
   readonly #random: Random
   readonly #options: ConnectionOptions
   readonly #ends: readonly [ConnectionEnd, ConnectionEnd]
-  /** When the latest frame arrives, by receiver and lane. */
+  /**
+   * The arrival time of the frame that was sent last, so that no later frame overtakes this frame. Each
+   * receiver has one such time for each lane, and frames of different lanes may overtake each other.
+   */
   readonly #last = new Map<number, number>()
   readonly #knowsEnd: [boolean, boolean] = [false, false]
   /** By receiver: frames that would arrive after this time are lost. */

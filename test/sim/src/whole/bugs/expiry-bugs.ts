@@ -1,7 +1,7 @@
 // Rule: known bugs of keys with a ttl, and of keys that are bound to a session.
 
 import { binary } from '@latchkey/base'
-import { type Expiry, expiryOf } from '../../../../../packages/kv/dist/state/key-value-row.js'
+import { type Expiry, expiryOf } from '../../../../../packages/kv/dist/state/key-value-row-format.js'
 import type { WholeBug } from './bug.js'
 import { readingOfMember, REMEMBER_CLOCK } from './member-clock.js'
 import { inExpiryIndex, inExpiryRows, inKeyExpiry, inWriteSet } from './product-exports.js'
