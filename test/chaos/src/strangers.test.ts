@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => cluster.destroy())
 
 test('C20, C22, C23: no call fails, nobody else leads, and the memory is bounded', async () => {
-  const report = await strangers(cluster, { sockets: 600, readers: 9, seconds: 8 })
+  const report = await strangers(cluster, { sockets: 600, readers: 9, seconds: 12 })
   expect(report.failed).toEqual([])
   expect(report.leaderChanged).toBe(false)
   expect(report.calls).toBeGreaterThan(20)
