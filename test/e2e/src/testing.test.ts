@@ -16,6 +16,8 @@ const env = Object.fromEntries(
     ([name]) => !/^(VITEST|NODE_V8_COVERAGE|NODE_TEST|TEST$|NODE_ENV)/.test(name),
   ),
 )
+/** Both runners give a test 5 s, and a busy machine may need more to start three members. */
+const PATIENT = '--testTimeout=60000'
 const node = async (...args: string[]) => {
   const { stdout, stderr } = await run(process.execPath, args, { cwd: root, env, timeout: 100_000 })
   return stdout + stderr
@@ -33,6 +35,7 @@ test.each([
   const out = await node(
     '--experimental-vm-modules',
     'node_modules/jest/bin/jest.js',
+    PATIENT,
     ...(fakeTimers === undefined
       ? ['--rootDir', 'examples/testing-jest']
       : ['--config', JSON.stringify({ ...config, fakeTimers })]),
@@ -41,7 +44,13 @@ test.each([
 })
 
 test('the example with vitest', async () => {
-  const out = await node('node_modules/vitest/vitest.mjs', 'run', '--root', 'examples/testing-vitest')
+  const out = await node(
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    PATIENT,
+    '--root',
+    'examples/testing-vitest',
+  )
   expect(out).toMatch(/3 passed/)
 })
 
