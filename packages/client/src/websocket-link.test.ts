@@ -12,7 +12,7 @@ import { World } from './testing/virtual-time.js'
 
 const { member, opened } = socketMembers()
 
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 8_000 })
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 20_000 })
 
 type Identity = { clusterId: string | undefined }
 

@@ -116,8 +116,8 @@ export class Cluster {
   }
 
   /** The member that leads in the highest term anybody knows; waits until there is one. */
-  async leader(timeout = 15_000): Promise<Sidecar> {
-    return until('a leader', () => this.#leaderNow(), timeout)
+  async leader(): Promise<Sidecar> {
+    return until('a leader', () => this.#leaderNow())
   }
 
   async #leaderNow(): Promise<Sidecar | undefined> {

@@ -84,8 +84,7 @@ test('job workers: a long job stays with its worker; one that stands still loses
   await remote.put('jobs/1', 'a mail')
   // Longer than the lease of 2 s: the watchdog renews it.
   const workers = ['ann', 'bob'].map((name) => example('job-worker.mjs', [name], { WORK_MS: '2500' }))
-  const at = (job: string) =>
-    until(job, () => workers.find(({ out }) => out.includes(`works on ${job}`)), 30_000)
+  const at = (job: string) => until(job, () => workers.find(({ out }) => out.includes(`works on ${job}`)))
   await says(await at('jobs/1'), 'has done jobs/1')
   expect(workers.filter(({ out }) => out.includes('jobs/1'))).toHaveLength(1)
 

@@ -31,7 +31,7 @@ function script(member: number, seconds: number): CommandRun {
 }
 
 const says = (run: CommandRun, text: string) =>
-  until(`${text} in: ${run.out}${run.err}`, () => run.out.includes(text), 30_000)
+  until(`${text} in: ${run.out}${run.err}`, () => run.out.includes(text))
 
 async function post(member: number, path: string, body: object) {
   const init = { method: 'POST', body: JSON.stringify(body) }

@@ -196,7 +196,7 @@ test('a wrong clock: the doctor finds it, another one leads, the member is stopp
     return /^error +clock: (.*): its clock runs at a wrong rate/m.exec(out)?.[1]
   }
   // A pause of this machine may explain a difference; then the doctor says nothing, and is asked again.
-  await until('the doctor finds the clock', async () => (await clock()) === `member a (${a.url})`, 30_000)
+  await until('the doctor finds the clock', async () => (await clock()) === `member a (${a.url})`)
   const hold = await store.locks.acquire('held', { lease: '20s' })
   await operator.follow('A clock is wrong')
   expect(operator.out).toContain('b leads now')

@@ -152,7 +152,7 @@ export function introduce(...members: Member[]): void {
   }
 }
 
-export async function until(what: () => boolean, ms = 8_000): Promise<void> {
+export async function until(what: () => boolean, ms = 20_000): Promise<void> {
   const end = clock.now() + ms
   while (!what()) {
     if (clock.now() > end) throw new Error(`not within ${ms} ms: ${String(what)}`)
