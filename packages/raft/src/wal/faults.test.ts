@@ -5,6 +5,7 @@ import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type DiskFailure, type DiskOp, ManualClock, MemoryDisk } from '../memory/index.js'
+import type { FileSystem } from './file-system.js'
 import { appended, batch, entry, openWal } from './testing/wal-fixture.js'
 import { judge, newRun, type Run, runWorkload } from './testing/workload.js'
 
@@ -173,4 +174,56 @@ test('opening: an error of the disk is reported as one, and the log is not opene
   await expect(openWal(disk)).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED', outcome: 'not-applied' })
   const { recovered } = await openWal(disk)
   expect(recovered.fresh).toBe(true)
+})
+
+/** The same disk, which counts the files that are open. */
+function counting(disk: MemoryDisk) {
+  const state = { open: 0 }
+  const fs: FileSystem = {
+    sizes: disk.sizes,
+    open: (path, how, done) =>
+      disk.open(path, how, (error, file) => {
+        if (file === undefined) return done(error)
+        state.open++
+        const close = file.close.bind(file)
+        file.close = (closed) => {
+          state.open--
+          close(closed)
+        }
+        done(undefined, file)
+      }),
+    remove: (path, done) => disk.remove(path, done),
+    rename: (from, to, done) => disk.rename(from, to, done),
+    syncDir: (path, done) => disk.syncDir(path, done),
+    makeDir: () => disk.makeDir(),
+    list: (path) => disk.list(path),
+    read: (path) => disk.read(path),
+  }
+  return { fs, state }
+}
+
+// Without this law: a member is started again and again until its disk has room, in the same process. After some
+// hundred starts, that process can open no file any more.
+test('a log that could not be opened, or was closed, leaves no file open', async () => {
+  const whole = new MemoryDisk()
+  const run = newRun()
+  await runWorkload(whole, run)
+  const image = whole.image()
+  for (const isNew of [true, false]) {
+    for (let at = 1, failed = true; failed; at++) {
+      const disk = new MemoryDisk()
+      if (!isNew) disk.restore(image)
+      const { fs, state } = counting(disk)
+      disk.failAt(at, { code: 'ENOSPC' })
+      failed = await openWal(fs).then(
+        async ({ wal }) => {
+          expect(state.open).toBe(2)
+          await wal.close().catch(() => {})
+          return disk.operations >= at
+        },
+        () => true,
+      )
+      expect(state.open, `${isNew ? 'a new log' : 'a log'}, operation ${at}`).toBe(0)
+    }
+  }
 })

@@ -55,6 +55,16 @@ const openFile = (fs: FileSystem, path: string, how: 'create' | 'existing'): Pro
     fs.open(path, how, (error, file) => (file === undefined ? fail(error) : done(file))),
   )
 
+/** Runs the next steps with an open file. If a step fails, the file is closed. */
+async function orClosed<T>(file: File, steps: () => Promise<T>): Promise<T> {
+  try {
+    return await steps()
+  } catch (error) {
+    await wait((done) => file.close(done)).catch(() => {})
+    throw error
+  }
+}
+
 export async function openLog(options: WalOptions): Promise<Opened> {
   try {
     await options.fs.makeDir(options.dir)
@@ -152,23 +162,19 @@ class Boot {
     const tail = reading.tail as Tail
     await this.#removeAll(all.filter((number) => number > tail.number))
     const file = await openFile(this.#fs, this.#path(segmentName(tail.number)), 'existing')
-    const cut = reading.stopped !== undefined && reading.stopped.file === segmentName(tail.number)
-    if (cut) await wait((done) => file.truncate(tail.end, done))
-    const from = Math.min(tail.end, Math.max(0, mark.reach - tail.base))
-    await wait((done) => file.write(from, tail.buffer.subarray(from, tail.end), done))
-    await wait((done) => file.sync(done))
-    await wait((done) => this.#fs.syncDir(this.#options.dir, done))
-    const length = cut ? tail.end : tail.buffer.length
-    const at = {
-      file,
-      number: tail.number,
-      base: tail.base,
-      end: tail.end,
-      length,
-      checksum: reading.checksum,
-    }
-    const leftovers = all.filter((number) => number < mark.first)
-    return this.#opened(mark, slot, at, reading, leftovers)
+    return orClosed(file, async () => {
+      const cut = reading.stopped !== undefined && reading.stopped.file === segmentName(tail.number)
+      if (cut) await wait((done) => file.truncate(tail.end, done))
+      const from = Math.min(tail.end, Math.max(0, mark.reach - tail.base))
+      await wait((done) => file.write(from, tail.buffer.subarray(from, tail.end), done))
+      await wait((done) => file.sync(done))
+      await wait((done) => this.#fs.syncDir(this.#options.dir, done))
+      const length = cut ? tail.end : tail.buffer.length
+      const { number, base, end } = tail
+      const at = { file, number, base, end, length, checksum: reading.checksum }
+      const leftovers = all.filter((number) => number < mark.first)
+      return this.#opened(mark, slot, at, reading, leftovers)
+    })
   }
 
   /**
@@ -199,7 +205,7 @@ class Boot {
     const at = await new Promise<Position>((done, fail) =>
       createSegment(ports, segment, head, (error, at) => (at === undefined ? fail(error) : done(at))),
     )
-    return this.#opened(mark, 1, at, await this.#readBack(mark), [])
+    return orClosed(at.file, async () => this.#opened(mark, 1, at, await this.#readBack(mark), []))
   }
 
   async #readBack(mark: DurableMark): Promise<Reading> {
@@ -215,8 +221,11 @@ class Boot {
     const file = await openFile(this.#fs, draft, 'create')
     const bytes = Buffer.alloc(MARK_FILE_BYTES)
     putMark(bytes, 0, mark)
-    await wait((done) => file.commit(0, [bytes], done))
-    await wait((done) => file.close(done))
+    try {
+      await wait((done) => file.commit(0, [bytes], done))
+    } finally {
+      await wait((done) => file.close(done))
+    }
     await wait((done) => this.#fs.rename(draft, this.#path(MARK_NAME), done))
     await wait((done) => this.#fs.syncDir(this.#options.dir, done))
   }

@@ -149,7 +149,7 @@ interface SegmentOrigin {
 
 /**
  * Creates a segment file with a preamble and a head record. The file's content and name are durable when
- * `done` is called.
+ * `done` is called without an error. With an error, the file is closed.
  */
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,
@@ -167,10 +167,11 @@ export function createSegment(
   const checksum = buffer.readUInt32LE(PREAMBLE_BYTES)
   fs.open(joinPath(dir, segmentName(number)), 'create', (error, file) => {
     if (file === undefined) return done(error)
+    const failed = (reason: Error) => file.close(() => done(reason))
     file.commit(0, [buffer], (error) => {
-      if (error !== undefined) return done(error)
+      if (error !== undefined) return failed(error)
       fs.syncDir(dir, (error) => {
-        if (error !== undefined) return done(error)
+        if (error !== undefined) return failed(error)
         done(undefined, { file, number, base, end, length: buffer.length, checksum })
       })
     })
