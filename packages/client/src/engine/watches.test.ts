@@ -1,5 +1,6 @@
 // Test: C11: a watch has no gap, no repeated event and no older event, whatever happens to the links.
 
+import { getEventListeners } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { utf8 } from '@latchkey/base'
@@ -194,6 +195,54 @@ test('the ends of a watch: compacted, aborted, closed, returned', async () => {
   await world.run(500)
   expect(passing.told).toEqual([1])
   expect(codeOf(passing.end)).toBe('pending')
+})
+
+// Without this law: a signal that lives as long as its process keeps every watch that ever used it.
+test('a watch that has ended has no listener on its signal, however it ended', async () => {
+  const { world, cluster, store } = scene('listeners')
+  const client = store()
+  const { signal } = new AbortController()
+  const listeners = () => getEventListeners(signal, 'abort').length
+  const watch = () => client.watch({ prefix: '', from: 1 }, { signal })
+  const ends: ((watch: AsyncIterableIterator<unknown>) => unknown)[] = [
+    (one) => one.return?.(),
+    (one) => follow((one.throw as (error: Error) => Promise<unknown>)(new Error('enough'))),
+    (one) => (one as unknown as AsyncDisposable)[Symbol.asyncDispose](),
+    () => {
+      const [link] = cluster.links
+      const [id] = [...(link?.watches.keys() ?? [])]
+      link?.tell({ kind: 'watchOver', id: id as number, answer: errorAnswer('ERR_COMPACTED') })
+    },
+  ]
+  for (const end of ends) {
+    const one = watch()
+    await world.run(50)
+    expect(listeners()).toBe(1)
+    end(one)
+    await world.run(50)
+    expect(listeners()).toBe(0)
+    for (const link of cluster.links) link.watches.clear()
+  }
+})
+
+test('several reads of one watch wait at once: each gets its event, in order, and all end with the watch', async () => {
+  const { world, store } = scene('readers')
+  const client = store({ as: 'string' })
+  const one = client.watch({ prefix: '', from: 1 })
+  const reads = Array.from({ length: 4 }, () => follow(one.next()))
+  await world.run(50)
+  for (const value of ['x', 'y']) void client.put('k', value)
+  await world.run(100)
+  const told = reads.map(({ fate }) => (fate.is === 'ok' ? (fate.value.value?.revision ?? 'end') : fate.is))
+  expect(told).toEqual([1, 2, 'pending', 'pending'])
+  await one.return?.()
+  await world.run(1)
+  expect(reads.map(({ fate }) => (fate.is === 'ok' ? fate.value.done : fate.is))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
 })
 
 test('a watch whose beginning cannot be found does not keep writes waiting for ever', async () => {

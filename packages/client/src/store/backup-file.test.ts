@@ -103,6 +103,14 @@ test('D7: the file gets its name after it is synced, and the folder is synced af
   expect(readFileSync(path).equals(WHOLE)).toBe(true)
 })
 
+// Without this law: a member that was cut off an hour ago answers, and the backup has no write of the last hour.
+test('no request of a backup is a stale read', async () => {
+  const { client, cluster, settled } = await serving()
+  expect(await settled(client.backup(join(folder(), 'file')))).toBeUndefined()
+  const reads = cluster.requests.flatMap((request) => (request.kind === 'read' ? [request] : []))
+  expect(reads.map(({ read, stale }) => [read[0], stale])).toEqual(Array(4).fill([READ.backup, false]))
+})
+
 test('C35: an aborted backup closes its view at the member once, and leaves no file', async () => {
   const { client, cluster, stats, settled } = await serving()
   const dir = folder()
