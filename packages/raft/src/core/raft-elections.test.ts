@@ -36,6 +36,22 @@ describe('elections', () => {
     expect(raft.role).toBe('leader')
   })
 
+  test('E12: a leader refuses a candidate of a later term, although it gets no messages of a leader', () => {
+    const raft = make({ membership: of(['a', 'b', 'c']) }, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.persisted(1, now)
+    raft.step(to('voteReply', 'b', { granted: true }), now)
+    const { term } = raft
+    for (const type of ['vote', 'preVote'] as const) {
+      const asked = { ...to(type, 'c', { lastIndex: 9, lastTerm: term, transfer: false }), term: term + 1 }
+      const granted = raft
+        .step(asked as Message, now)
+        .filter((effect) => effect.type === 'send' && 'granted' in effect.message && effect.message.granted)
+      expect([granted, raft.role, raft.term]).toEqual([[], 'leader', term])
+    }
+  })
+
   test('E20: members with one seed, started at once on one tick grid, have a leader within 10 timeouts', () => {
     for (let seed = 0; seed < 30; seed++) {
       const ids = ['a', 'b', 'c', 'd', 'e']
