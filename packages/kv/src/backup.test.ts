@@ -10,7 +10,7 @@ import { classicLevelStorage } from './storage/classic-level-storage.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowStorage } from './storage/row-store.js'
 import { writeBackup } from './testing/backup-file.js'
-import { Folders } from './testing/folders.js'
+import { Folders, openBelow } from './testing/folders.js'
 import { newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
 import { World, k } from './testing/world.js'
@@ -158,6 +158,44 @@ describe('what is refused', () => {
       expect(await storage.open()).toBeUndefined()
       expect(storage.disk.leftovers).toBe(0)
     }
+  })
+
+  // Without this law: a restore onto a full disk leaves a half-built store behind, which takes the room that
+  // the next try needs.
+  test('a restore that the disk refuses removes what it has built, and leaves no file open', async () => {
+    for (const write of [1, 2]) {
+      const storage = new SimulatedRowStorage()
+      const full = new Error('the disk is full')
+      let writes = 0
+      const failing: RowStorage = {
+        open: () => storage.open(),
+        sweep: () => storage.sweep(),
+        discard: () => storage.discard(),
+        build: async () => {
+          const builder = await storage.build()
+          return {
+            write: async (batch) => {
+              if (++writes === write) throw full
+              await builder.write(batch)
+            },
+            commit: () => builder.commit(),
+            abort: () => builder.abort(),
+          }
+        },
+      }
+      await expect(restoreRows(file, failing, ALONE)).rejects.toBe(full)
+      expect(storage.disk.leftovers).toBe(0)
+      expect(await storage.open()).toBeUndefined()
+    }
+    expect(openBelow(file)).toEqual([])
+  })
+
+  test('a restore closes the backup file, whole or damaged', async () => {
+    await restoreRows(file, new SimulatedRowStorage(), ALONE)
+    const damaged = join(folders.make(), 'damaged.backup')
+    writeFileSync(damaged, readFileSync(file).subarray(0, -9))
+    await expect(restoreRows(damaged, new SimulatedRowStorage(), ALONE)).rejects.toThrow()
+    expect([...openBelow(file), ...openBelow(damaged)]).toEqual([])
   })
 
   test('a folder that already has a state', async () => {

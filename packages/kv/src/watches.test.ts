@@ -58,6 +58,20 @@ test('the lag is that of the slowest watch: of the revisions that it has not rea
   expect([lags(), w.machine.figures.watches]).toEqual([{ keys: 0, locks: 0, renewals: 0 }, 1])
 })
 
+// Without this law: a member with one watch that waits uses a whole core.
+test('watches that have all events, or want no more, plan nothing for a later turn', async () => {
+  const before = w.clock.armed
+  const [reads, slow] = [watch(0), watch(0)]
+  served(reads, 100)
+  served(slow, 1)
+  for (let i = 0; i < 3; i++) await w.run(put('k', `${i}`))
+  for (let turn = 0; turn < 10; turn++) w.clock.advance(0)
+  expect([revisions(reads).length, revisions(slow).length, w.clock.armed - before]).toEqual([3, 1, 0])
+  served(slow, 100)
+  for (let turn = 0; turn < 10; turn++) w.clock.advance(0)
+  expect([revisions(slow).length, w.clock.armed - before]).toEqual([3, 0])
+})
+
 test('events that were sent do not change, whatever is written later', async () => {
   const world = await World.open()
   const told: EventResult[] = []

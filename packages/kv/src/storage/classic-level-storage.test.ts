@@ -1,14 +1,14 @@
 // Test: if files of LevelDB are damaged, a read gives an error or the right value, never a wrong value (D18).
 // Lost batches are noticed (D17).
 
-import { cpSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 import { ClassicLevel } from 'classic-level'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { damage } from '../testing/damage.js'
-import { Folders } from '../testing/folders.js'
+import { Folders, openBelow } from '../testing/folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
 import { EventLog } from './event-log.js'
 import { eventLogName } from './event-log-file.js'
@@ -194,19 +194,6 @@ test('D7: every file is synced before the store gets its name, and its folder af
   expect(before.at(-1)).toBe('sync rows-1.building')
   expect(steps.slice(at + 1)).toEqual(['sync '])
 })
-
-/** The files below that folder which this process has open; empty where the system does not list them. */
-const openBelow = (dir: string): string[] =>
-  process.platform !== 'linux'
-    ? []
-    : readdirSync('/proc/self/fd').flatMap((fd) => {
-        try {
-          const path = readlinkSync(`/proc/self/fd/${fd}`)
-          return path.startsWith(dir) ? [path.slice(dir.length)] : []
-        } catch {
-          return []
-        }
-      })
 
 // Without this law: the disk becomes full while a snapshot is installed. The member frees space and asks for
 // the snapshot again, but its own folder is reported as locked for ever, or after a hundred tries no file

@@ -1,6 +1,6 @@
 // Driver: makes temporary folders for a test file, and removes them when the tests have ended.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -18,3 +18,19 @@ export class Folders {
     this.#made = []
   }
 }
+
+/**
+ * Returns the paths that begin with `dir` and that this process has open, without `dir`. The list is empty if the
+ * operating system does not list open files.
+ */
+export const openBelow = (dir: string): string[] =>
+  process.platform !== 'linux'
+    ? []
+    : readdirSync('/proc/self/fd').flatMap((fd) => {
+        try {
+          const path = readlinkSync(`/proc/self/fd/${fd}`)
+          return path.startsWith(dir) ? [path.slice(dir.length)] : []
+        } catch {
+          return []
+        }
+      })

@@ -34,6 +34,10 @@ export class HandClock implements Clock {
     this.#timers.push(timer)
     return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) }
   }
+  /** How many timers are set. */
+  get armed(): number {
+    return this.#timers.length
+  }
   advance(ms: number): void {
     this.#now += ms
     const due = this.#timers.filter((timer) => timer.due <= this.#now)

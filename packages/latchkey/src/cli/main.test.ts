@@ -48,6 +48,29 @@ describe.each(NAMES)('%s', (name) => {
   })
 })
 
+// Without this law: `latchkey status b` shows the status of another member than b.
+test.each([
+  ...['start', 'demo', 'doctor', 'status', 'scan', 'sessions', 'console', 'bench'].map((name) => [name]),
+  ...[
+    'get',
+    'watch',
+    'txn',
+    'locks',
+    'release',
+    'transfer',
+    'backup',
+    'restore',
+    'recover',
+    'completion',
+  ].map((name) => [name, '1']),
+  ['put', '1', '2'],
+  ['incr', '1', '2'],
+])('a word too many is a mistake of usage, and nothing is connected: %s', async (...words) => {
+  const { code, err, connected } = await run([...words, 'surplus'])
+  expect([code, connected]).toEqual([2, []])
+  expect(err).toContain('unexpected "surplus"')
+})
+
 test('the overview, the version, and what is no command', async () => {
   expect((await run(['--help'])).out).toContain('transfer')
   expect((await run(['help', 'lock'])).out).toMatch(/^usage: latchkey lock/)

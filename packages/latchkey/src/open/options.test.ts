@@ -2,7 +2,8 @@
 
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkOptions, isLoopback, type OpenOptions, parseListen } from './options.js'
+import { checkOptions, isLoopback, listenAt, type OpenOptions, parseListen } from './options.js'
+import { checkTls } from './tls-options.js'
 
 const good: OpenOptions = { id: 'a', dir: 'data' }
 const three = { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' }
@@ -43,7 +44,18 @@ test.each([
   ['sessionLife', { ...good, sessionLife: '1 s' }, 'sessionLife'],
   ['sessionLife', { ...good, sessionLife: 10 }, 'sessionLife'],
   ['join alone', { ...good, join: true }, 'join'],
-  ['tls', { ...good, tls: {} }, 'tls'],
+  ['tls', { ...good, tls: {} }, 'tls must hold cert and key'],
+  ['tls null', { ...good, tls: null }, 'tls must not be null'],
+  ['tls as a text', { ...good, tls: 'cert' }, 'tls must hold cert and key'],
+  ['tls without a key', { ...good, tls: { cert: 'x' } }, 'tls must hold cert and key'],
+  ['tls without a certificate', { ...good, tls: { key: 'y' } }, 'tls must hold cert and key'],
+  ['tls with an empty certificate', { ...good, tls: { cert: '', key: 'y' } }, 'tls must hold cert and key'],
+  ['tls with a number as its key', { ...good, tls: { cert: 'x', key: 5 } }, 'tls must hold cert and key'],
+  ['tls unknown', { ...good, tls: { cert: 'x', key: 'y', colour: 1 } }, 'colour'],
+  ['tls.ca empty', { ...good, tls: { cert: 'x', key: 'y', ca: '' } }, 'tls.ca'],
+  ['tls.clientCert', { ...good, tls: { cert: 'x', key: 'y', ca: 'z', clientCert: 'wanted' } }, 'clientCert'],
+  ['clientCert alone', { ...good, tls: { cert: 'x', key: 'y', clientCert: 'required' } }, 'needs tls.ca'],
+  ['tls.memberName 5', { ...good, tls: { cert: 'x', key: 'y', ca: 'z', memberName: 5 } }, 'tls.memberName'],
   [
     'tls.memberName',
     { ...good, tls: { cert: 'x', key: 'y', ca: 'z', memberName: 'members' } },
@@ -80,6 +92,16 @@ test('beyond loopback: with tls and tokens, or openly', () => {
   )
 })
 
+test('an address that only the log names: beyond loopback with tls and tokens, or openly, too', () => {
+  const [near, far] = ['ws://127.0.0.1:7001', 'ws://192.0.2.7:7001']
+  expect(listenAt(near, good)).toEqual({ host: '127.0.0.1', port: 7001 })
+  expect(() => listenAt(far, good)).toThrow(/insecure/)
+  expect(() => listenAt(far, { ...good, insecure: false })).toThrow(/insecure/)
+  expect(listenAt(far, { ...good, insecure: true })).toEqual({ host: '192.0.2.7', port: 7001 })
+  const proven = { ...good, tls: { cert: 'x', key: 'y' }, auth: { tokens: ['t'] } }
+  expect(listenAt('wss://member.example', proven)).toEqual({ host: 'member.example', port: 443 })
+})
+
 describe('M21: several members and tokens for clients need a proof of members', () => {
   const members = { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002' }
   const tls = { cert: 'x', key: 'y' }
@@ -108,6 +130,15 @@ describe('M21: several members and tokens for clients need a proof of members', 
   ])('%s: started', (_what, options) => {
     expect(checkOptions(options).members).toEqual(options.members)
   })
+})
+
+test('tls: texts or bytes, with an authority, names of members and certificates of clients, or without', () => {
+  const tls = { cert: Buffer.from('x'), key: new Uint8Array([1]) }
+  const whole = { ...tls, ca: Buffer.from('z'), memberName: '{id}.example', clientCert: 'required' as const }
+  for (const one of [tls, whole, { ...tls, ca: undefined, memberName: undefined, clientCert: undefined }])
+    expect(checkTls(one)).toBe(one)
+  expect(checkTls(undefined)).toBeUndefined()
+  expect(() => checkTls(null as never)).toThrow(/^tls must hold cert and key/)
 })
 
 test('listen and loopback', () => {
