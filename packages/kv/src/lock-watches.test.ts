@@ -6,7 +6,9 @@ import {
   type EventResult,
   type LatchkeyError,
   LOCK_EVENT,
+  type LockStateResult,
   OP,
+  READ,
   WATCH_OF,
   type WatchOf,
   unpack,
@@ -79,6 +81,33 @@ test('renewals are recorded while they are watched, and sent only to the watches
   w.clock.advance(0)
   expect(plain.map((line) => line.split(' ')[1])).toEqual(['acquired'])
   expect(all.map((line) => line.split(' ')[1])).toEqual(['renewed'])
+})
+
+// Without this law: an election that begins to watch hears of the leaders of other elections.
+test('K60: a watch of locks begins with the holds of its range, and with no hold that has ended', async () => {
+  const w = await World.open()
+  const held = (key: string, lease: number) =>
+    [OP.tryLock, k(key), null, false, 'me', lease, 0, null, 0] as const
+  await w.run(
+    held('a/1', 60_000),
+    held('a/2', 1_000),
+    held('a/3', 60_000),
+    held('b', 60_000),
+    held('c', 60_000),
+  )
+  const holds = (start: string | null, end: string | null) => {
+    const range = [start === null ? null : k(start), end === null ? null : k(end)] as const
+    const [index, , rows] = w.machine.read([READ.lockState, ...range]) as LockStateResult
+    expect(index).toBe(w.machine.position.index)
+    return rows.map(([key, id]) => `${Buffer.from(key).toString()} ${id}`)
+  }
+  expect(holds(null, null)).toEqual(['a/1 me', 'a/2 me', 'a/3 me', 'b me', 'c me'])
+  expect(holds('a/2', 'a/3')).toEqual(['a/2 me'])
+  expect(holds('a/', 'a0')).toEqual(['a/1 me', 'a/2 me', 'a/3 me'])
+  expect(holds('a/3', null)).toEqual(['a/3 me', 'b me', 'c me'])
+  expect(holds(null, 'b')).toEqual(['a/1 me', 'a/2 me', 'a/3 me'])
+  await w.tick(2_000)
+  expect(holds('a/', 'a0')).toEqual(['a/1 me', 'a/3 me'])
 })
 
 test('the history is limited: a watch that is further behind ends with ERR_COMPACTED', async () => {

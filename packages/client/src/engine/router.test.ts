@@ -5,7 +5,7 @@ import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { Dial } from '../link-port.js'
 import { FakeCluster, type FakeLink } from '../testing/fake-cluster.js'
-import { World } from '../testing/world.js'
+import { World } from '../testing/virtual-time.js'
 import { Call } from './call.js'
 import { Router } from './router.js'
 

@@ -12,7 +12,7 @@ import {
 } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { codeOf, follow } from '../testing/stores.js'
-import { World } from '../testing/world.js'
+import { World } from '../testing/virtual-time.js'
 import { Barriers } from './barriers.js'
 import type { PartyPort } from './latch-and-barrier-wait.js'
 import { Latches } from './latches.js'
