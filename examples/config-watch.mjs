@@ -1,4 +1,5 @@
-// Settings that every process follows: first what is there, then each change, in order, across lost connections. Start it, then change one:
+// Every process follows the same settings: it reads the present settings, and then learns each change in order, even after a
+// reconnect. Start the program, then change a setting:
 //   node examples/config-watch.mjs [ws://127.0.0.1:7001 ...]
 //   npx latchkey put config/limit 20
 import { connect } from 'latchkey'
@@ -9,12 +10,12 @@ process.once('SIGTERM', () => void store.close())
 
 /** @type {Map<string, unknown>} */
 const config = new Map()
-// One person's typing error must not stop everybody: what is no JSON is handed over as bytes.
+// A value that is not JSON must not stop all processes, so the watch returns such a value as bytes.
 const watch = store.watch({ prefix: 'config/' }, { initial: true, resync: true, onUndecodable: 'bytes' })
 try {
   for await (const event of watch) {
     if (event.type === 'reset')
-      config.clear() // the history was compacted meanwhile: everything comes once more
+      config.clear() // the members no longer have the missed events, so all present keys come again
     else if (event.type === 'synced') console.log(`in force: ${JSON.stringify(Object.fromEntries(config))}`)
     else if (event.type === 'delete') config.delete(event.key)
     else if (event.value instanceof Uint8Array) console.log(`${event.key} is no JSON, the old value stays`)

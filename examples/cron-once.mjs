@@ -1,4 +1,4 @@
-// A job that every worker starts at the same minute, and that one of them does. Start it in several terminals at once:
+// All workers start a job at the same minute, but only one of them does the job. Start the program in several terminals at once:
 //   node examples/cron-once.mjs [ws://127.0.0.1:7001 ...]
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'latchkey'
@@ -8,12 +8,14 @@ const store = await connect(urls.length > 0 ? urls : ['ws://127.0.0.1:7001'], { 
 const minute = new Date().toISOString().slice(0, 16)
 const mark = `cron/report/${process.env.MINUTE ?? minute}`
 
-// The others wait until the one that works is done. If it dies, its lease ends, and the next one in the queue does the job.
+// The other workers wait until the job is done. If the worker with the lock dies, its lease ends, and the next worker in the queue
+// does the job.
 const line = await store.locks.withLock('cron/report', { lease: '3s', wait: '1m' }, async (hold) => {
   const doneBy = await hold.kv.get(mark)
   if (doneBy !== undefined) return `the report was written by ${doneBy}`
   await writeReport(hold.signal)
-  // The mark comes last. It is refused if this worker was paused for so long that another one has the lock. It goes after a day.
+  // The worker marks the job as done only after the work. If the worker has lost its lock during a pause, the store refuses this write.
+  // The mark is deleted after a day.
   await hold.kv.put(mark, `process ${process.pid}`, { ttl: '24h' })
   return 'done'
 })

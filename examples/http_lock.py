@@ -1,4 +1,4 @@
-"""A lock from any language: plain HTTP to a sidecar. Only the standard library is used.
+"""Acquires a lock and writes under it, by HTTP to a sidecar, with the standard library only.
 
     python3 examples/http_lock.py [http://127.0.0.1:7001]
 """
@@ -34,7 +34,7 @@ me, other = uuid.uuid4().hex, uuid.uuid4().hex
 sent = time.monotonic()
 status, hold = post("reports/daily", "acquire", {"id": me, "lease": "10s"})
 assert status == 200, hold
-# remainingMillis counts from the moment the request was sent.
+# remainingMillis counts from the moment at which the caller sent the request.
 until = sent + hold["remainingMillis"] / 1000
 print("acquired, token", hold["fencingToken"])
 

@@ -1,4 +1,4 @@
-"""A lock that ends with its script, also if the script is killed. Plain HTTP; only the standard library is used.
+"""Holds a lock that ends with this script, even if the script is killed. Uses HTTP and the standard library only.
 
     python3 examples/http_session.py [http://127.0.0.1:7001]
 """
@@ -16,7 +16,7 @@ def post(path, body, timeout):
     return urllib.request.urlopen(urllib.request.Request(BASE + path, json.dumps(body).encode()), timeout=timeout)
 
 
-# The member sends a comment every 10 s. The session ends when this connection is closed.
+# The member sends a comment line every 10 s. The session ends when this connection closes.
 with post("/v1/sessions", {}, 30) as events:
     session = next(json.loads(line[6:])["id"] for line in events if line.startswith(b"data: "))
     # The lease is longer than the work, so the script need not renew it.

@@ -1,4 +1,4 @@
-// Keys, transactions, watches and locks from any language: plain HTTP to a sidecar. Only the standard library is used.
+// This program uses keys, transactions, watches and locks by HTTP to a sidecar, with the standard library only.
 //
 //	go run examples/http_store.go [http://127.0.0.1:7001]
 package main
@@ -29,7 +29,7 @@ func random() string {
 	return hex.EncodeToString(id)
 }
 
-// send decodes the answer into out. A refusal has a body too: code, detail, retryable, outcome.
+// send decodes the body of the answer into out. The body of an error has code, detail, retryable and outcome.
 func send(ctx context.Context, method, path string, body []byte, header map[string]string, out any) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {
@@ -56,7 +56,7 @@ func call(method, path string, body, out any) (int, error) {
 	return send(ctx, method, path, data, nil, out)
 }
 
-// put has a random Idempotency-Key: it may be sent again, to any member, until it is answered, and happens once.
+// put writes a key once. With the random Idempotency-Key, you may send the same request again, to any member, until it is answered.
 func put(key, value string) int64 {
 	var answer struct{ Revision int64 }
 	header := map[string]string{"idempotency-key": random()}
@@ -94,7 +94,7 @@ type change struct {
 	Value struct{ Text string }
 }
 
-// watch tells the changes behind that revision until ctx ends. It comes back with the last id that it saw.
+// watch sends the changes after the revision lastID to told, until ctx ends. After a lost connection, it continues at the last received id.
 func watch(ctx context.Context, prefix string, lastID string, told chan<- change) {
 	for ctx.Err() == nil {
 		request, err := http.NewRequestWithContext(ctx, "GET", base+"/v1/watch?prefix="+url.QueryEscape(prefix), nil)
@@ -106,7 +106,7 @@ func watch(ctx context.Context, prefix string, lastID string, told chan<- change
 			continue
 		}
 		lines := bufio.NewScanner(response.Body)
-		// A value of 1 MiB in base64, in one line.
+		// One line may have a value of 1 MiB in base64.
 		lines.Buffer(nil, 4<<20)
 		event := ""
 		for response.StatusCode == http.StatusOK && lines.Scan() {
@@ -120,7 +120,7 @@ func watch(ctx context.Context, prefix string, lastID string, told chan<- change
 				lastID = value
 			case "data":
 				if event == "error" {
-					// ERR_COMPACTED: the changes since the last id are no longer kept. Read the list again.
+					// ERR_COMPACTED means that the members no longer keep the changes after lastID. Then read the list again.
 					fmt.Fprintln(os.Stderr, "the watch ended:", value)
 					continue
 				}
@@ -135,7 +135,7 @@ func watch(ctx context.Context, prefix string, lastID string, told chan<- change
 	}
 }
 
-// Lock is a hold that renews itself. Held is by this process's own clock: ask it before each step of the work.
+// Lock is a hold that a goroutine renews. Call Held before each step of the work. It compares the lease with the clock of this process.
 type Lock struct {
 	path, id string
 	lease    time.Duration
@@ -163,7 +163,7 @@ func acquire(key string, lease time.Duration, wait string) (*Lock, error) {
 		return nil, fmt.Errorf("%d %s: %s", status, got.Code, got.Detail)
 	}
 	lock.Token = got.FencingToken
-	// With a wait nobody knows here when the lease began, so it is asked anew.
+	// After a wait, this process does not know when the lease began, so it renews the hold to learn its length.
 	lock.renew()
 	go lock.keep()
 	return lock, nil
@@ -177,7 +177,7 @@ func (lock *Lock) renew() bool {
 	lock.mutex.Lock()
 	defer lock.mutex.Unlock()
 	if err != nil {
-		return true // Tried again; until then the own clock says how long the hold lasts.
+		return true // The goroutine tries again. Meanwhile, until still says how long the hold lasts.
 	}
 	if status != 200 {
 		lock.until = time.Time{}
@@ -200,7 +200,7 @@ func (lock *Lock) keep() {
 	}
 }
 
-// Held: time.Now has the monotonic clock, which nobody sets.
+// Held reports whether the hold is in force. It compares monotonic times, which nobody can set.
 func (lock *Lock) Held() bool {
 	lock.mutex.Lock()
 	defer lock.mutex.Unlock()
@@ -263,7 +263,7 @@ func main() {
 		must(err)
 		next <- lock
 	}()
-	time.Sleep(4 * time.Second) // Longer than the lease: it was renewed meanwhile.
+	time.Sleep(4 * time.Second) // This time is longer than the lease, which the goroutine renews.
 	fmt.Println("held after its lease", first.Held(), "others", len(next))
 	fmt.Println("released", first.Release())
 	waiter := <-next

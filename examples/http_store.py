@@ -1,4 +1,4 @@
-"""Keys, transactions, watches and locks from any language: plain HTTP to a sidecar. Only the standard library is used.
+"""Uses keys, transactions, watches and locks by HTTP to a sidecar, with the standard library only.
 
     python3 examples/http_store.py [http://127.0.0.1:7001]
 """
@@ -15,7 +15,7 @@ BASE = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:7001"
 
 
 def call(method, path, body=None, headers=None, timeout=30):
-    """Returns the status and the JSON of the answer. A refusal has a body too: code, message, retryable, outcome."""
+    """Returns the status and the JSON body of the answer. The body of an error has code, message, retryable and outcome."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(BASE + path, data, headers or {}, method=method)
     try:
@@ -30,7 +30,7 @@ def name(text):
 
 
 def put(key, value):
-    """The random Idempotency-Key lets us send a write again, to any member, until it is answered: it happens once."""
+    """Writes a key once. With the random Idempotency-Key, you may send the same request again, to any member, until it is answered."""
     once = {"idempotency-key": uuid.uuid4().hex}
     request = urllib.request.Request(f"{BASE}/v1/kv/{name(key)}", value, once, method="PUT")
     with urllib.request.urlopen(request, timeout=30) as response:
@@ -49,7 +49,7 @@ def list_all(prefix, limit):
 
 
 def watch(prefix, last_id):
-    """Changes behind that revision, one by one. Comes back with the last id that it saw, at this member or another."""
+    """Yields the changes after the revision last_id, one by one. After a lost connection, it continues at the last received id."""
     name_of_event = None
     while True:
         request = urllib.request.Request(f"{BASE}/v1/watch?prefix={name(prefix)}", headers={"last-event-id": str(last_id)})
@@ -70,18 +70,18 @@ def watch(prefix, last_id):
         except urllib.error.HTTPError as error:
             refuse_watch(json.load(error))
         except OSError:
-            pass  # The member is gone, or said nothing for longer than its heartbeat.
+            pass  # The connection is lost, or the member has sent nothing for 30 s.
         time.sleep(0.5)
 
 
 def refuse_watch(error):
-    """ERR_COMPACTED: the changes since the last id are no longer kept. Read the list again, and watch from its revision."""
+    """Raises an error that ends the watch. After ERR_COMPACTED, read the list again, and watch from its revision."""
     if error["code"] != "ERR_CLOSED" and not error["retryable"]:
         raise RuntimeError(f"{error['code']}: {error['message']}")
 
 
 class Lock:
-    """A hold that renews itself. `held()` is by this process's own clock: ask it before each step of the work."""
+    """A hold that a thread renews. Call `held()` before each step of the work. It compares the lease with the clock of this process."""
 
     def __init__(self, key, lease_ms=3000, wait="20s"):
         self.path, self.lease_ms, self.id = f"/v1/locks/{name(key)}", lease_ms, uuid.uuid4().hex
@@ -89,7 +89,7 @@ class Lock:
         status, hold = call("POST", f"{self.path}:acquire", {"id": self.id, "lease": lease_ms, "wait": wait})
         if status != 200:
             raise RuntimeError(f"{status} {hold['code']}: {hold['detail']}")
-        # With a wait the lease began at the grant, so the first bound is too early rather than too late: it is asked anew.
+        # The lease began at the grant, but `until` counts from the request, so it is too early. The renewal sets it again.
         self.token, self.until, self.over = hold["fencingToken"], sent + hold["remainingMillis"] / 1000, threading.Event()
         self.renew()
         threading.Thread(target=self.keep, daemon=True).start()
@@ -109,7 +109,7 @@ class Lock:
                     self.until = 0
                     return
             except OSError:
-                pass  # Tried again; until then the own clock says how long the hold lasts.
+                pass  # The loop tries again. Meanwhile, `until` still says how long the hold lasts.
 
     def held(self):
         return time.monotonic() < self.until
@@ -135,7 +135,7 @@ first = Lock("python/lock")
 waiting = []
 thread = threading.Thread(target=lambda: waiting.append(Lock("python/lock")))
 thread.start()
-time.sleep(4)  # Longer than the lease: it was renewed meanwhile.
+time.sleep(4)  # This time is longer than the lease, which the thread renews.
 print("held after its lease", first.held(), "others", len(waiting))
 print("released", first.release())
 thread.join()

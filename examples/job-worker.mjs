@@ -1,4 +1,4 @@
-// Workers that share a list of jobs. A watchdog keeps the lock of a job alive for as long as its worker lives. Put jobs, start workers:
+// Several workers share a list of jobs. A watchdog renews the lock of a job as long as its worker lives. Put a job, then start workers:
 //   npx latchkey put jobs/1 'send the mail'
 //   node examples/job-worker.mjs ann [ws://127.0.0.1:7001 ...]
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { connect, isLatchkeyError, Watchdog } from 'latchkey'
 
 const [name = 'ann', ...urls] = process.argv.slice(2)
 const store = await connect(urls.length > 0 ? urls : ['ws://127.0.0.1:7001'], { as: 'string' })
-const watchdog = new Watchdog() // renews the locks that were made with it
+const watchdog = new Watchdog() // renews the locks of the lock objects that get this watchdog
 watchdog.on('lost', ({ error }) => console.log(`${name} lost a lock: ${error.code}`))
 
 let stopping = false
@@ -22,13 +22,13 @@ await store.close()
 /** @param {string} job */
 async function tryJob(job) {
   const lock = store.getDistributedLock(`locks/${job}`, '2s', watchdog)
-  if (!(await lock.tryLock({ context: name }))) return // another worker is at it
+  if (!(await lock.tryLock({ context: name }))) return // another worker does this job
   try {
     const text = await store.get(job)
-    if (text === undefined) return // it was done while we read the list
+    if (text === undefined) return // another worker has finished this job since we read the list
     console.log(`${name} works on ${job}`)
     await work(text, lock.signal)
-    // The job goes and its result is written in one step, and only if this worker still has the lock.
+    // One step deletes the job and counts it as done. The store refuses this step if the worker has lost the lock.
     const guard = { key: `locks/${job}`, token: lock.getFencingToken() }
     await store.batch(
       [
@@ -41,7 +41,7 @@ async function tryJob(job) {
   } catch (error) {
     console.log(`${name} gives ${job} up: ${isLatchkeyError(error) ? error.code : String(error)}`)
   } finally {
-    await lock.unlock().catch(() => {}) // a lock that was lost needs none
+    await lock.unlock().catch(() => {}) // the unlock fails if the lock was lost
   }
 }
 
@@ -51,7 +51,7 @@ async function tryJob(job) {
  */
 async function work(_text, signal) {
   for (let i = 0; i < 10; i++) {
-    signal.throwIfAborted() // with ERR_LOCK_LOST
+    signal.throwIfAborted() // throws ERR_LOCK_LOST when the lock is lost
     await sleep(Number(process.env.WORK_MS ?? 500) / 10)
   }
 }

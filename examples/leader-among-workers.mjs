@@ -1,13 +1,13 @@
-// Several workers, one of which leads for as long as it lives. When it dies, the next in the queue leads as soon as its lease is over; when
-// it is stopped in peace, at once. (Leaders that have something to say to the others use store.elections: docs/elections.md.) Start it in
-// several terminals, then stop the one that leads:
+// One of several workers leads as long as it lives. If the leader dies, the next worker in the queue leads after the end of the lease. If
+// the leader is stopped by a signal, the next worker leads at once. If the leader must publish a value, use store.elections instead
+// (docs/elections.md). Start the program in several terminals, then stop the leader:
 //   node examples/leader-among-workers.mjs ann [ws://127.0.0.1:7001 ...]
 import { once } from 'node:events'
 import { connect, isLatchkeyError } from 'latchkey'
 
 const [name = 'ann', ...urls] = process.argv.slice(2)
 const store = await connect(urls.length > 0 ? urls : ['ws://127.0.0.1:7001'])
-// close() tells the work to stop (by the signal), releases the lock, and ends the wait of those that do not lead.
+// close() aborts the signal of the hold, releases the lock, and ends the wait of a worker that does not lead.
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void store.close())
 
 try {
@@ -22,7 +22,8 @@ try {
 }
 
 /**
- * Whatever only one may do, until the signal says that another one may lead. Give the term along to what you write to.
+ * Does the work that only the leader may do, until the signal aborts. Pass the token of the hold to other systems, so that they can
+ * refuse a former leader.
  * @param {AbortSignal} signal
  */
 async function lead(signal) {

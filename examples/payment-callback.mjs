@@ -1,5 +1,5 @@
-// A web server whose handler does its work under a lock: a payment provider calls back, often twice, and reaches any of your servers.
-// The order is charged once. Start it in several terminals, then call it a few times:
+// The handler of a web server charges an order under a lock. A payment provider may call several times, and may call any of your
+// servers, but the order is charged once. Start the program in several terminals, then call it several times:
 //   PORT=8081 node examples/payment-callback.mjs [ws://127.0.0.1:7001 ...]
 //   curl -X POST http://127.0.0.1:8081/orders/42
 import { createServer } from 'node:http'
@@ -14,7 +14,7 @@ const server = createServer((request, response) => {
   if (order === undefined || request.method !== 'POST') return void response.writeHead(404).end()
   onCallback(order).then(
     (text) => response.end(`${text}\n`),
-    // Another server works on this order for longer than we wait, or nobody can be asked: the provider shall come again.
+    // Another server has the lock for longer than we wait, or there is no leader. The provider should call again later.
     (error) => response.writeHead(503, { 'retry-after': '1' }).end(`${error.code ?? error.message}\n`),
   )
 })
@@ -24,15 +24,15 @@ function onCallback(order) {
   return store.locks.withLock(`orders/${order}`, { lease: '10s', wait: '2s' }, async (hold) => {
     if ((await hold.kv.get(`orders/${order}/state`)) === 'charged') return 'charged already'
     await chargeCard(order, hold.signal)
-    // ERR_FENCED if this server stood still for so long that it is not the holder any more.
+    // This write fails with ERR_FENCED if this server paused for so long that it has lost the lock.
     await hold.kv.put(`orders/${order}/state`, 'charged')
     return 'charged'
   })
 }
 
 /**
- * The signal aborts in time when the lock may be lost. Give the provider the order's number as its idempotency key: a server that dies
- * between this call and the next line has charged, and nobody knows.
+ * Charges the order at the payment provider. The signal aborts before the lock can be lost. Pass the number of the order to the provider
+ * as its idempotency key. Otherwise the order may be charged twice if a server dies after this call and before it writes the state.
  * @param {string} order
  * @param {AbortSignal} signal
  */

@@ -1,4 +1,4 @@
-// A stock that many shops sell from, never more than there is, and that one at a time may count anew.
+// Many shops sell from one stock, and never sell more than the stock. Only one shop at a time may count the stock again.
 //   npx latchkey put stock/apples 10
 //   node examples/stock-reservation.mjs shop-1 [ws://127.0.0.1:7001 ...]       sells one by one until none is left
 //   COUNTED=12 node examples/stock-reservation.mjs count [ws://127.0.0.1:7001 ...]
@@ -9,7 +9,8 @@ const [who = 'shop-1', ...urls] = process.argv.slice(2)
 const store = await connect(urls.length > 0 ? urls : ['ws://127.0.0.1:7001'], { as: 'string' })
 
 /**
- * One step: if so many are left they are taken, and the shop's own count says so. Whatever is lost on the way, it happens once or not at all.
+ * If the stock has enough items, one atomic step takes `count` items and adds them to the number that this shop has sold. The cluster
+ * applies the step once or not at all, even if a message is lost.
  * @param {string} item
  * @param {number} count
  */
@@ -25,8 +26,8 @@ async function reserve(item, count) {
 }
 
 /**
- * Counting takes long, and two that count at once would write over each other. The lock lets one do it, and the guard refuses one that fell
- * asleep over it: its number is out of date.
+ * Counts the stock under a lock, because counting takes long and two shops would overwrite each other's result. If a shop loses the lock
+ * during a pause, its result is too old, and the store refuses the write.
  * @param {string} item
  */
 async function count(item) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A shell script that must not run twice at once, anywhere in the cluster.
-#   examples/under-a-lock.sh            (LATCHKEY_ENDPOINT says where a sidecar is; default ws://127.0.0.1:7001)
+# This shell script never runs twice at the same time, even on several machines.
+#   examples/under-a-lock.sh            (LATCHKEY_ENDPOINT is the address of a sidecar, by default ws://127.0.0.1:7001)
 set -euo pipefail
 latchkey=${LATCHKEY:-npx latchkey}
 
 if [ -z "${LATCHKEY_LOCK_TOKEN:-}" ]; then
-  # Run this very script again, under the lock. 75: somebody else has it.
+  # Run this script again under the lock. The exit code is 75 if another caller has the lock.
   exec $latchkey lock backups/nightly --lease 10s --wait 5s -- "$0" "$@"
 fi
 

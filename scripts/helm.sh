@@ -32,13 +32,13 @@ render() {
   shift 2
   {
     echo "# $what"
-    echo "# Made from the chart $chart ($sum) by scripts/helm.sh: change that, and run it again."
+    echo "# scripts/helm.sh makes this file from the chart $chart ($sum). Change the chart, and run the script again."
     "$helm" template latchkey $chart --kube-version 1.30.0 --namespace default "$@" 2>"$data/log" | sed '/^# Source: /d'
   } >"$data/$file" || { cat "$data/log" >&2; exit 1; }
 }
 render latchkey.yaml 'Three members, each with a disk of its own (docs/kubernetes.md): kubectl apply -f deploy/kubernetes/latchkey.yaml'
-render beside-an-app.yaml 'A member beside an app, in each of three pods (docs/kubernetes.md). Put your own container in.' --values $chart/beside-an-app.yaml
-render metrics.yaml 'For the Prometheus operator: what to scrape, and the alerts (docs/metrics.md).' \
+render beside-an-app.yaml 'Three pods, each with a member and your application (docs/kubernetes.md). Replace the container "app" by your own.' --values $chart/beside-an-app.yaml
+render metrics.yaml 'For the Prometheus operator: the pods that it asks for metrics, and the alerts (docs/metrics.md).' \
   --set metrics.serviceMonitor=true --set metrics.rules=true --show-only templates/metrics.yaml
 
 for file in latchkey.yaml beside-an-app.yaml metrics.yaml; do

@@ -1,11 +1,11 @@
-// The same with jest, which takes packages that are ESM with this flag:
+// The tests of examples/testing-vitest with jest. Jest needs this flag for packages with ES modules:
 // node --experimental-vm-modules node_modules/jest/bin/jest.js --rootDir examples/testing-jest
 import { afterEach, expect, jest, test } from '@jest/globals'
 import { testCluster } from 'latchkey/testing'
 
 /** @type {import('latchkey/testing').TestCluster | undefined} */
 let open
-/** Closed after its test. Where `await using` is known, it does the same. */
+/** Starts a cluster, which `afterEach` closes. If your environment supports `await using`, use it instead. */
 const start = async () => (open = await testCluster({ members: 3, clock: 'manual' }))
 
 afterEach(async () => {

@@ -1,4 +1,4 @@
-// What happens to an order when its worker crashes, tested with vitest: npx vitest run --root examples/testing-vitest
+// These vitest tests show what happens to an order when its worker crashes: npx vitest run --root examples/testing-vitest
 import { afterEach, expect, test, vi } from 'vitest'
 import { testCluster } from 'latchkey/testing'
 

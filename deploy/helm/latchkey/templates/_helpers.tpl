@@ -7,7 +7,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ if .Values.tls.secret }}wss{{ else }}ws{{ end }}
 {{- end -}}
 
-{{/* The founders and the own member, as LATCHKEY_MEMBER names them. Kubernetes puts id and namespace in. */}}
+{{/* The value of LATCHKEY_MEMBER: the members that found the cluster, and this member. Kubernetes fills in the namespace and the id. */}}
 {{- define "latchkey.members" -}}
 {{- $name := .Release.Name -}}
 {{- $scheme := include "latchkey.scheme" . -}}
