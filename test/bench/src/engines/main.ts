@@ -73,7 +73,7 @@ try {
 
 const text = `The machine had ${cpus().length} cores (${cpus()[0]?.model ?? '?'}) and Node ${process.versions.node}, and it ran the servers and the
 callers. The load average was ${busy.toFixed(1)} before the run. Each load ran for ${seconds} s. A caller acquires a lock with
-\`locks.acquire\` and releases it with \`hold.release\`. ${CROWD} callers have their own locks, and ${WAITERS} callers wait for the
+\`locks.acquire\` and releases it with \`hold.release\`. In one load, each of ${CROWD} callers has a lock of its own. In another load, ${WAITERS} callers wait for the
 same lock.
 
 ${engineTable(rows)}`
