@@ -27,6 +27,7 @@ export {
 export { endRefused, REFUSED_MS } from './close-refused-socket.js'
 export { Emitter } from './emitter.js'
 export { RecyclingMap } from './recycling-map.js'
+export { addByKey, deleteByKey } from './sets-by-key.js'
 export { newId } from './random-ids.js'
 export { canonicalUrl, sameUrl } from './same-url.js'
 export { type Logger, loggerOption, silentLogger } from './logger.js'

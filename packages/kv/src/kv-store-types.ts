@@ -249,7 +249,6 @@ export interface KvStore extends StateMachine {
    * and writes during this time.
    */
   reclaim(): Promise<void>
-  readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash
   /**

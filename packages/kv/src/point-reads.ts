@@ -15,6 +15,7 @@ import {
   type Read,
   checkRead,
   tooManyKeys,
+  type ReadOf,
 } from '@latchkey/protocol'
 import { StateLockView } from './rules/tables-for-lock-rules.js'
 import { partyOf } from './rules/end-latch-and-barrier-waits.js'
@@ -23,13 +24,7 @@ import { entryOf, valueOf } from './state/key-value-row-format.js'
 import type { State } from './state/store-state.js'
 
 /** The reads that need only the present state, and no view or history. */
-type PointRead = Exclude<
-  Read,
-  readonly [
-    typeof READ.page | typeof READ.closeView | typeof READ.backup | typeof READ.lockHistory,
-    ...unknown[],
-  ]
->
+type PointRead = Exclude<Read, ReadOf<'page' | 'closeView' | 'backup' | 'lockHistory'>>
 
 export function assertRead(read: unknown): asserts read is Read {
   const reason = checkRead(read)
@@ -65,12 +60,7 @@ export function pointRead(state: State, read: PointRead, now: number): unknown {
   }
 }
 
-type LockRead = Extract<
-  Read,
-  readonly [typeof READ.lockQuery | typeof READ.lockOwner | typeof READ.ticket, ...unknown[]]
->
-
-function lockRead(state: State, read: LockRead, now: number): unknown {
+function lockRead(state: State, read: ReadOf<'lockQuery' | 'lockOwner' | 'ticket'>, now: number): unknown {
   const view = new StateLockView(state, Math.max(now, state.meta.position.time))
   switch (read[0]) {
     case READ.lockOwner:

@@ -9,9 +9,8 @@ import {
   LatchkeyError,
   type PagePart,
   type PageResult,
-  type READ,
-  type Read,
   isEmptyRange,
+  type ReadOf,
 } from '@latchkey/protocol'
 import type { SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
@@ -21,10 +20,6 @@ import { damagedRow, isIntact } from './storage/stored-row-checksum.js'
 import { modifiedOf, valueOf } from './state/key-value-row-format.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store-types.js'
-
-type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
-
-type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
 
 /** Makes views of the applied state: views of the rows, or streams of the whole state for a backup. */
 interface FrozenSources {
@@ -62,11 +57,7 @@ export class Views {
     this.#freeze = freeze
   }
 
-  get size(): number {
-    return this.#open.size
-  }
-
-  async page(read: PageRead, by = ''): Promise<PageResult> {
+  async page(read: ReadOf<'page'>, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
     // This page is empty, so the store need not open a view.
     if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
@@ -96,7 +87,7 @@ export class Views {
    * Returns the next piece of a backup. The backup's reader checks the checksum of each row. The member that
    * restores the backup checks the backup as a whole.
    */
-  async backupPiece([, asked]: BackupRead, by = ''): Promise<BackupResult> {
+  async backupPiece([, asked]: ReadOf<'backup'>, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {

@@ -258,6 +258,11 @@ export type Command =
 /** The commands about keys and values. The second element of each is the guard. */
 export type KeyValueCommand = Extract<Command, readonly [op: Op, guard: GuardArg, ...rest: unknown[]]>
 
+export type CommandOf<Name extends keyof typeof OP> = Extract<
+  Command,
+  readonly [(typeof OP)[Name], ...unknown[]]
+>
+
 /** The numbers of the reads. */
 export const READ = {
   get: 1,
@@ -334,16 +339,10 @@ export type Read =
   | readonly [read: typeof READ.backup, view: number]
   | PartyRead
 
-/** The reads that name their keys. */
-export type KeyRead = Extract<
+export type ReadOf<Name extends keyof typeof READ> = Extract<
   Read,
-  readonly [
-    read:
-      | typeof READ.get
-      | typeof READ.getEntry
-      | typeof READ.multiGet
-      | typeof READ.contains
-      | typeof READ.sequence,
-    ...rest: unknown[],
-  ]
+  readonly [(typeof READ)[Name], ...unknown[]]
 >
+
+/** The reads that name their keys. */
+export type KeyRead = ReadOf<'get' | 'getEntry' | 'multiGet' | 'contains' | 'sequence'>

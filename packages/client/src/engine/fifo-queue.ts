@@ -13,10 +13,6 @@ export class Queue<Item> {
     this.#items.push(item)
   }
 
-  peek(): Item | undefined {
-    return this.#items[this.#head]
-  }
-
   shift(): Item | undefined {
     const item = this.#items[this.#head]
     if (item === undefined) return undefined

@@ -18,7 +18,6 @@ import {
   type KeyValueCommand,
   LatchkeyError,
   OP,
-  type READ,
   type Read,
   batchArgs,
   bindsToSession,
@@ -69,6 +68,8 @@ import {
   txnArgs,
   watchArgs,
   watchOptionsArgs,
+  type CommandOf,
+  type ReadOf,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 import { Mirror } from './mirror.js'
@@ -341,25 +342,22 @@ const parses = ({ as }: Decoding): boolean => as === 'json' || as === 'msgpack'
 // ---- Decoding answers, with the key that an error names
 
 const toValueRead = (result: unknown, how: Decoding, read: Read) =>
-  toMaybe(result, how, (read as Extract<Read, readonly [typeof READ.get, ...unknown[]]>)[1])
+  toMaybe(result, how, (read as ReadOf<'get'>)[1])
 const toValuesRead = (result: unknown, how: Decoding, read: Read) =>
-  toMany(result, how, (read as Extract<Read, readonly [typeof READ.multiGet, ...unknown[]]>)[1])
+  toMany(result, how, (read as ReadOf<'multiGet'>)[1])
 const toEntryOfRead = (result: unknown, how: Decoding, read: Read) =>
-  toEntryRead(result, how, (read as Extract<Read, readonly [typeof READ.getEntry, ...unknown[]]>)[1])
-
-type Put = Extract<Command, readonly [typeof OP.put, ...unknown[]]>
-type TxnCommand = Extract<Command, readonly [typeof OP.txn, ...unknown[]]>
+  toEntryRead(result, how, (read as ReadOf<'getEntry'>)[1])
 
 /**
  * Converts the result of a putIfAbsent or getAndPut: the value before the write, or undefined if the key was
  * absent.
  */
 const toPresent = (result: unknown, how: Decoding, command: Command) =>
-  toMaybe(result, how, (command as unknown as Put)[2])
+  toMaybe(result, how, (command as unknown as CommandOf<'put'>)[2])
 const toReplaced = (result: unknown, how: Decoding, command: Command) =>
   afterWrite(() => toPresent(result, how, command))
 const toTxnDone = (result: unknown, how: Decoding, command: Command) => {
-  const [, , , then, otherwise] = command as TxnCommand
+  const [, , , then, otherwise] = command as CommandOf<'txn'>
   return afterWrite(() => toTxn(result, how, then, otherwise))
 }
 

@@ -51,10 +51,6 @@ export class Table<Row> {
     this.root = el('div', { class: 'table' }, table, this.#empty)
   }
 
-  get size(): number {
-    return this.#rows.size
-  }
-
   sayEmpty(text: string): void {
     setText(this.#empty, text)
   }

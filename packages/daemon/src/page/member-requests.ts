@@ -4,7 +4,7 @@
 // Law: the token stays in this browser tab. The page sends the token only to the member that serves the page,
 // in a header and never in a URL.
 
-import { after, now } from './browser-clock.js'
+import { after } from './browser-clock.js'
 
 /** The error when the member refused a request, or did not answer (status 0). */
 export class Refusal extends Error {
@@ -210,12 +210,3 @@ export class Stream {
     }
   }
 }
-
-/**
- * Adds the time at which the answer arrived. With this time, the page counts durations in the answer up to
- * now.
- */
-export const withReadTime = <T extends object>(answer: T): T & { readonly at: number } => ({
-  ...answer,
-  at: now(),
-})

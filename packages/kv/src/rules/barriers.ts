@@ -25,21 +25,19 @@
 //   earlier one, not even of a broken one. Without this law, a worker of a broken generation and a worker of
 //   the next generation could get the same number. The two workers would do the same work.
 
-import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
+import type { PartyResult, CommandOf } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
 import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { BARRIER, endAll, partyOf } from './end-latch-and-barrier-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-tables.js'
 
-type EnterBarrier = Extract<PartyCommand, readonly [typeof PARTY_OP.enterBarrier, ...unknown[]]>
-
 export function* enterBarrier(
   tx: PartyTransaction,
   turn: WorkOfTurn,
   now: number,
   session: number,
-  [, name, id, parties, wait]: EnterBarrier,
+  [, name, id, parties, wait]: CommandOf<'enterBarrier'>,
 ): WorkInTurns<PartyResult | Refused> {
   const before = tx.party(BARRIER, name, id)
   if (before !== undefined && before.state !== 'waiting') return partyOf(tx, BARRIER, name, id)

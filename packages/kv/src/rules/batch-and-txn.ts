@@ -7,13 +7,12 @@ import { isHeldWith } from '@latchkey/lock'
 import {
   CAPS,
   type ConditionArg,
-  type Command,
   FIELD,
   IS,
-  type OP,
   STEP,
   type Step,
   type StepResult,
+  type CommandOf,
 } from '@latchkey/protocol'
 import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
 import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key-value-row-format.js'
@@ -25,8 +24,6 @@ import { OverBudget } from './command-budget.js'
 import type { Found } from './needed-ranges.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 
-type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
-
 /** What the steps need besides their write set. */
 interface StepContext {
   readonly locks: LockView
@@ -36,14 +33,18 @@ interface StepContext {
 
 export function* batch(
   writeSet: WriteSet,
-  [, , steps]: Of<'batch'>,
+  [, , steps]: CommandOf<'batch'>,
   context: StepContext,
 ): WorkInTurns<unknown> {
   const results = yield* runSteps(writeSet, steps, context)
   return results instanceof Refused ? results : [writeSet.commit(), results]
 }
 
-export function* txn(writeSet: WriteSet, command: Of<'txn'>, context: StepContext): WorkInTurns<unknown> {
+export function* txn(
+  writeSet: WriteSet,
+  command: CommandOf<'txn'>,
+  context: StepContext,
+): WorkInTurns<unknown> {
   const [, , when, then, otherwise, once] = command
   const succeeded = yield* allHold(writeSet, context.locks, when)
   if (succeeded instanceof Refused) return succeeded

@@ -20,19 +20,17 @@
 // Laws: K70 and K71 (latch-and-barrier-waits.ts). An open latch never closes. If a latch is removed and
 // created again under the same name, it is another latch.
 
-import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
+import type { PartyResult, CommandOf } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answers.js'
 import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { endAll, LATCH, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyRow, PartyTransaction } from './latch-and-barrier-tables.js'
 
-type Of<Name extends keyof typeof PARTY_OP> = Extract<
-  PartyCommand,
-  readonly [(typeof PARTY_OP)[Name], ...unknown[]]
->
-
-export function createLatch(tx: PartyTransaction, [, name, count]: Of<'createLatch'>): boolean | Refused {
+export function createLatch(
+  tx: PartyTransaction,
+  [, name, count]: CommandOf<'createLatch'>,
+): boolean | Refused {
   if (tx.latch(name) !== undefined) return false
   return tx.putLatch(name, count) ? true : LATCHES_FULL
 }
@@ -40,7 +38,7 @@ export function createLatch(tx: PartyTransaction, [, name, count]: Of<'createLat
 export function* countDown(
   tx: PartyTransaction,
   turn: WorkOfTurn,
-  [, name, by]: Of<'countDown'>,
+  [, name, by]: CommandOf<'countDown'>,
 ): WorkInTurns<number | null> {
   const count = tx.latch(name)
   if (count === undefined) return null
@@ -57,7 +55,7 @@ export function waitLatch(
   tx: PartyTransaction,
   now: number,
   session: number,
-  [, name, id, wait]: Of<'waitLatch'>,
+  [, name, id, wait]: CommandOf<'waitLatch'>,
 ): PartyResult | Refused {
   const before = tx.party(LATCH, name, id)
   if (before !== undefined && before.state !== 'waiting') return partyOf(tx, LATCH, name, id)
@@ -82,7 +80,7 @@ export function waitLatch(
 export function* removeLatch(
   tx: PartyTransaction,
   turn: WorkOfTurn,
-  [, name]: Of<'removeLatch'>,
+  [, name]: CommandOf<'removeLatch'>,
 ): WorkInTurns<boolean> {
   if (tx.latch(name) === undefined) return false
   tx.deleteLatch(name)

@@ -5,7 +5,7 @@
 // error.
 
 import { binary, text, utf8 } from '@latchkey/base'
-import type { Command, OP } from '@latchkey/protocol'
+import type { CommandOf } from '@latchkey/protocol'
 import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answers.js'
 import { valueLength, valueOf } from '../state/key-value-row-format.js'
 import type { WriteSet } from './command-write-set.js'
@@ -36,9 +36,10 @@ export function add(writeSet: WriteSet, key: Uint8Array, by: number): number | R
   return sum
 }
 
-type Increment = Extract<Command, readonly [typeof OP.increment, ...unknown[]]>
-
-export function increment(writeSet: WriteSet, [, , key, by]: Increment): readonly [number, number] | Refused {
+export function increment(
+  writeSet: WriteSet,
+  [, , key, by]: CommandOf<'increment'>,
+): readonly [number, number] | Refused {
   const sum = add(writeSet, key, by)
   return sum instanceof Refused ? sum : [sum, writeSet.commit()]
 }

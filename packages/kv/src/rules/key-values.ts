@@ -2,7 +2,7 @@
 // results.ts describes the results.
 
 import { binary, equalBytes } from '@latchkey/base'
-import { CAPS, type Command, EVENT, type LifeArg, type OP } from '@latchkey/protocol'
+import { CAPS, EVENT, type LifeArg, type CommandOf } from '@latchkey/protocol'
 import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
 import { type Expiry, hasExpiry, nextRow, valueOf, withExpiry } from '../state/key-value-row-format.js'
 import { lowerBound } from '../storage/sorted-keys.js'
@@ -10,8 +10,6 @@ import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'
 import type { Found } from './needed-ranges.js'
 import type { WorkInTurns } from '../work-in-turns.js'
-
-type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
 /**
  * Executes a put without guard and ttl. Nearly all writes are such puts, so this function saves the cost of a
@@ -36,13 +34,21 @@ export function put(
 /** Converts the ttl of a put, or LIFE_OF_SESSION, into the expiry of the key. A ttl begins at this entry. */
 export type Begin = (life: LifeArg) => Expiry | undefined
 
-export function putWithExpiry(writeSet: WriteSet, [, , key, value, life]: Of<'put'>, begin: Begin): number {
+export function putWithExpiry(
+  writeSet: WriteSet,
+  [, , key, value, life]: CommandOf<'put'>,
+  begin: Begin,
+): number {
   writeSet.put(key, value, begin(life))
   return writeSet.commit()
 }
 
 /** Gives the key a new ttl. The value does not change, so a touch takes no revision and makes no event. */
-export function touch({ data, expiryIndex }: State, [, , key, ttl]: Of<'touch'>, begin: Begin): boolean {
+export function touch(
+  { data, expiryIndex }: State,
+  [, , key, ttl]: CommandOf<'touch'>,
+  begin: Begin,
+): boolean {
   const name = binary(key)
   const before = data.get(name)
   const expiry = begin(ttl)
@@ -57,7 +63,11 @@ export function touch({ data, expiryIndex }: State, [, , key, ttl]: Of<'touch'>,
  * Executes a putAll. If a key occurs several times, only its last value is written, so each key has one
  * change.
  */
-export function* putAll(writeSet: WriteSet, [, , pairs]: Of<'putAll'>, begin: Begin): WorkInTurns<number> {
+export function* putAll(
+  writeSet: WriteSet,
+  [, , pairs]: CommandOf<'putAll'>,
+  begin: Begin,
+): WorkInTurns<number> {
   for (const [key, value, life] of yield* lastOfEach(writeSet, pairs)) {
     writeSet.put(key, value, begin(life))
     if (writeSet.turnIsOver) yield
@@ -79,7 +89,10 @@ function* lastOfEach<P extends readonly [Uint8Array, ...unknown[]]>(
   return last.values()
 }
 
-export function putIfAbsent(writeSet: WriteSet, [, , key, value]: Of<'putIfAbsent'>): Uint8Array | null {
+export function putIfAbsent(
+  writeSet: WriteSet,
+  [, , key, value]: CommandOf<'putIfAbsent'>,
+): Uint8Array | null {
   const row = writeSet.row(binary(key))
   if (row === undefined) {
     writeSet.put(key, value)
@@ -88,7 +101,7 @@ export function putIfAbsent(writeSet: WriteSet, [, , key, value]: Of<'putIfAbsen
   return ownValue(row)
 }
 
-export function getAndPut(writeSet: WriteSet, [, , key, value]: Of<'getAndPut'>): Uint8Array | null {
+export function getAndPut(writeSet: WriteSet, [, , key, value]: CommandOf<'getAndPut'>): Uint8Array | null {
   const row = writeSet.row(binary(key))
   writeSet.put(key, value)
   writeSet.commit()
@@ -101,7 +114,7 @@ export function getAndPut(writeSet: WriteSet, [, , key, value]: Of<'getAndPut'>)
  */
 export function* compareAndPutAll(
   writeSet: WriteSet,
-  [, , list]: Of<'compareAndPutAll'>,
+  [, , list]: CommandOf<'compareAndPutAll'>,
 ): WorkInTurns<boolean> {
   for (const [key, expect] of list) {
     if (!hasValue(writeSet.row(binary(key)), expect)) return false
@@ -122,7 +135,7 @@ export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null)
   return equalBytes(valueOf(row), expect)
 }
 
-export function merge(writeSet: WriteSet, [, , key, value]: Of<'merge'>): number | Refused {
+export function merge(writeSet: WriteSet, [, , key, value]: CommandOf<'merge'>): number | Refused {
   return mergeInto(writeSet, key, value) ?? writeSet.commit()
 }
 
@@ -139,7 +152,7 @@ export function mergeInto(writeSet: WriteSet, key: Uint8Array, value: Uint8Array
 }
 const COMMA = Buffer.from(',')
 
-export function* deleteAll(writeSet: WriteSet, [, , keys]: Of<'deleteAll'>): WorkInTurns<number> {
+export function* deleteAll(writeSet: WriteSet, [, , keys]: CommandOf<'deleteAll'>): WorkInTurns<number> {
   let removed = 0
   for (const key of keys) {
     if (writeSet.delete(binary(key))) removed++
@@ -153,7 +166,11 @@ export function* deleteAll(writeSet: WriteSet, [, , keys]: Of<'deleteAll'>): Wor
  * Removes any number of keys at once. The function reads no row, because `whole` has what the look-up found
  * before the command.
  */
-export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, { whole }: Found): number {
+export function deleteRange(
+  state: State,
+  [, , start, end]: CommandOf<'deleteRange'>,
+  { whole }: Found,
+): number {
   if (whole === undefined || whole.count === 0) return 0
   state.data.clear(binary(start), binary(end), whole)
   state.meta.revision++

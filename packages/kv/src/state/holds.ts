@@ -6,7 +6,7 @@
 // lock, or after some time (`takeReclaimable`). After a restart `takeDue` may return an expired hold once
 // more.
 
-import { RecyclingMap, binary } from '@latchkey/base'
+import { RecyclingMap, addByKey, binary, deleteByKey } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
@@ -171,8 +171,7 @@ export class Holds {
     hold.due = overAt(hold.row)
     this.#live.update(hold)
     if (hold.row.touchBy === 0) return
-    const list = this.#untouched.get(hold.row.session) ?? new Set()
-    this.#untouched.set(hold.row.session, list.add(hold))
+    addByKey(this.#untouched, hold.row.session, hold)
   }
 
   #heapOf(hold: Hold): DueHeap<Hold> {
@@ -180,10 +179,7 @@ export class Holds {
   }
 
   #unlist(hold: Hold): void {
-    if (hold.row.touchBy === 0) return
-    const list = this.#untouched.get(hold.row.session)
-    list?.delete(hold)
-    if (list?.size === 0) this.#untouched.delete(hold.row.session)
+    if (hold.row.touchBy !== 0) deleteByKey(this.#untouched, hold.row.session, hold)
   }
 
   #touch(hold: Hold): void {

@@ -1,7 +1,7 @@
 // Driver: keeps all latches and barriers, and the parties (waiting calls) at them, in memory. The rows in the
 // store have the same contents.
 
-import { assert, compareBytes, copyBytes, startsWith } from '@latchkey/base'
+import { addByKey, assert, compareBytes, copyBytes, deleteByKey, startsWith } from '@latchkey/base'
 import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from '@latchkey/protocol'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
 import { BARRIER, LATCH } from '../rules/end-latch-and-barrier-waits.js'
@@ -208,8 +208,7 @@ export class Parties implements PartyTransaction {
    */
   #list(party: Party): void {
     const { of, name, session, deadline, state } = party.row
-    const list = this.#ofSession.get(session) ?? new Set()
-    this.#ofSession.set(session, list.add(party))
+    addByKey(this.#ofSession, session, party)
     const waiting = (this.#waitPoint(of, name) as WaitPoint).waiting
     const before = waiting.size
     if (state === 'waiting') waiting.add(party)
@@ -220,9 +219,7 @@ export class Parties implements PartyTransaction {
   }
 
   #unlist(party: Party): void {
-    const list = this.#ofSession.get(party.row.session)
-    list?.delete(party)
-    if (list?.size === 0) this.#ofSession.delete(party.row.session)
+    deleteByKey(this.#ofSession, party.row.session, party)
     this.#heap.remove(party)
   }
 

@@ -1,7 +1,7 @@
 // Driver: keeps the queues of waiters for locks in memory. A queue is in the order of arrival, and a heap
 // sorts all waiters by deadline. The rows in the store have the same contents.
 
-import { assert, binary } from '@latchkey/base'
+import { addByKey, assert, binary, deleteByKey } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
@@ -136,7 +136,7 @@ export class Waiters {
     this.#counts.waiting(row, 1)
     this.#ofKind[kindIndexOf(row)]?.add(waiter)
     if (row.setCount > 0) this.#ofSets.set(row.arrival, waiter)
-    for (const name of flowsOf(row)) this.#ofFlow.set(name, (this.#ofFlow.get(name) ?? new Set()).add(waiter))
+    for (const name of flowsOf(row)) addByKey(this.#ofFlow, name, waiter)
     this.#list(waiter)
     return waiter
   }
@@ -147,16 +147,13 @@ export class Waiters {
    */
   #list(waiter: Waiter): void {
     const { session, deadline } = waiter.row
-    const list = this.#ofSession.get(session) ?? new Set()
-    this.#ofSession.set(session, list.add(waiter))
+    addByKey(this.#ofSession, session, waiter)
     waiter.due = deadline
     if (deadline !== 0) this.#heap.update(waiter)
   }
 
   #unlist(waiter: Waiter): void {
-    const list = this.#ofSession.get(waiter.row.session)
-    list?.delete(waiter)
-    if (list?.size === 0) this.#ofSession.delete(waiter.row.session)
+    deleteByKey(this.#ofSession, waiter.row.session, waiter)
     this.#heap.remove(waiter)
   }
 
@@ -175,11 +172,7 @@ export class Waiters {
     this.#counts.waiting(waiter.row, -1)
     this.#ofKind[kindIndexOf(waiter.row)]?.delete(waiter)
     this.#ofSets.delete(waiter.row.arrival)
-    for (const name of flowsOf(waiter.row)) {
-      const list = this.#ofFlow.get(name)
-      list?.delete(waiter)
-      if (list?.size === 0) this.#ofFlow.delete(name)
-    }
+    for (const name of flowsOf(waiter.row)) deleteByKey(this.#ofFlow, name, waiter)
     if (queue.first === undefined) this.#queues.delete(key)
     this.#unlist(waiter)
     this.#dirty.delete(waiter)

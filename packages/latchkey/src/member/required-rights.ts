@@ -51,6 +51,7 @@ import { prefixEnd } from '@latchkey/base'
 import {
   CAPS,
   type Command,
+  type CommandOf,
   type ConditionArg,
   FIELD,
   type GuardArg,
@@ -181,10 +182,7 @@ function stepped(steps: readonly Step[]): Pick<Touched, 'keys' | 'spans'> {
   return { keys, spans }
 }
 
-function touchedByTxn([, guard, when, then, otherwise, once]: Extract<
-  Command,
-  readonly [typeof OP.txn, ...unknown[]]
->): Touched {
+function touchedByTxn([, guard, when, then, otherwise, once]: CommandOf<'txn'>): Touched {
   const asked = (isLock: boolean) =>
     when.filter(([field]) => (field === FIELD.lock) === isLock).map(([, , key]) => key)
   const { keys, spans } = stepped([...then, ...otherwise])

@@ -1,7 +1,7 @@
 // Driver: owns the waiters of one client of a lock engine. Each waiter asks for the lock again when a push
 // has woken it, or when its time to ask has come.
 
-import { binary, type Clock, type Timer } from '@latchkey/base'
+import { addByKey, binary, type Clock, deleteByKey, type Timer } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
 import type { TakeAnswer } from './lock-engine.js'
 
@@ -54,14 +54,14 @@ export class EngineWaits {
     const name = nameOf(key, id)
     const end = new AbortController()
     const waiter: Waiter = { run, end, ask: undefined, isWoken: false, isAsking: false, timer: undefined }
-    put(this.#waiters, name, waiter)
-    put(this.#byId, id, waiter)
+    addByKey(this.#waiters, name, waiter)
+    addByKey(this.#byId, id, waiter)
     return () => {
       waiter.timer?.cancel()
       waiter.ask = undefined
       end.abort()
-      take(this.#waiters, name, waiter)
-      take(this.#byId, id, waiter)
+      deleteByKey(this.#waiters, name, waiter)
+      deleteByKey(this.#byId, id, waiter)
     }
   }
 
@@ -119,14 +119,3 @@ export class EngineWaits {
 }
 
 const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`
-
-function put<T>(map: Map<string, Set<T>>, name: string, item: T): void {
-  const set = map.get(name)
-  if (set === undefined) map.set(name, new Set([item]))
-  else set.add(item)
-}
-
-function take<T>(map: Map<string, Set<T>>, name: string, item: T): void {
-  const set = map.get(name)
-  if (set?.delete(item) && set.size === 0) map.delete(name)
-}

@@ -14,6 +14,7 @@ import {
   type OwnerResult,
   READ,
   type Read,
+  type CommandOf,
 } from '@latchkey/protocol'
 import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
@@ -40,8 +41,6 @@ interface EngineTerms {
 
 /** In ms: the longest pause after which a watch reads the locks again. */
 const MOST_WATCH_PAUSE = 500
-
-type TryLock = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
 
 export class EnginePort implements LockPort {
   readonly clock: Clock
@@ -179,7 +178,7 @@ export class EnginePort implements LockPort {
     })
   }
 
-  #tryLock(command: TryLock, options: LockCallOptions): LockCall {
+  #tryLock(command: CommandOf<'tryLock'>, options: LockCallOptions): LockCall {
     const [, key, fencingKey, keepLease, id, lease, , context, wait, share = null, flow] = command
     if (fencingKey !== null) return refusedCall(new TypeError(ONE_COUNTER))
     if (share !== null || keepLease) return refusedCall(new TypeError(ONLY_EXCLUSIVE))

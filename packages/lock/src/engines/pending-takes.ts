@@ -1,6 +1,6 @@
 // Driver: owns the take requests of one client that the engine may still apply, by lock and caller id.
 
-import { binary } from '@latchkey/base'
+import { addByKey, binary, deleteByKey } from '@latchkey/base'
 import type { EngineCall } from './engine-requests.js'
 
 /**
@@ -14,17 +14,12 @@ export class PendingTakes {
 
   track(key: Uint8Array, id: string, call: EngineCall<unknown>): void {
     const name = nameOf(key, id)
-    const takes = this.#open.get(name) ?? new Set()
-    this.#open.set(name, takes)
     const final: Promise<void> = call.result
       .then(ignore, ignore)
       .then(() => call.whenFinal())
       .catch(ignore)
-      .then(() => {
-        takes.delete(final)
-        if (takes.size === 0 && this.#open.get(name) === takes) this.#open.delete(name)
-      })
-    takes.add(final)
+      .then(() => deleteByKey(this.#open, name, final))
+    addByKey(this.#open, name, final)
   }
 
   has(key: Uint8Array, id: string): boolean {

@@ -2,13 +2,13 @@
 // steps compared with a model of plain arrays.
 
 import { utf8 } from '@latchkey/base'
-import { OP, OWNER_CODES, type OwnerResult } from '@latchkey/protocol'
+import { OP, OWNER_CODES, type OwnerResult, type CommandOf } from '@latchkey/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ask, askCommand } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { tryLock } from './acquire.js'
-import { type TryLockAllCommand, tryLockAll } from './acquire-all.js'
+import { tryLockAll } from './acquire-all.js'
 import { ticketOf } from './lock-reads.js'
 import { cancelWait, forceRelease, release, releaseAll } from './release.js'
 
@@ -28,7 +28,7 @@ interface Wish {
 const wish = (id: string, keys: readonly Uint8Array[], { modes = [], wait = 0, lease = 1_000 }: Wish) =>
   [OP.tryLockAll, id, keys.map((key, i) => [key, modes[i] ?? 0] as const), null, lease, null, wait] as const
 const askAll = (tx: MapTransaction, id: string, keys: readonly Uint8Array[], more: Wish = {}) =>
-  tryLockAll(tx, more.session ?? 1, wish(id, keys, more) as TryLockAllCommand) as Exclude<
+  tryLockAll(tx, more.session ?? 1, wish(id, keys, more) as CommandOf<'tryLockAll'>) as Exclude<
     ReturnType<typeof tryLockAll>,
     string
   >
@@ -315,7 +315,7 @@ test('K80 K81: random steps: the rules serve the same callers as the model, in t
           if (what === 'set') {
             ids.push(id)
             const bytes = keys.map(utf8)
-            tryLockAll(tx, 1, wish(id, bytes, { modes, wait, lease }) as TryLockAllCommand)
+            tryLockAll(tx, 1, wish(id, bytes, { modes, wait, lease }) as CommandOf<'tryLockAll'>)
             model.ask(
               id,
               keys.map((key, i) => [key, modes[i] ?? 0]),

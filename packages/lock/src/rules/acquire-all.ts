@@ -11,7 +11,7 @@
 // | nothing, and its flow would wait for itself   | circle, with the flows and keys of the circle           |
 // | nothing, a key is not free, with a wait       | queued at every key, or ERR_BUSY if a queue is full     |
 
-import { CAPS, type Command, type ErrorCode, type OP, type TryLockAllResult } from '@latchkey/protocol'
+import { CAPS, type ErrorCode, type TryLockAllResult, type CommandOf } from '@latchkey/protocol'
 import { circleOf } from './deadlock-detection.js'
 import { CODE, acquired, inForce, refusedBehind, refusedHeld } from './lock-answers.js'
 import { holderOf, holdOf } from './lock-reads.js'
@@ -19,12 +19,10 @@ import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { type Ask, heldBy, hold, join, NO_FLOW } from './queue.js'
 import { firstConflict } from './waiting-key-sets.js'
 
-export type TryLockAllCommand = Extract<Command, readonly [typeof OP.tryLockAll, ...unknown[]]>
-
 export function tryLockAll(
   tx: LockTransaction,
   session: number,
-  command: TryLockAllCommand,
+  command: CommandOf<'tryLockAll'>,
 ): TryLockAllResult | ErrorCode {
   const [, id, list, fencingKey, lease, context, wait, by = NO_FLOW] = command
   const [flow, within] = by

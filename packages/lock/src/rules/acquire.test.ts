@@ -2,11 +2,11 @@
 // 2).
 
 import { utf8 } from '@latchkey/base'
-import { pack, type RenewalArg, renewedOwners } from '@latchkey/protocol'
+import { pack, type RenewalArg, renewedOwners, type CommandOf } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K, ask, askCommand, drawn } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
-import { type RenewCommand, renew, tryLock } from './acquire.js'
+import { renew, tryLock } from './acquire.js'
 import { CODE } from './lock-answers.js'
 import { release } from './release.js'
 
@@ -153,7 +153,7 @@ describe('the truth table of tryLockWith', () => {
 })
 
 /** The owners in the answer to a command of renewals. */
-const renewed = (tx: MapTransaction, list: RenewCommand[1]) => renewedOwners(list, renew(tx, list))
+const renewed = (tx: MapTransaction, list: CommandOf<'renew'>[1]) => renewedOwners(list, renew(tx, list))
 
 describe('tryLockWith, line by line', () => {
   test('a hold is in force at its deadline and over one millisecond later: now > deadline', () => {

@@ -1,13 +1,12 @@
 // Rule: decides acquires (tryLockWith) and renewals. The table in docs/locks.md, section 2, has the cases.
 
 import type {
-  Command,
   ErrorCode,
-  OP,
   OwnerResult,
   RenewalArg,
   RenewResult,
   TryLockResult,
+  CommandOf,
 } from '@latchkey/protocol'
 import { circleOf } from './deadlock-detection.js'
 import {
@@ -26,9 +25,6 @@ import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { type Ask, enqueue, heldBy, hold, NO_FLOW } from './queue.js'
 import { firstNotPassed, fits } from './waiting-key-sets.js'
 
-export type TryLockCommand = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
-export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknown[]]>
-
 interface TryLock extends Ask {
   readonly keepLease: boolean
   /** The token of the request, or 0 if the request has none. */
@@ -43,7 +39,7 @@ interface TryLock extends Ask {
 /** The answer to the caller, or an error code. If the result is an error code, nothing was written. */
 type TryLockAnswer = TryLockResult | ErrorCode
 
-export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
+export function tryLock(tx: LockTransaction, session: number, command: CommandOf<'tryLock'>): TryLockAnswer {
   const [, key, fencingKey, keepLease, id, lease, token, context, wait, share = null, by = NO_FLOW] = command
   const permits = share === null ? 0 : share[0]
   const [flow, within] = by
@@ -65,7 +61,7 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
  * An answer has the short form of RenewResult, because every member builds the answer, and one command may
  * renew 2,048 holds. An owner object for each hold would take much more time.
  */
-export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
+export function renew(tx: LockTransaction, list: CommandOf<'renew'>[1]): RenewResult {
   const items: (OwnerResult | number)[] = []
   for (const one of list) items.push(renewOne(tx, one))
   return [tx.now, items]

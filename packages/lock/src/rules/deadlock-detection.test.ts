@@ -2,13 +2,13 @@
 // compared with a search that tries everything.
 
 import { utf8 } from '@latchkey/base'
-import { OP } from '@latchkey/protocol'
+import { OP, type CommandOf } from '@latchkey/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AskOptions, askCommand } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { tryLock } from './acquire.js'
-import { type TryLockAllCommand, tryLockAll } from './acquire-all.js'
+import { tryLockAll } from './acquire-all.js'
 import { releaseAll } from './release.js'
 
 const world = (): MapTransaction => {
@@ -28,7 +28,7 @@ function waitFor(tx: MapTransaction, id: string, key: string, options: AskOption
 }
 function waitForAll(tx: MapTransaction, id: string, keys: readonly string[], flow: string): Told {
   const list = keys.map((key) => [utf8(key), 0] as const)
-  const ask: TryLockAllCommand = [OP.tryLockAll, id, list, null, 1_000, null, 0, [flow, []]]
+  const ask: CommandOf<'tryLockAll'> = [OP.tryLockAll, id, list, null, 1_000, null, 0, [flow, []]]
   const answer = tryLockAll(tx, 1, ask)
   if (typeof answer === 'string') throw new Error(answer)
   if (answer[0] === 'circle') return drawn(answer[2] ?? [])

@@ -1,6 +1,6 @@
 // Rule: exports the lock rules, which are pure functions over a transaction.
 
-export { type RenewCommand, type TryLockCommand, renew, tryLock } from './acquire.js'
+export { renew, tryLock } from './acquire.js'
 export { endSession, expire, removeWaiters, touch } from './expiry.js'
 export { type Law, type LockEvent, judgeHistory } from './history-checker.js'
 export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './lock-answers.js'
@@ -15,5 +15,5 @@ export type {
 export { guardHolder, isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
 export { grantNext } from './queue.js'
 export { downgrade, proclaim, rotate } from './changes-by-owner.js'
-export { type TryLockAllCommand, tryLockAll } from './acquire-all.js'
+export { tryLockAll } from './acquire-all.js'
 export { cancelWait, forceRelease, release, releaseAll, resize, steal } from './release.js'

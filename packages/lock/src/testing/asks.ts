@@ -1,8 +1,15 @@
 // Rule: short functions for the commands of lock tests.
 
 import { utf8 } from '@latchkey/base'
-import { type ContextArg, OP, OWNER_CODES, type OwnerResult, type ShareArg } from '@latchkey/protocol'
-import { type TryLockCommand, tryLock } from '../rules/acquire.js'
+import {
+  type ContextArg,
+  OP,
+  OWNER_CODES,
+  type OwnerResult,
+  type ShareArg,
+  type CommandOf,
+} from '@latchkey/protocol'
+import { tryLock } from '../rules/acquire.js'
 import type { MapTransaction } from './map-transaction.js'
 
 export const K = utf8('k')
@@ -22,7 +29,7 @@ export interface AskOptions {
   readonly within?: readonly string[]
 }
 
-export function askCommand(id: string, options: AskOptions = {}): TryLockCommand {
+export function askCommand(id: string, options: AskOptions = {}): CommandOf<'tryLock'> {
   const { key = K, fencingKey = null, keepLease = false, lease = 1000 } = options
   const { token = 0, context = null, wait = null } = options
   const attempt = [OP.tryLock, key, fencingKey, keepLease, id, lease, token, context, wait] as const

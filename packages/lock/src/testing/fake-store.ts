@@ -1,7 +1,7 @@
 // Driver: a store for tests of lock objects, with the real rules on maps, cluster time, and links that lose
 // and delay requests.
 
-import { EMPTY, type Instant, binary, compareBytes, equalBytes } from '@latchkey/base'
+import { addByKey, EMPTY, type Instant, binary, compareBytes, deleteByKey, equalBytes } from '@latchkey/base'
 import {
   type As,
   type Command,
@@ -273,12 +273,8 @@ export class FakePort implements LockPort {
 
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): Off {
     const name = `${binary(key)}/${id}`
-    const set = this.#granted.get(name) ?? new Set()
-    this.#granted.set(name, set.add(run))
-    return () => {
-      set.delete(run)
-      if (set.size === 0) this.#granted.delete(name)
-    }
+    addByKey(this.#granted, name, run)
+    return () => deleteByKey(this.#granted, name, run)
   }
 
   onAttached(run: (isNewSession: boolean) => void): Off {

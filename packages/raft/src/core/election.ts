@@ -16,7 +16,7 @@ import { votersBut } from './membership.js'
 import { tally } from './quorum.js'
 import { becomeFollower, becomeLeader, resetElectionTimer } from './role-changes.js'
 import type { ElectionReason, State } from './state.js'
-import type { MemberId, Message } from './types.js'
+import type { MemberId, MessageOf } from './types.js'
 
 /**
  * The number of time slots of a fast election, which does not wait for an election timeout. The voters start
@@ -24,8 +24,6 @@ import type { MemberId, Message } from './types.js'
  * slots, even the last voter starts before an ordinary election timeout.
  */
 const FAST_SLOTS = 8
-
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
 /**
  * Returns true if this member may campaign. Only a voter may campaign, and not while a snapshot replaces its
@@ -125,7 +123,7 @@ function countVotes(state: State): void {
   else becomeLeader(state)
 }
 
-export function onPreVote(state: State, m: Of<'preVote'>): void {
+export function onPreVote(state: State, m: MessageOf<'preVote'>): void {
   const granted =
     state.mayVote && m.term > state.term && !isSticky(state) && state.log.isUpToDate(m.lastIndex, m.lastTerm)
   const { id: from, term, options } = state
@@ -140,7 +138,7 @@ export function onPreVote(state: State, m: Of<'preVote'>): void {
   })
 }
 
-export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
+export function onPreVoteReply(state: State, m: MessageOf<'preVoteReply'>): void {
   if (!m.granted && m.term > state.term) return becomeFollower(state, m.term, undefined)
   const campaign = state.campaign
   if (campaign?.kind !== 'pre' || campaign.term !== m.campaignTerm) return
@@ -148,7 +146,7 @@ export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
 }
 
 /** Answers a vote request of the current term. (message-dispatch.ts has compared the terms.) */
-export function onVote(state: State, m: Of<'vote'>): void {
+export function onVote(state: State, m: MessageOf<'vote'>): void {
   const free =
     state.vote === m.from ||
     (state.vote === undefined && state.leader === undefined && state.role !== 'candidate')
@@ -164,7 +162,7 @@ export function onVote(state: State, m: Of<'vote'>): void {
   state.disk.promiseHardState(reply)
 }
 
-export function onVoteReply(state: State, m: Of<'voteReply'>): void {
+export function onVoteReply(state: State, m: MessageOf<'voteReply'>): void {
   if (state.campaign?.kind === 'real') addVote(state, m.from, m.granted)
 }
 
@@ -181,7 +179,7 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
  * Its vote requests carry `transfer`, so that the other members vote although their leader is alive. A
  * learner ignores the message (E14).
  */
-export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
+export function onTimeoutNow(state: State, m: MessageOf<'timeoutNow'>): void {
   if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, 'transfer')
 }
 

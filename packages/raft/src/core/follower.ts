@@ -13,9 +13,7 @@ import { noteLeaderMessage } from './election.js'
 import { decodeMembership } from './membership.js'
 import { adjustRole, becomeFollower } from './role-changes.js'
 import { type State, appendEntry } from './state.js'
-import type { Entry, Membership, Message } from './types.js'
-
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+import type { Entry, Membership, MessageOf } from './types.js'
 
 /** Called when a message shows that `from` leads the current term. */
 export function follow(state: State, from: string): void {
@@ -25,7 +23,7 @@ export function follow(state: State, from: string): void {
   noteLeaderMessage(state)
 }
 
-export function onAppend(state: State, m: Of<'append'>): void {
+export function onAppend(state: State, m: MessageOf<'append'>): void {
   follow(state, m.from)
   if (!agreesAt(state, m.prevIndex, m.prevTerm)) return reject(state, m)
   takeEntries(state, m.entries)
@@ -43,7 +41,7 @@ function agreesAt(state: State, index: number, term: number): boolean {
   return true
 }
 
-function reject(state: State, m: Of<'append'>): void {
+function reject(state: State, m: MessageOf<'append'>): void {
   const hint = state.log.lastNotAbove(m.prevIndex, m.prevTerm)
   const { id: from, term, options } = state
   state.send({
@@ -90,7 +88,7 @@ function followCommit(state: State, leaderCommit: number): void {
   if (commit > state.commit) state.commit = commit
 }
 
-export function onHeartbeat(state: State, m: Of<'heartbeat'>): void {
+export function onHeartbeat(state: State, m: MessageOf<'heartbeat'>): void {
   follow(state, m.from)
   followCommit(state, m.commit)
   const { id: from, term, options, disk } = state
@@ -138,7 +136,10 @@ export function acknowledge(state: State, synced: boolean): void {
 /**
  * Answers a leader of an older term. The answer carries the newer term, so that the old leader steps down.
  */
-export function refuseOldLeader(state: State, m: Of<'append'> | Of<'heartbeat'> | Of<'snapshot'>): void {
+export function refuseOldLeader(
+  state: State,
+  m: MessageOf<'append'> | MessageOf<'heartbeat'> | MessageOf<'snapshot'>,
+): void {
   const { id: from, term, options } = state
   const reply = {
     type: 'heartbeatReply',

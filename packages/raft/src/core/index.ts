@@ -14,7 +14,7 @@ export {
 } from './membership.js'
 export type { RaftBoot, RaftOptions } from './options.js'
 export type { Progress } from './progress.js'
-export { describeQuorum, isQuorum, majority, quorumValue, tally } from './quorum.js'
+export { isQuorum, majority, quorumValue, tally } from './quorum.js'
 export { checkInvariants, checkStep, footprint } from './invariants.js'
 export { type Proposal, Raft } from './raft.js'
 export type { ElectionReason, LostCampaign } from './state.js'

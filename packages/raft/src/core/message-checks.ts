@@ -7,7 +7,7 @@
 // with the membership (M13).
 
 import { decodeMembership, whyInvalid } from './membership.js'
-import type { Entry, LogPosition, MemberId, Membership, Message } from './types.js'
+import type { Entry, LogPosition, MemberId, Membership, Message, MessageOf } from './types.js'
 
 /**
  * A message with a larger term or index is refused. So sums of two such numbers are still exact in
@@ -91,7 +91,7 @@ function whyPosition(position: LogPosition): string | undefined {
   return counts(position.index, position.term) ?? count(position.time)
 }
 
-function whyAppend(m: Extract<Message, { type: 'append' }>): string | undefined {
+function whyAppend(m: MessageOf<'append'>): string | undefined {
   const wrong = whyLog(m.prevIndex, m.prevTerm, m.term) ?? counts(m.commit, m.round)
   if (wrong !== undefined) return wrong
   if (!Array.isArray(m.entries)) return 'no entries'
@@ -118,7 +118,7 @@ function whyEntry({ kind, data }: Entry): string | undefined {
   return undefined
 }
 
-function whySnapshot(m: Extract<Message, { type: 'snapshot' }>): string | undefined {
+function whySnapshot(m: MessageOf<'snapshot'>): string | undefined {
   const wrong = whyPosition(m.position) ?? count(m.offset) ?? flag(m.done)
   if (wrong !== undefined) return wrong
   if (m.position.index === 0 || m.position.term === 0) return 'a snapshot of nothing'

@@ -16,9 +16,7 @@ import { becomeFollower } from './role-changes.js'
 import { onSnapshot } from './receive-snapshot.js'
 import { onSnapshotReply } from './send-snapshot.js'
 import type { State } from './state.js'
-import type { Message } from './types.js'
-
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+import type { Message, MessageOf } from './types.js'
 
 export function refuse(state: State, why: string): void {
   state.refused.count++
@@ -49,7 +47,7 @@ export function receive(state: State, m: Message): void {
  * higher term, except in a leadership transfer. This check comes first, because a refused request must not
  * change the term.
  */
-function vote(state: State, m: Of<'vote'>): void {
+function vote(state: State, m: MessageOf<'vote'>): void {
   if (m.term > state.term) {
     if (isSticky(state) && !m.transfer) return refuse(state, 'a leader is alive')
     becomeFollower(state, m.term, undefined)
@@ -59,7 +57,7 @@ function vote(state: State, m: Of<'vote'>): void {
   state.send({ type: 'voteReply', group: options.group, from, to: m.from, term, granted: false })
 }
 
-function fromLeader(state: State, m: Of<'append' | 'heartbeat' | 'snapshot'>): void {
+function fromLeader(state: State, m: MessageOf<'append' | 'heartbeat' | 'snapshot'>): void {
   if (m.term < state.term) return refuseOldLeader(state, m)
   if (m.term > state.term) becomeFollower(state, m.term, m.from)
   if (m.type === 'append') onAppend(state, m)

@@ -1,7 +1,7 @@
 // Test: quorums give the same results as the definition of a majority, tried by brute force.
 
 import { expect, test } from 'vitest'
-import { describeQuorum, isQuorum, majority, majorityValue, quorumValue, tally } from './quorum.js'
+import { isQuorum, majority, majorityValue, quorumValue, tally } from './quorum.js'
 
 const ids = (size: number) => Array.from({ length: size }, (_, i) => `m${i}`)
 
@@ -124,22 +124,4 @@ test('votes are lost when no quorum can be reached any more', () => {
 
 test('nobody can agree on nothing', () => {
   expect(majorityValue([], () => 9)).toBe(0)
-})
-
-test('describeQuorum draws one line for each voter', () => {
-  const values: Record<string, number> = { a: 4, b: 2, c: 1 }
-  const value = (id: string) => values[id] ?? 0
-  expect(describeQuorum({ voters: ['a', 'b', 'c'], outgoing: ['c', 'd'] }, value)).toBe(
-    [
-      'voters: 2 by 2 of 3',
-      '  a ====> 4',
-      '  b ==> 2',
-      '  c => 1',
-      'outgoing: 0 by 2 of 2',
-      '  c => 1',
-      '  d > 0',
-      'quorum: 0',
-    ].join('\n'),
-  )
-  expect(describeQuorum({ voters: ['a'], outgoing: [] }, value)).toContain('quorum: 4')
 })

@@ -53,20 +53,3 @@ export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Ta
   if (isQuorum(halves, (id) => votes.get(id) === true)) return 'won'
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'
 }
-
-/**
- * Returns a drawing of a quorum for test output: one line for each voter, whose length shows the voter's
- * value.
- */
-export function describeQuorum(halves: Halves, valueOf: (id: MemberId) => number): string {
-  const lines: string[] = []
-  const half = (name: string, voters: readonly MemberId[]) => {
-    if (voters.length === 0) return
-    lines.push(`${name}: ${majorityValue(voters, valueOf)} by ${majority(voters.length)} of ${voters.length}`)
-    for (const id of voters) lines.push(`  ${id} ${'='.repeat(Math.min(valueOf(id), 60))}> ${valueOf(id)}`)
-  }
-  half('voters', halves.voters)
-  half('outgoing', halves.outgoing)
-  lines.push(`quorum: ${quorumValue(halves, valueOf)}`)
-  return lines.join('\n')
-}

@@ -15,9 +15,7 @@ import { sendHeartbeat } from './heartbeat.js'
 import { votersBut } from './membership.js'
 import { quorumValue } from './quorum.js'
 import type { Leading, State } from './state.js'
-import type { MemberId, Message } from './types.js'
-
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+import type { MemberId, MessageOf } from './types.js'
 
 /**
  * How many read rounds may wait for the answers of a quorum at the same time. Further reads wait and share
@@ -34,7 +32,7 @@ export function read(state: State, context: number): void {
   state.send({ type: 'readIndex', group: options.group, from, to, term, context: wire })
 }
 
-export function onReadIndex(state: State, m: Of<'readIndex'>): void {
+export function onReadIndex(state: State, m: MessageOf<'readIndex'>): void {
   if (state.leading !== undefined) addRead(state, state.leading, m.from, m.context)
   else answer(state, m.from, m.context, undefined, 0)
 }
@@ -81,7 +79,7 @@ function answerSelf(state: State, context: number, index: number | undefined, ti
   state.out.push({ type: 'read', context, index, time })
 }
 
-export function onReadIndexReply(state: State, m: Of<'readIndexReply'>): void {
+export function onReadIndexReply(state: State, m: MessageOf<'readIndexReply'>): void {
   const forwarded = state.forwarded.get(m.context)
   if (forwarded === undefined || m.from !== state.leader) return
   state.forwarded.delete(m.context)

@@ -15,11 +15,9 @@ import { AssertionError, assert } from '@latchkey/base'
 import { acknowledge, follow } from './follower.js'
 import { adjustRole } from './role-changes.js'
 import type { State } from './state.js'
-import type { LogPosition, Membership, Message } from './types.js'
+import type { LogPosition, Membership, MessageOf } from './types.js'
 
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
-
-export function onSnapshot(state: State, m: Of<'snapshot'>): void {
+export function onSnapshot(state: State, m: MessageOf<'snapshot'>): void {
   follow(state, m.from)
   const { position } = m
   checkAgainstCommitted(state, position)
@@ -73,7 +71,7 @@ function tellHere(state: State, to: string, position: LogPosition): void {
  * Returns the transfer to which the piece belongs. A first piece begins a new transfer. Returns undefined if
  * the piece fits no transfer.
  */
-function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
+function stagingFor(state: State, m: MessageOf<'snapshot'>): State['staging'] {
   const { staging } = state
   if (staging?.installing) return staging
   const { index, term } = m.position

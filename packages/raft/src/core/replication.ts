@@ -17,9 +17,7 @@ import { quorumValue } from './quorum.js'
 import { confirmReads } from './read-index.js'
 import { endTransferOf, needSnapshot, pumpSnapshot } from './send-snapshot.js'
 import { type Leading, type State, appendEntry } from './state.js'
-import type { EntryKind, Membership, Message } from './types.js'
-
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+import type { EntryKind, Membership, MessageOf } from './types.js'
 
 /**
  * In election timeouts, for how long the leader sends the log to a removed member, so that the member learns
@@ -138,7 +136,7 @@ function acknowledged(state: State, peer: Progress, match: number): void {
   }
 }
 
-export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>): void {
+export function onAppendReply(state: State, peer: Progress, m: MessageOf<'appendReply'>): void {
   noteAnswer(state, peer, m.round)
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
@@ -157,7 +155,7 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
  * (L9). So the leader sends a new message. If the member also rejects the new message, its disk was rolled
  * back to an old copy (D12).
  */
-function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
+function suspect(state: State, peer: Progress, m: Extract<MessageOf<'appendReply'>, { ok: false }>): void {
   if (m.hintIndex >= peer.match) return
   const leading = state.leading as Leading
   if (peer.suspectRound === undefined) {
@@ -170,7 +168,7 @@ function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { o
   }
 }
 
-export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatReply'>): void {
+export function onHeartbeatReply(state: State, peer: Progress, m: MessageOf<'heartbeatReply'>): void {
   noteAnswer(state, peer, m.round)
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return

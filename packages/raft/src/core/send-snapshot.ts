@@ -10,9 +10,7 @@
 
 import type { Progress, SnapshotTransfer } from './progress.js'
 import type { Leading, State } from './state.js'
-import type { LogPosition, MemberId, Membership, Message } from './types.js'
-
-type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+import type { LogPosition, MemberId, Membership, MessageOf } from './types.js'
 
 export interface SnapshotPiece {
   readonly to: MemberId
@@ -75,7 +73,7 @@ export function onPiece(state: State, piece: SnapshotPiece): void {
   state.send({ ...piece, type: 'snapshot', group: options.group, from, term })
 }
 
-export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotReply'>): void {
+export function onSnapshotReply(state: State, peer: Progress, m: MessageOf<'snapshotReply'>): void {
   peer.answeredAt = state.clock
   const { snapshot } = peer
   if (m.position.index === 0) return asked(state, peer)

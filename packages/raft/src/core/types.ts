@@ -171,6 +171,7 @@ export type Message = Envelope &
   )
 
 export type MessageType = Message['type']
+export type MessageOf<Type extends MessageType> = Extract<Message, { type: Type }>
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**

@@ -14,10 +14,6 @@ export class EventHeap {
   readonly #events = new Heap<ScheduledEvent>((a, b) => a.at < b.at || (a.at === b.at && a.number < b.number))
   #numbers = 0
 
-  get size(): number {
-    return this.#events.size
-  }
-
   /** Schedules an event. `at` is in whole microseconds of simulated time. */
   push<P>(at: number, run: (payload: P) => void, payload: P): void {
     this.#events.push({ at, number: this.#numbers++, run, payload })

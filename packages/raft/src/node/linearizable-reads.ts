@@ -27,10 +27,6 @@ export class Reads {
     return this.#gathered.length
   }
 
-  get pending(): number {
-    return this.#rounds.size
-  }
-
   /**
    * Starts a round for all waiting reads. Returns the round's context, a number by which the core's answer is
    * recognized. Each context is used once, so a late answer confirms no other round (R3).

@@ -57,10 +57,6 @@ export class DurableMarkFile {
     this.#slot = slot
   }
 
-  get first(): number {
-    return this.#mark.first
-  }
-
   advance(reach: number, checksum: number): void {
     this.#mark.reach = reach
     this.#mark.checksum = checksum

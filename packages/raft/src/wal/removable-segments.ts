@@ -26,10 +26,6 @@ export class Segments {
     return elementAt(this.#kept, 0)
   }
 
-  get count(): number {
-    return this.#kept.length
-  }
-
   add(number: number, headIndex: number): void {
     this.#kept.push({ number, headIndex, headTruncated: false })
   }
