@@ -79,7 +79,7 @@ export class Metrics {
     })
     this.#refused = new Counter({
       name: 'latchkey_refused_total',
-      help: 'Connections, frames and calls that were refused, by door and reason',
+      help: 'Connections, frames and calls that were refused, by the part of the member that refused them (door), and by reason',
       labelNames: ['door', 'reason'],
       registers,
     })

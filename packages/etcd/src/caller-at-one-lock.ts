@@ -208,7 +208,10 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  /** Renews the lease and returns the hold's new end. `confirm` must follow: the hold may have ended. */
+  /**
+   * Renews the lease and returns the hold's new end. Call `confirm` afterwards, because the hold may have
+   * ended.
+   */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()
@@ -216,7 +219,9 @@ export class Contender {
     })
   }
 
-  /** Confirms a renewal. `isThere`: the servers report that the lock is held on the hold's lease. */
+  /**
+   * Confirms a renewal. `isThere` is true if the servers report that the lock is held on the hold's lease.
+   */
   confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
     return this.#step(async () => {
       const present = this.#hold
@@ -365,8 +370,8 @@ export class Contender {
   }
 
   /**
-   * Forgets the hold, which has ended for its holder. The lease is revoked. If the request fails, the lease
-   * ends with its time.
+   * Forgets the hold, which has ended for its holder. The function also revokes the lease. If that request
+   * fails, the lease ends when its time is over.
    */
   #abandon(): undefined {
     const hold = this.#hold

@@ -4,7 +4,7 @@
 // - held/K contains the holder's id. The row is on the etcd lease of the hold, so etcd deletes the row with
 //   the lease.
 // - info/K contains the context and other information for queries. The row is on the same lease as held/K. No
-//   transaction decides by this row.
+//   transaction has a condition on this row.
 // - token/K has a revision that is the fencing token. The row is on no lease, and only a release deletes the
 //   row. So if token/K exists without held/K, the last hold has expired.
 // - wait/H/I is a waiter with the id I, on its own lease. H is K in hex. The order of the queue is the order
@@ -117,7 +117,10 @@ export class LockRows {
     ]
   }
 
-  /** Changes the hold on that lease. Otherwise reads who holds the lock. */
+  /**
+   * Returns the transaction that makes the operations if the hold is on this etcd lease. Otherwise the
+   * transaction reads who holds the lock.
+   */
   #change(key: Uint8Array, id: string, lease: string, operations: readonly object[]): object {
     return {
       compare: [standsOn(this.held(key), lease)],

@@ -16,9 +16,9 @@ export interface PostgresOptions<S extends 'bytes' | 'string' = 'bytes'> extends
   /** The table, with its schema if it has one, for example 'app.locks'. Default: 'latchkey_locks'. */
   table?: string | undefined
   /**
-   * Where the connection for LISTEN connects to. Default: to the same server as the pool. A connection string
-   * is for a pool that goes through PgBouncer: LISTEN then connects to that address. With false, waiters get
-   * no notifications and ask again after `poll`.
+   * Where the connection for LISTEN goes. Default: true, to the same address as the pool. If the pool goes
+   * through PgBouncer, give a connection string that leads to the server itself. With false, waiters get no
+   * notifications and ask again after `poll`.
    */
   listen?: boolean | string | undefined
 }
@@ -37,8 +37,8 @@ export interface PostgresLocks<S extends 'bytes' | 'string' = 'bytes'> extends E
    */
   guard(client: PgClient, hold: { readonly key: string | Uint8Array; readonly token: number }): Promise<void>
   /**
-   * Creates the table and its functions, or updates the functions. All processes may call it, any number of
-   * times.
+   * Creates the table and its functions, or updates the functions. All processes may call migrate(), any
+   * number of times.
    */
   migrate(): Promise<void>
   /** Returns the statements of migrate(), for users who run migrations with another tool. */
@@ -148,7 +148,7 @@ async function guard(
   if (row?.alone !== false) throw new TypeError(ALONE)
 }
 const ALONE =
-  'guard() must be called inside a transaction, on the client that has begun it: outside of one it guards nothing'
+  'guard() must be called inside a transaction, on the client that has begun the transaction: outside of a transaction, guard() protects nothing'
 
 /** Makes a connection with the options of the pool, or a connection to another address. */
 async function listener(pool: PgPool, listen: true | string): Promise<PgListener> {

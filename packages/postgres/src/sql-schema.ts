@@ -8,10 +8,10 @@
 //
 // Law: a function that changes the lock's row locks the row FOR NO KEY UPDATE. A function that gives the row
 // a new token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts only with FOR UPDATE. So
-// renewals and releases never wait for a guarded transaction, and the next holder always waits for it.
-// Without the wait of the next holder: a transaction passes its guard, and then the lease ends. Another
-// client gets the lock and writes, and then the first transaction commits. If renewals also waited: a
-// transaction that lasts longer than the lease would block its own renewal and lose the lock.
+// renewals and releases never wait for a guarded transaction, and the next holder always waits for the end of
+// this transaction. Without the wait of the next holder: a transaction passes its guard, and then the lease
+// ends. Another client gets the lock and writes, and then the first transaction commits. If renewals also
+// waited: a transaction that lasts longer than the lease would block its own renewal and lose the lock.
 
 import { show } from '@latchkey/protocol'
 
@@ -273,7 +273,7 @@ BEGIN
   SELECT * INTO r FROM ${t} WHERE key = p_key AND place = 0 FOR KEY SHARE;
   IF r.id IS NULL OR r.token <> p_token OR ${MILLIS} > r.deadline THEN
     RAISE EXCEPTION 'the lock % is not held with the token %', encode(p_key, 'escape'), p_token
-      USING ERRCODE = '${FENCED_STATE}', HINT = 'Another holds the lock, or its lease is over. Roll back, and take the lock again.';
+      USING ERRCODE = '${FENCED_STATE}', HINT = 'Another caller holds the lock, or the lease has ended. Roll back, and take the lock again.';
   END IF;
   RETURN true;
 END $$;

@@ -30,7 +30,7 @@ export interface Script {
 const KEPT = 60 * 60 * 1000
 /** How many ended locks one take deletes at most. */
 const RECLAIMED = 2
-/** How many waiters one take removes at most, because they have stopped asking. */
+/** How many waiters that have stopped asking one take removes at most. */
 const REMOVED = 100
 /** How many locks of the index a query reads at once. */
 const PAGE = 1000

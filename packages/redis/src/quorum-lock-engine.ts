@@ -3,8 +3,8 @@
 //
 // Laws:
 // - The time of a hold counts from before its first request was sent, and is shortened by the allowed drift
-//   of the clocks. A majority that is complete only after that time is given back. Without this law: two of
-//   three masters end the hold before its holder knows.
+//   of the clocks. If the last vote of a majority arrives after that time, all votes are given back. Without
+//   this law: two of three masters end the hold before its holder knows.
 // - A caller without a majority gives its votes back at once. Without this law: three callers that have one
 //   master each block each other for a whole lease. A refused caller asks again after a random time, so that
 //   the callers do not collide again.
@@ -286,8 +286,8 @@ export class QuorumEngine implements LockEngine {
 
 const isGrant = ({ code }: TakeAnswer): boolean => code !== 'HELD' && code !== 'LATE'
 /**
- * Counts a master's answer as a release by the holder. If a release is sent in time, the lease may still end
- * at the master before the release arrives.
+ * Returns whether a master's answer counts as a release by the holder. EXPIRED counts too: if a release is
+ * sent in time, the lease may still end at the master before the release arrives.
  */
 const wasOwn = ({ code }: ReleaseAnswer): boolean => code === 'RELEASED' || code === 'EXPIRED'
 

@@ -217,7 +217,7 @@ test('rights: a reader sees no button that would be refused, and a token with pr
   await reader.page.getByRole('table', { name: 'Members' }).waitFor()
   expect(await reader.page.getByRole('button', { name: /leader|Hand over/ }).count()).toBe(0)
   await reader.go('sessions')
-  await reader.page.getByText('has not the right admin').waitFor()
+  await reader.page.getByText('does not have the right admin').waitFor()
   await reader.go('locks/in%2Flock')
   await reader.page.getByText('ours holds it.').waitFor()
   expect(await reader.page.getByRole('button', { name: /force/ }).count()).toBe(0)
@@ -234,7 +234,7 @@ test('rights: a reader sees no button that would be refused, and a token with pr
   await row(limited, 'in/key').waitFor()
 
   const writer = await look({ token: 'writes' })
-  await writer.page.getByText('has not the right read').waitFor()
+  await writer.page.getByText('does not have the right read').waitFor()
   await held.release()
 })
 

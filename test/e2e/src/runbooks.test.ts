@@ -142,7 +142,7 @@ test('OP2, OP4: the majority is lost for good: all that the survivor had got is 
   for (const id of ['b', 'c']) await rm(join(cluster.folder, id), { recursive: true })
   operator.out = ''
   await operator.follow('The majority is lost for good')
-  expect(operator.out).toMatch(/LOST: every write behind index \d+/)
+  expect(operator.out).toMatch(/LOST: every write after index \d+/)
   const [, term, index] = /term (\d+), index (\d+)/.exec(operator.out) ?? []
   expect([Number(term) > ofC.term || Number(index) >= ofC.index + 41, Number(term) >= ofC.term]).toEqual([
     true,

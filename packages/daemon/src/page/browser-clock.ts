@@ -26,11 +26,13 @@ const LONG_TIMES = 200
 /**
  * Repeats a read when its data may have changed.
  *
- * Law: only one read runs at a time, and after each read follows a pause of `times` times the duration of the
- * read. Without this law: a page beside ten thousand busy locks reads all locks again at every change.
- * A short read is mostly work of the member. A long read has mostly waited for the network. So a view with
- * expensive reads sets `long`, in ms. After a short read, the pause is then LONG_TIMES times its duration,
- * but at most `long`.
+ * Law: only one read runs at a time, and each read is followed by a pause of `times` times its duration, but
+ * of at least `least` ms. Without this law: a page that shows ten thousand busy locks reads all locks again
+ * at every change.
+ *
+ * A view whose reads are much work for the member also sets `long`, in ms. The pause is then at least
+ * LONG_TIMES times the duration of the read, or at least `long` if that is shorter. A read that takes very
+ * long has mostly waited for the network, so it needs no longer pause.
  */
 export class Refresher {
   readonly #read: () => Promise<void>

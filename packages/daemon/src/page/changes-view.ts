@@ -81,7 +81,7 @@ export class Changes implements View {
     this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
       event: (data) => this.#onEvent(data),
       opened: (again) => {
-        if (again) this.#console.say('The watch goes on.')
+        if (again) this.#console.say('The watch is connected again.')
       },
       refused: ({ message }) => {
         setText(this.#problem, message)
@@ -104,7 +104,7 @@ export class Changes implements View {
 
   #draw(): void {
     const since = `${whole(this.#count)} changes since this view was opened`
-    setText(this.#sum, this.#isPaused ? `${since}; the list stands still.` : `${since}.`)
+    setText(this.#sum, this.#isPaused ? `${since}; the list is paused.` : `${since}.`)
     if (!this.#isPaused) this.#table.show(this.#changes.slice(-ROWS).toReversed())
   }
 }
@@ -115,7 +115,7 @@ const COLUMNS = [
   { head: 'Time', text: ({ time }: Change) => time },
   {
     head: 'What',
-    text: ({ type, reason }: Change) => (reason === 'expired' ? 'life is over' : (MEANINGS[type] ?? type)),
+    text: ({ type, reason }: Change) => (reason === 'expired' ? 'expired' : (MEANINGS[type] ?? type)),
     mark: ({ type }: Change) => (type === 'delete' ? 'bad' : 'good'),
   },
   {

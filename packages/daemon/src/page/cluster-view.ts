@@ -217,7 +217,7 @@ export class Overview implements View {
       action: leads ? 'Hand over' : 'Make leader',
       run: async () => {
         await this.#console.api.post('/v1/members:transferLeadership?timeout=5s', leads ? {} : { to: id })
-        return leads ? `${id} has handed over.` : `${id} leads now.`
+        return leads ? `${id} has handed over the leadership.` : `${id} leads now.`
       },
     })
   }

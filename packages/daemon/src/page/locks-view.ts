@@ -115,8 +115,8 @@ export class LockList implements View {
   }
 
   /**
-   * Returns a Refresher with long pauses. For one page of the list, the member reads all locks with the
-   * prefix.
+   * Returns a Refresher with long pauses, because for each page of the list, the member reads all locks with
+   * the prefix.
    */
   #newReader(): Refresher {
     return new Refresher(() => this.#read(), 500, 40, 2_500)

@@ -81,7 +81,7 @@ function askToken(problem: string | undefined): void {
     el(
       'p',
       {},
-      'This member has tokens. Yours is kept in this tab, until you close it, and is sent to this member only.',
+      'This member requires a token. Your token stays in this tab until you close the tab, and the page sends it only to this member.',
     ),
     problem !== undefined && el('p', { class: 'refused', role: 'alert' }, problem),
     token.root,
@@ -132,8 +132,8 @@ function tellReach(answers: boolean): void {
   if (answers) return say('The member answers again.')
   gone.replaceChildren(
     el('strong', {}, 'This member does not answer. '),
-    'The page tries again until it does. What you see is from before. ',
-    ...others.map((url) => el('a', { href: `${url}${location.hash}` }, `Go on at ${url}`)),
+    'The page tries again until it does. The page shows old data until then. ',
+    ...others.map((url) => el('a', { href: `${url}${location.hash}` }, `Continue at ${url}`)),
   )
 }
 
@@ -154,7 +154,7 @@ function go(isFocused: boolean): void {
       el(
         'p',
         { class: 'refused', role: 'alert' },
-        `Your token has not the right ${place.right}, which this view needs.`,
+        `Your token does not have the right ${place.right}, which this view needs.`,
       ),
     )
   } else {

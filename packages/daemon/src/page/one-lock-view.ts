@@ -193,10 +193,10 @@ export class OneLock implements View {
   }
 
   #force(lock: Lock): void {
-    const next = lock.waiters > 0 ? 'The lock goes to the first who waits.' : 'The lock is free then.'
+    const next = lock.waiters > 0 ? 'The first waiter gets the lock.' : 'The lock is free then.'
     ask(this.#console, {
       title: `Release ${this.title} by force?`,
-      text: `${shownHolder(lock)} is not asked. It may still be at work: only writes with its fencing token ${lock.fencingToken} are refused from then on. ${next}`,
+      text: `${shownHolder(lock)} is not asked, and may still be working: from then on, only writes with its fencing token ${lock.fencingToken} are refused. ${next}`,
       action: 'Release by force',
       run: async () => {
         const body = { fencingToken: lock.fencingToken }
@@ -204,7 +204,7 @@ export class OneLock implements View {
           `/v1/locks/${this.#lock}:forceRelease`,
           body,
         )
-        return answer?.released === 1 ? `${this.title} is released.` : 'That hold was over already.'
+        return answer?.released === 1 ? `${this.title} is released.` : 'That hold had already ended.'
       },
     })
   }
@@ -253,9 +253,9 @@ const WAITERS = [
 const MEANINGS: Readonly<Record<string, string>> = {
   acquired: 'acquired',
   released: 'released',
-  expired: 'lease ran out',
+  expired: 'lease ended',
   queued: 'began to wait',
-  left: 'waits no more',
+  left: 'stopped waiting',
   rotated: 'new token',
 }
 

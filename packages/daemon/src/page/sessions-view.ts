@@ -97,7 +97,7 @@ export class Sessions implements View {
   }
 
   #end({ id, openedBy, holds }: Session): void {
-    const stay = holds === 0 ? '' : ` What it holds (${whole(holds)}) stays until the leases are over.`
+    const stay = holds === 0 ? '' : ` Its holds (${whole(holds)}) stay until their leases end.`
     ask(this.#console, {
       title: `End session ${id}${openedBy === '' ? '' : ` of ${visible(openedBy)}`}?`,
       text: `Its places in queues are lost.${stay} A store that comes back opens another session.`,
@@ -105,7 +105,7 @@ export class Sessions implements View {
       run: async () => {
         const answer = await this.#console.api.post<{ ended: boolean }>(`/v1/sessions/${id}:end`)
         void this.#reader.now()
-        return answer?.ended === true ? `Session ${id} is ended.` : `Session ${id} was over already.`
+        return answer?.ended === true ? `Session ${id} is ended.` : `Session ${id} had already ended.`
       },
     })
   }

@@ -71,7 +71,7 @@ function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
   if (dashed !== undefined)
-    return `${dashed} needs a value; one that begins with a dash is written ${dashed}=-VALUE`
+    return `${dashed} needs a value; a value that begins with a dash is written ${dashed}=-VALUE`
   const unknown = /^Unknown option '--([^']+)'/.exec(first)?.[1]
   return unknown === undefined ? first : `there is no option --${unknown}${meantOption(unknown, known)}`
 }

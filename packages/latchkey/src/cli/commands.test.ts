@@ -353,14 +353,14 @@ test('recover does nothing before it is told that writes may be lost, and says w
   expect(await run(['recover', 'f', '--dir', 'd'])).toMatchObject({
     code: 2,
     out: '',
-    err: expect.stringMatching(/lost for good.*Nothing was done.*--writes-may-be-lost/),
+    err: expect.stringMatching(/majority for good.*Nothing was done.*--writes-may-be-lost/),
   })
   expect(recovered).toEqual([])
   const done = await run(['recover', 'f', '--dir', 'd', '--writes-may-be-lost'])
   expect(done).toMatchObject({ code: 0, err: '' })
   expect(recovered).toEqual([{ path: 'f', dir: 'd', overwrite: false }])
   expect(done.out).toMatch(/term 3, index 1042; 17 of its entries/)
-  expect(done.out).toMatch(/LOST: every write behind index 1042/)
+  expect(done.out).toMatch(/LOST: every write after index 1042/)
   expect(done.out).toMatch(/old members \(b, c, and this one\) must never start again/)
   expect(done.out).toMatch(/longest lease[^]*latchkey restore f /)
   const json = await run(['recover', 'f', '--dir', 'd', '--writes-may-be-lost', '--force', '--json'])

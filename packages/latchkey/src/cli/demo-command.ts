@@ -82,7 +82,7 @@ class Show {
 
   async run(): Promise<number> {
     this.#started = this.#io.clock.now()
-    this.#say('starting three members on a temporary directory')
+    this.#say('starting three members in a temporary directory')
     const trio = await Trio.start(this.#io)
     const interrupt = () => this.#over.abort(this.#io.interrupted.reason)
     this.#io.interrupted.addEventListener('abort', interrupt, { once: true })
@@ -102,7 +102,7 @@ class Show {
       this.#stale === 0
         ? 'each with a higher token than the one before'
         : `${this.#stale} of them with a token that was not higher`
-    const gap = this.#gap === undefined ? '' : `; after the kill the next one came in ${this.#gap} ms`
+    const gap = this.#gap === undefined ? '' : `; the first grant after the kill came ${this.#gap} ms later`
     this.#say(`${this.#grants} grants, ${tokens}${gap}; everything is cleaned up`, {
       grants: this.#grants,
       firstToken: this.#firstToken,

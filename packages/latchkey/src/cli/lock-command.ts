@@ -85,7 +85,7 @@ async function acquireAloud(
 /** In ms. The command prints nothing during a wait that is shorter. */
 const QUIET_WAIT = 500
 
-/** Returns ': held by ...', or '' if the holder is unknown or this client may not read it. */
+/** Returns ': held by ...', or '' if the holder is unknown or this client may not read the lock. */
 async function holderOf(store: CommandStore, key: string): Promise<string> {
   const list = await store.locks
     .query(key, { as: 'string', timeout: '1s' })

@@ -79,8 +79,8 @@ interface Past {
 }
 
 /**
- * Returns the histories of the key, for each kind. The history as a lock is always included, so that the user
- * sees an empty history and not nothing.
+ * Returns the histories of the key, for each kind. The history of the kind `lock` is always included, so that
+ * the user sees its text even if the history is empty.
  */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,
@@ -195,7 +195,7 @@ token. So it cannot end a newer hold by mistake.`,
     const key = keyWord(words(line, 1, 1)[0])
     if (!flag(line, 'force'))
       throw new UsageError(
-        `release takes the lock from a holder that is not asked and may still be at work: say so with --force. 'latchkey locks' tells who it is`,
+        `release ends the hold without asking the holder, which may still be working: confirm this with --force. 'latchkey locks' shows the holder`,
       )
     const wanted = wholeNumber(line, 'fencing-token', 1)
     return withStore(line, io, async ({ store, json, call }) => {

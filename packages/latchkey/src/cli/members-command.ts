@@ -46,7 +46,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     words: ['ID', 'URL'],
     async run(work, [id = '', url = '']) {
       await changed(work, () => work.store.members.update(id, url, work.call))
-      return `${id} is looked for at ${url} now; restart it there`
+      return `the other members connect to ${id} at ${url} now; restart ${id} with this address`
     },
   },
   remove: {
@@ -61,7 +61,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     words: ['ID'],
     async run({ store, call }, [id = '']) {
       await store.members.rebuild(id, call)
-      return `${id} drops its state and takes it anew from its peers`
+      return `${id} deletes its state and gets it again from another member`
     },
   },
 }

@@ -1,4 +1,5 @@
-// Driver: owns the streams and signals of the process. No other file of the command line uses these directly.
+// Driver: owns the streams and signals of the process. No other file of the command line uses the streams and
+// the signals directly.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -289,7 +289,7 @@ describe('SIGHUP', () => {
     expect(await get(at, 'secret-one')).toBe(401)
     write('{ "tokens": ["secret-thr')
     member.child.kill('SIGHUP')
-    await expect.poll(() => member.printed.out).toContain('those in force stay')
+    await expect.poll(() => member.printed.out).toContain('the old ones stay in use')
     expect(await get(at, 'secret-two')).toBe(404)
     // Nobody says so: it is seen by itself.
     write(JSON.stringify({ tokens: [{ token: 'secret-three' }, { token: 'secret-two' }] }))

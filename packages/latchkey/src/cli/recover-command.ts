@@ -37,11 +37,10 @@ the largest index if the terms are equal.`,
   async run(line, io) {
     const [file = ''] = words(line, 1, 1)
     const dir = text(line, 'dir')
-    if (dir === undefined)
-      throw new UsageError('recover needs --dir, the directory of the member that is left')
+    if (dir === undefined) throw new UsageError('recover needs --dir, the directory of the surviving member')
     if (!flag(line, 'writes-may-be-lost'))
       throw new UsageError(
-        `recover is for a majority that is lost for good; while one can come back, start it instead. ${MAY_BE_LOST.replaceAll('\n', ' ')} Nothing was done. To go on, say --writes-may-be-lost`,
+        `recover is only for a cluster that has lost its majority for good. If enough members can come back, start these members instead. ${MAY_BE_LOST.replaceAll('\n', ' ')} Nothing was done. To continue, add --writes-may-be-lost`,
       )
     const recover = await load()
     const progress = new Progress(io)
@@ -57,11 +56,11 @@ the largest index if the terms are equal.`,
 function resultText(file: string, found: RecoveredMember, colours: boolean): string {
   const { id, clusterId, term, index, fromLog, voters } = found
   const others = voters.filter((one) => one !== id)
-  return `${file} has the state of member ${printable(id)} of cluster ${printable(clusterId)}: term ${term}, index ${index}; ${fromLog} of its entries were in the log only.
-${paint(colours, 'red', `LOST: every write behind index ${index}, whoever was told that it is done.`)}
+  return `${file} has the state of member ${printable(id)} of cluster ${printable(clusterId)}: term ${term}, index ${index}; ${fromLog} of its entries were only in the log.
+${paint(colours, 'red', `LOST: every write after index ${index}, even if the cluster has acknowledged it.`)}
 1. ${others.length === 0 ? 'The old member' : `The old members (${others.map(printable).join(', ')}, and this one)`} must never start again: move their directories away, or take the disks out.
 2. Wait as long as the longest lease of a lock: a holder that this member did not know of may work until then.
-   Later its writes are refused where they are fenced: new tokens are larger by 2^32.
+   After that, systems that compare fencing tokens refuse its writes: new tokens are larger by 2^32.
 3. For each member of the new cluster: latchkey restore ${file} --id NAME --dir NEW --member NAME=URL ...
    then latchkey start, with the same list. It has another cluster id; clients of the old one are told ERR_WRONG_CLUSTER.
 `

@@ -10,8 +10,8 @@ export const sessions: Command = {
   name: 'sessions',
   usage: '',
   summary: 'List the sessions of all stores, or end one.',
-  notes: `A store opens a session at its first write, lock or wait. The list shows for each session its client, its time of silence
-and its holds. With --end, the session loses its places in queues, but its holds stay until their leases end. If its store
+  notes: `A store opens a session at its first write, lock or wait. The list shows for each session its client, how long the client
+was silent, and the holds. With --end, the session loses its places in queues, but its holds stay until their leases end. If its store
 is still running, the store opens another session. The command needs the right admin. It works even if no more sessions
 can be opened.`,
   options: {

@@ -111,8 +111,8 @@ async function serve(
   const reloader = new Reloader({ clock: io.clock, logger, files, seen, reload })
   hangUp = () => void reloader.run('SIGHUP')
   if (isHungUp) hangUp()
-  const asked = nextSignal(io)
-  const ending = await Promise.race([asked.first, sidecar.failed])
+  const signals = stopSignals(io)
+  const ending = await Promise.race([signals.first, sidecar.failed])
   reloader.close()
   hangUp = () => {}
   if (ending instanceof Error) {
@@ -124,9 +124,9 @@ async function serve(
   // After a second signal, the process ends without waiting for the graceful stop.
   const outcome = await Promise.race([
     sidecar.stop().then(() => EXIT.ok, failed(io)),
-    asked.second.then(signalExit),
+    signals.second.then(signalExit),
   ])
-  asked.off()
+  signals.off()
   return outcome
 }
 
@@ -135,8 +135,11 @@ const failed = (io: Io) => (error: unknown) => {
   return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
 }
 
-/** Returns two promises, which resolve at the first and at the second signal to stop. */
-function nextSignal(io: Io) {
+/**
+ * Listens for the signals to stop. `first` and `second` resolve at the first and at the second signal. `off`
+ * ends the listening.
+ */
+function stopSignals(io: Io) {
   const asked: ((signal: NodeJS.Signals) => void)[] = []
   const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))
   const [first, second] = [next(), next()]

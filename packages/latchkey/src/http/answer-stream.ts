@@ -31,7 +31,8 @@ export async function writeStream(
   ports: StreamPorts,
 ): Promise<void> {
   const heartbeat = isEndless ? new Heartbeat(ports.clock, response) : undefined
-  // A caller that does not read would never get the end of the answer, so its connection is destroyed.
+  // An endless answer ends by itself at this signal. The connection of a finite answer is destroyed, because
+  // the answer is incomplete. The connection of a caller that does not read is destroyed too.
   const offAbort = onAbort(ports.signal, () => {
     if (response.writableNeedDrain || !isEndless) response.destroy()
   })

@@ -68,7 +68,7 @@ export class CallerSessions {
     if (this.#sessions.size >= CAPS.callerSessions || ofCaller >= CAPS.callerSessionsOfOne)
       throw new LatchkeyError(
         'ERR_BUSY',
-        'This member has as many sessions of connections, or of yours, as it may. Close some, or ask another member.',
+        'This member has reached its limit of sessions that are bound to connections, or the limit for your token. Close some of your sessions, or ask another member.',
       )
     signal.throwIfAborted()
     by.lockPort.closed.throwIfAborted()
@@ -208,7 +208,7 @@ class Session {
     if (this.holds.size + this.pending + this.#lost.length + count > CAPS.callerSessionHolds)
       throw new LatchkeyError(
         'ERR_BUSY',
-        `A session of a connection has at most ${CAPS.callerSessionHolds} holds. Release some, or open another session.`,
+        `A session that is bound to a connection has at most ${CAPS.callerSessionHolds} holds. Release some, or open another session.`,
       )
     this.pending += count
   }
@@ -234,8 +234,8 @@ class Session {
 }
 
 /**
- * Releases the holds in the background. After a failed attempt it tries again, until the longest lease is
- * over anyway.
+ * Releases the holds in the background. After a failed attempt, the function tries again until the lease of
+ * the holds is over.
  */
 async function release(port: LockPort, tickets: readonly TicketArg[], lease: number): Promise<void> {
   const until = port.clock.now() + lease

@@ -79,7 +79,7 @@ const defined = (fields: object): object =>
 /** The caller has not sent the rest of its request in time. */
 export class TooSlow extends Error {
   constructor() {
-    super('The request did not come whole in time.')
+    super('The whole request did not arrive in time.')
   }
 }
 

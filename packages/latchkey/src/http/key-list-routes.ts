@@ -48,7 +48,7 @@ function rangeOf(call: Call): Range {
   return { prefix, lt, ...(isAfter ? { gt: after } : { gte }) }
 }
 
-/** In bytes. A body of keys must not be longer. The most keys of usual length fit into this limit. */
+/** In bytes. A body of keys must not be longer. CAPS.readKeys keys of usual length fit into this limit. */
 const MOST_BYTES = 1024 * 1024
 
 export async function getMany(call: Call): Promise<Reply> {

@@ -97,7 +97,10 @@ async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
 const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): boolean =>
   a !== undefined && b !== undefined && compareBytes(a[0], b[0]) === 0
 
-/** Returns the prefix of stored keys. `null` means all locks. */
+/**
+ * Returns the prefix of the stored keys for a prefix of names. `null` means the keys of all locks, but not of
+ * semaphores and elections.
+ */
 const prefixOf = (kind: Kind, prefix: Key = EMPTY): Key | null =>
   prefix.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, prefix)
 

@@ -59,6 +59,6 @@ export function lostHold(
       fields,
     )
   const message =
-    owner[0] === hold.id ? 'That id holds the lock under another token.' : 'Another holds the lock.'
+    owner[0] === hold.id ? 'That id holds the lock under another token.' : 'Another caller holds the lock.'
   return new LatchkeyError('ERR_NOT_OWNER', message, { ...fields, owner: toOwner(owner) })
 }

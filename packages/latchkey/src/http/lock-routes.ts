@@ -188,10 +188,10 @@ const holdsOf = async (call: Call, key: Key): Promise<LockInfoResult[]> =>
   (await call.by.lockPort.read([READ.lockQuery, key, false, true], limits(call))) as LockInfoResult[]
 
 const TAKEN: Readonly<Record<number, string>> = {
-  [KIND.semaphore]: 'So many permits are not free.',
-  [KIND.election]: 'Another leads.',
+  [KIND.semaphore]: 'Not enough permits are free.',
+  [KIND.election]: 'Another caller leads.',
 }
-const taken = (key: Key): string => TAKEN[kindOfLockKey(key)] ?? 'Another holds the lock.'
+const taken = (key: Key): string => TAKEN[kindOfLockKey(key)] ?? 'Another caller holds the lock.'
 
 function granted(call: Call, owner: OwnerResult, entryTime: number): Reply {
   const [id, deadline, , fencingToken] = owner

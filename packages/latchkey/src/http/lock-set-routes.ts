@@ -58,13 +58,14 @@ export class LockSetRoutes {
     if (state === 'queued') return waitIsOver(call, ask, Math.round(answer.waitedMillis))
     const [owner] = owners
     if (owner === undefined) throw new TypeError(OTHER_SET)
-    return ownerReply(409, owner, 'Another holds one of the locks. Try again, or pass a wait.', true)
+    return ownerReply(409, owner, 'Another caller holds one of the locks. Try again, or pass a wait.', true)
   }
 
   /**
-   * Answers that the set is granted, and for how long the caller may rely on it. The caller counts from the
-   * moment at which it sent its HTTP request. But the cluster time is known for the later command that was
-   * answered. So the time between the two is added, as the slowest allowed clock would measure it.
+   * Answers that the set is granted, and for how long the caller may rely on it. The caller measures this
+   * time from the moment at which it sent its HTTP request. But the member computes the time from the command
+   * that was answered, which was sent later. So the member adds the time between request and command, as the
+   * slowest allowed clock would measure it.
    */
   #granted(
     call: Call,
@@ -151,7 +152,13 @@ async function waitIsOver(call: Call, { list }: LockSetRequest, waitedMillis: nu
     const owner = (await lockPort.read([READ.lockOwner, key], limits(call))) as OwnerResult
     if (codeOf(owner) === 'NOT_HELD') continue
     const more = { ...keyJson(nameOfLockKey(key)), waitedMillis }
-    return ownerReply(409, owner, 'Another holds one of the locks. Try again, or wait longer.', true, more)
+    return ownerReply(
+      409,
+      owner,
+      'Another caller holds one of the locks. Try again, or wait longer.',
+      true,
+      more,
+    )
   }
   throw new LatchkeyError('ERR_TIMEOUT', undefined, { key: shownKey(nameOfLockKey(first)), waitedMillis })
 }

@@ -26,8 +26,8 @@ import { isGranted, tokenOf } from './owner-json.js'
 export interface Acquired {
   readonly owner: OwnerResult
   /**
-   * The cluster time of the first log entry that this wait caused. The HTTP answer tells the caller, computed
-   * from this time, how long the caller may rely on its hold.
+   * The cluster time of the first log entry that this wait caused. From this time, the HTTP answer computes
+   * how long the caller may rely on its hold.
    */
   readonly entryTime: number
 }

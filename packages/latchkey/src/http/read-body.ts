@@ -55,7 +55,7 @@ export function readBody(
     })
     const broke = (cause?: unknown) => {
       end()
-      reject(new TypeError('The body ended before it was whole.', { cause }))
+      reject(new TypeError('The connection closed before the whole body had arrived.', { cause }))
     }
     request.once('error', broke)
     request.once('close', () => broke())
@@ -70,5 +70,5 @@ const reasonOf = (why: WhyEnded): Error =>
     ? new TooSlow()
     : new LatchkeyError(
         'ERR_BUSY',
-        'This member is reading as much of bodies and messages that are not whole as it may. Try again a little later.',
+        'This member has too many bytes of incomplete bodies and messages. Try again a little later.',
       )

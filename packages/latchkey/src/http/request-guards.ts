@@ -25,8 +25,9 @@ export function callerOf(
  * Returns whether the request comes from the web console that this port itself serves. The Origin header of
  * such a request names the same host as the Host header. Law: this check alone proves nothing. The host name
  * of a foreign page may resolve to this port, and Origin and Host then also agree. So refuseOrigin must check
- * the host name. The browser reports in Sec-Fetch-Site whether a request comes from another site. An http
- * page with the same name can come from any server, so such a request does not count as this page's.
+ * the host name. The browser also reports in Sec-Fetch-Site whether a request comes from another site. For
+ * example, if the console uses https, an http page with the same host name can come from any server. The
+ * browser reports such a page as another site.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers
@@ -50,7 +51,7 @@ export function refuseOrigin(
   if (origin !== undefined && !ports.origins.has(origin)) {
     return new LatchkeyError(
       'ERR_FORBIDDEN',
-      `Pages of ${show(origin)} may not call here; list it with --allow-origin.`,
+      `Web pages of ${show(origin)} may not call this port. To allow them, add this origin with --allow-origin.`,
     )
   }
   if (ports.hosts === undefined || host === undefined || isKnownHost(ports.hosts, host)) return null

@@ -286,12 +286,12 @@ function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight
 const tooManyClients = () =>
   new LatchkeyError(
     'ERR_BUSY',
-    'This member has as many connections of clients, or of clients of your address, as it may. Close some, ask another member, or raise --max-connections.',
+    'This member has reached its limit of client connections, or the limit for your address. Close some connections, use another member, or raise --max-connections.',
   )
 
 /**
- * Returns the method of the later request. Before a request of another site, a browser sends OPTIONS, which
- * names this method in a header.
+ * Returns the method that the caller wants to use. Before a request to another site, a browser sends OPTIONS,
+ * and a header of it names the method of the later request.
  */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
@@ -299,8 +299,8 @@ function meant({ headers }: IncomingMessage, method: string): string {
 
 function wrongMethod(place: Place, method: string, path: string): string {
   if (method === 'POST' && place.path.endsWith('}'))
-    return `A POST needs a verb behind the key${nearestVerb(place, path)}`
-  return `${method} is not for this path; here one can ${place.methods.join(', ')}.`
+    return `A POST needs a verb after the key${nearestVerb(place, path)}`
+  return `This path does not allow ${method}; it allows ${place.methods.join(', ')}.`
 }
 
 /** Adds the CORS headers. With these headers, a page of an allowed origin can also read a refusal. */

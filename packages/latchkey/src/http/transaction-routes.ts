@@ -60,8 +60,9 @@ function toOp(op: Fields, name: string): Fields {
 }
 
 /**
- * Converts one condition of a transaction. A condition on the value compares with a value, and any other
- * condition compares with a number.
+ * Converts one condition of a transaction. If `value` is null, the condition is that the key does not exist.
+ * If the field is `value` and `as` is missing, the condition compares with a value in text, base64 or JSON.
+ * Otherwise it compares with a number.
  */
 function toCondition(condition: Fields, at: number): Fields {
   const name = `when[${at}]`

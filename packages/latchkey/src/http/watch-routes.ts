@@ -23,8 +23,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
     throw new TypeError('from cannot be given together with initial, which begins with what is there.')
   const options = { as: 'bytes', signal: call.signal } as const
   if (isInitial && seen === undefined) return initialWatch(call, target, shown)
-  // This read returns the revision at which the watch begins. If the caller may not read these keys, it fails
-  // here.
+  // This read returns the revision at which the watch begins. If the caller may not read these keys, the read
+  // fails here.
   const { revision } = await call.by.scan(
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },
@@ -52,7 +52,7 @@ async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Prom
 const aheadOf = (seen: number, revision: number) =>
   new LatchkeyError(
     'ERR_COMPACTED',
-    `This store has come to revision ${revision} only, and ${seen} is not one of its own: it is another store, or it was restored from a backup. Begin anew with initial=true.`,
+    `This store is only at revision ${revision}, so revision ${seen} comes from another store, or from before a restore of a backup. Begin again with initial=true.`,
   )
 
 // oxlint-disable-next-line require-yield -- an error is all that it has

@@ -33,9 +33,9 @@ test('a long absence and its end are told once; a restart and a member that neve
     clock.advance(1_000)
     change('b', false)
   }
-  expect(lines).toEqual([['a member is not reached', { id: 'b' }]])
+  expect(lines).toEqual([['another member cannot be reached', { id: 'b' }]])
   change('b', true)
-  expect(lines.slice(1)).toEqual([['a member is reached again', { id: 'b', absentMillis: 30_000 }]])
+  expect(lines.slice(1)).toEqual([['another member can be reached again', { id: 'b', absentMillis: 30_000 }]])
 })
 
 test('nothing is told of a member that was removed, nor after the end', () => {

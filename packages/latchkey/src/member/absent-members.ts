@@ -52,13 +52,15 @@ export class AbsentMembers {
     absence?.timer.cancel()
     if (absence?.isLogged !== true) return
     const absentMillis = Math.round(this.#clock.now() - absence.since)
-    this.#logger.warn('a member is reached again', { id, absentMillis })
+    this.#logger.warn('another member can be reached again', { id, absentMillis })
   }
 
   #isAway(id: string): void {
     const tell = () => {
       absence.isLogged = true
-      this.#logger.warn('a member is not reached: look whether it runs, and at the network', { id })
+      this.#logger.warn('another member cannot be reached: check whether it runs, and check the network', {
+        id,
+      })
     }
     const timer = this.#clock.after(PATIENCE, tell, { ref: false })
     const absence: Absence = { since: this.#clock.now(), timer, isLogged: false }

@@ -43,7 +43,7 @@ export interface AdminPorts {
 
 const id = (value: unknown): string => {
   if (typeof value === 'string' && value !== '') return value
-  throw new LatchkeyError('ERR_PROTOCOL', 'A member call came without the id of a member.')
+  throw new LatchkeyError('ERR_PROTOCOL', 'A call about a member came without the id of the member.')
 }
 
 type Run = (ports: AdminPorts, args: readonly unknown[]) => Promise<unknown>
@@ -102,11 +102,11 @@ function notMoved(outcome: 'stayed' | 'unknown', to: string | undefined): Latchk
   if (outcome === 'stayed')
     return new LatchkeyError(
       'ERR_TIMEOUT',
-      `Leadership did not move${where}: is that member a voter, running and caught up?`,
+      `The leadership did not move${where}. It moves only to a voter that runs and has caught up. Look at status().`,
     )
   return new LatchkeyError(
     'ERR_OUTCOME_UNKNOWN',
-    `Leadership has not moved${where} in time, and may still do so. Look at status() before you ask again.`,
+    `The leadership has not moved${where} in time, but may still move. Look at status() before you try again.`,
   )
 }
 
@@ -142,7 +142,10 @@ export class Admin {
     if (call === 'members.rebuild') return this.#ports.rebuild()
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined
     if (run === undefined)
-      throw new LatchkeyError('ERR_PROTOCOL', `No member does ${show(call)} for another.`)
+      throw new LatchkeyError(
+        'ERR_PROTOCOL',
+        `A member cannot run the call ${show(call)} for another member.`,
+      )
     if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
     const why = call === 'members.add' ? this.#ports.whyNoMembers() : undefined
     if (why !== undefined) throw new LatchkeyError('ERR_FORBIDDEN', `No member can be added: ${why}.`)

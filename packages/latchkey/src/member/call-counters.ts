@@ -51,7 +51,10 @@ export class SourceCounters {
   #seen = 0
   #answered = 0
   readonly #errors = new Map<string, number>()
-  /** In seconds, from the arrival of a write at this member to its answer. */
+  /**
+   * How long writes take, in seconds, from the arrival at this member to the answer. `readTimes` is the same
+   * for reads.
+   */
   readonly writes = new Histogram()
   readonly readTimes = new Histogram()
 

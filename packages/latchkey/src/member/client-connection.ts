@@ -162,8 +162,8 @@ export class ClientConnection implements Link {
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
-    // The client gets the answer of a session that has ended. So a client that connects with another token
-    // opens a new session.
+    // The session belongs to another identity, so the member answers as if the session had ended. A client
+    // that connects again with another token then opens a new session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
     // Nearly all writes are plain puts. The state machine decodes each put anyway, so this file does not.
     const isPlain = isPlainPut(body)
@@ -190,8 +190,8 @@ export class ClientConnection implements Link {
   }
 
   /**
-   * Opens a session. The member, and not the client, writes the identity into the command, because each
-   * identity may have only a limited number of sessions.
+   * Opens a session. The member, and not the client, writes the identity into the command. Otherwise a client
+   * could name other identities, and evade the limit of sessions for each identity.
    */
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)

@@ -68,8 +68,8 @@ export class ClientConnections {
 
   /**
    * Returns the membership of the last applied change, even if the log has a later change. While a member
-   * that was just opened applies the entries of its own log, this is the newest membership in the log. So
-   * clients do not hear of old changes again.
+   * that was just opened still applies the entries of its own log, the function returns the newest membership
+   * in the log instead. Otherwise clients would hear of old changes again.
    */
   #membership(): Membership {
     const { applied, raft } = this.#replica.node

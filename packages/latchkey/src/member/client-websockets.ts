@@ -83,8 +83,8 @@ interface ClientWebSocketsPorts {
 const MOST_FRAGMENTS = 64
 const CLOSE_BUSY = 1013
 const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
-  busy: 'ERR_BUSY: too much of messages that are not whole; try again later',
-  slow: 'ERR_BUSY: the message did not go on; it needs 64 KiB a second',
+  busy: 'ERR_BUSY: this member has too many bytes of incomplete messages; try again later',
+  slow: 'ERR_BUSY: the message came too slowly; send at least 64 KiB a second',
 }
 
 /**
@@ -124,7 +124,7 @@ export class ClientWebSockets {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void {
     // Only a browser sends an Origin header, and a web page must not use this port.
     if (request.headers.origin !== undefined) {
-      this.#note('origin', 'a page of a browser asked for a WebSocket')
+      this.#note('origin', 'a web page in a browser asked for a WebSocket')
       return endRefused(socket, 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n', this.#ports.clock)
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -152,7 +152,7 @@ export class ClientWebSockets {
   }
 
   /**
-   * Counts the bytes of a message of which a part has arrived. unfinished-messages-limit.ts limits the sum
+   * Counts the bytes that have arrived of an incomplete message. unfinished-messages-limit.ts limits the sum
    * over all connections.
    */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
@@ -228,8 +228,9 @@ export class ClientWebSockets {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // The code that answers requests of other connections can call this function. If the function throws,
-      // only this connection must end.
+      // A request of another connection can cause a reply on this connection, for example a release there
+      // that grants a lock to a waiter here. If this function throws then, only this connection must end, and
+      // not the other one.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )
@@ -262,7 +263,7 @@ export class ClientWebSockets {
    */
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
-    socket.close(1011, 'an error in this member: its log tells which')
+    socket.close(1011, 'an error in this member; the log of the member describes it')
   }
 
   /**
@@ -355,5 +356,5 @@ const named = (who: Identity, address: string): Identity =>
 const tooManyClients = () =>
   new LatchkeyError(
     'ERR_BUSY',
-    'This member has as many connections of clients, or of clients of your address, as it may. Close some, use another member, or raise --max-connections.',
+    'This member has reached its limit of client connections, or the limit for your address. Close some connections, use another member, or raise --max-connections.',
   )

@@ -93,7 +93,7 @@ test('leaders, members and a majority that is lost and back: each is one line, a
   await Promise.all([stores.b.close(), stores.c.close()])
   await until(() => quorum.length === 1)
   expect(quorum).toEqual([{ lost: true }])
-  expect(said('a', 'no majority of the members is reached')).toBe(1)
+  expect(said('a', 'this member reaches no majority of the members')).toBe(1)
   // A leader steps down only after it has heard nobody for an election timeout.
   while ((await stores.a.status()).leader !== undefined) await sleep(10)
   await expect(stores.a.ready({ timeout: 500 })).rejects.toMatchObject({
@@ -129,7 +129,10 @@ test('a member whose log is behind asks in vain, and its log says who refused', 
     [
       'info',
       'this member lost the election',
-      { term: 4, why: "b refused (another has the vote, or this member's log is behind); c did not answer" },
+      {
+        term: 4,
+        why: "b refused (their vote went to another member, or this member's log is behind); c did not answer",
+      },
     ],
   ])
   log.close()

@@ -19,7 +19,10 @@ import { leaderReplyOf, whyNoLeader } from './member-status.js'
 const FIRST_LOOK = 5_000
 /** In ms. After the first warning, a lasting fault is logged again at this interval. */
 const NEXT_LOOKS = 30_000
-/** In entries. If a member lacks more entries than this, the log says that the member lags. */
+/**
+ * In entries. If another member lacks more entries than this, this member writes a warning that the other one
+ * lags.
+ */
 const LAGS = 10_000
 /** In entries. A lagging member has caught up when it lacks fewer entries than this. */
 const CAUGHT_UP = 100
@@ -27,8 +30,8 @@ const CAUGHT_UP = 100
 const WHY_ELECTION: Readonly<Record<ElectionReason, string>> = {
   timeout: 'it has heard no leader for an election timeout',
   leader_ended: 'the process of the leader has ended',
-  transfer: 'the leader hands over to it',
-  new_cluster: 'the members of a new cluster have met',
+  transfer: 'the leader transfers the leadership to it',
+  new_cluster: 'the members of a new cluster have connected to each other',
 }
 
 type Members = ReadonlyMap<string, string>
@@ -100,8 +103,8 @@ export class ClusterLog {
       leader === this.#replica.node.options.id
         ? 'this member won the election and leads'
         : 'another member leads'
-    // After a warning about a missing leader, the line about the new leader is a warning too. So a log with
-    // warnings only shows the end of the fault.
+    // After a warning about a missing leader, the line about the new leader is a warning too. So a reader who
+    // sees only the warnings also sees the end of the fault.
     this.#logger[this.#warned ? 'warn' : 'info'](message, { leader, term, leaderlessMillis })
     this.#warned = false
   }
@@ -134,15 +137,18 @@ export class ClusterLog {
     const isReached = voters.length - missing.length > voters.length / 2
     if (isReached && leaderKnown) {
       if (this.#hasMajority === false) {
-        this.#logger.warn('a majority of the members is reached again', { missing })
+        this.#logger.warn('this member reaches a majority of the members again', { missing })
         this.#quorum({ lost: false })
       }
       this.#hasMajority = true
     } else if (!isReached && this.#hasMajority === true) {
       this.#hasMajority = false
-      this.#logger.warn('no majority of the members is reached: nothing can be written until one is', {
-        missing,
-      })
+      this.#logger.warn(
+        'this member reaches no majority of the members: it can write nothing until it reaches one',
+        {
+          missing,
+        },
+      )
       this.#quorum({ lost: true })
     }
   }

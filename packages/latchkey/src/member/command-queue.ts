@@ -41,7 +41,8 @@ const OVERHEAD_BYTES = 1024
 const MOST_FULL = 4
 
 /**
- * Who sent a command: a connection to this member, or a session of another member that forwards its commands.
+ * Who sent a command: a connection to this member, or a text with the id of a member that forwards commands
+ * and the id of the session of these commands.
  */
 export type CommandSender = object | string
 type OnOutcome = (outcome: Outcome, ticket: number) => void
@@ -152,8 +153,8 @@ export class CommandQueue {
   }
 
   /**
-   * Estimates the cost. If kv cannot read a row, the command counts as a full WINDOW. The command then meets
-   * the same error when it is applied, and reports it.
+   * Estimates the cost of the command. If kv cannot read a row, the command counts as a full WINDOW. The same
+   * error then occurs when the command is applied, and the member reports the error there.
    */
   #weigh(command: Command, bytes: number): number {
     try {
@@ -290,7 +291,8 @@ function kindOf(body: Uint8Array): Kind {
 
 function isSmallByKind(body: Uint8Array): boolean {
   switch (opOf(body)) {
-    // The operation is hidden in a longer form than necessary, so only the decoded command shows its work.
+    // 0: the command is encoded in an unusual way, so `opOf` cannot read its operation without decoding the
+    // whole command.
     case 0:
     case OP.openSession:
     case OP.endSession:

@@ -6,8 +6,8 @@
 //   short time, so a pause does not count as silence of the leader.
 // - A member without contact for three quarters of an election timeout is cut off. The member is no longer
 //   cut off when it becomes leader, or when it has contact with the leader of another term. If the same
-//   leader comes back, contact must first last for half an election timeout. Without this half: over a bad
-//   link, one message arrives now and then, and each time all stores repeat all their requests.
+//   leader comes back, contact must first last for half an election timeout. Without this wait: over a bad
+//   connection, one message arrives now and then, and each time all stores repeat all their requests.
 // - A member forwards requests of other members only if its leader was silent for at most half an election
 //   timeout (M28). Without this law: the leader stops, and all other members lose contact at the same time.
 //   These members forward requests to each other, although no member reaches a leader.

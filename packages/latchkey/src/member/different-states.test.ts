@@ -54,14 +54,16 @@ test('A10: a difference is reported by every member, with the first key that dif
   const { store } = all[0] as OpenedMember
   for (let i = 0; i < 50; i++) await store.put(`key/${i}`, i === 17 || i === 23 ? 'right' : 'same')
   const first = (id: (typeof ids)[number], from: string) =>
-    lines[id].filter(([message, fields]) => message.startsWith('the first row') && fields['from'] === from)
+    lines[id].filter(
+      ([message, fields]) => message.startsWith('this is the first row') && fields['from'] === from,
+    )
   await expect.poll(() => first('a', 'c').length).toBeGreaterThan(1)
   expect(first('a', 'c').map(([, fields]) => [fields['key'], fields['what']])).toContainEqual([
     'data "key/17"',
     'it is another one there',
   ])
   await expect.poll(() => first('c', 'a').length).toBeGreaterThan(1)
-  const [, fields] = lines.a.find(([message]) => message.startsWith('members hold different')) as Line
+  const [, fields] = lines.a.find(([message]) => message.startsWith('members have different')) as Line
   expect(fields).toMatchObject({ from: 'c', spaces: ['data', 'events', 'meta'] })
   expect(first('a', 'b').length).toBe(0)
 })

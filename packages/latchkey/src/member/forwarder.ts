@@ -21,7 +21,7 @@ const MOST_PENDING = 20_000
 const COMMAND_MS = 10_000
 /** In ms. An admin call may take this long, because it may wait for a change of membership. */
 const CALL_MS = 120_000
-/** In ms. The forwarder looks for requests whose time is over at this interval. */
+/** In ms. At this interval, the forwarder looks for requests whose time is over. */
 const LOOK_MS = 1_000
 
 interface Pending {
@@ -34,7 +34,7 @@ type Tell = Pending['tell']
 
 interface ForwarderPorts {
   readonly clock: Clock
-  /** Must give other numbers at each start of the process. */
+  /** Must give different numbers after each start of the process. */
   readonly random: Random
   send(to: string, frame: Uint8Array): boolean
 }
@@ -97,8 +97,8 @@ export class Forwarder {
   }
 
   /**
-   * Called when the connection to that member has closed. The requests to that member end as unknown, because
-   * the member may still execute these requests.
+   * Called when the connection to the member `peer` has closed. The requests to `peer` end as unknown,
+   * because `peer` may still execute these requests.
    */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)

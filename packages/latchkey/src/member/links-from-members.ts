@@ -3,16 +3,16 @@
 // leader, as for all clients.
 //
 // Laws (M28)
-// - A request is forwarded only once. This member forwards a request from a link to its leader as a command
-//   between members. A member that is not the leader refuses such a command. Without this law: member a
-//   believes that c reaches the leader, and c believes that a reaches the leader. One command then travels
-//   between a and c for ever.
+// - A request is forwarded only once. When a request comes over a link, this member sends it to the leader as
+//   a command between members. A member that is not the leader refuses such a command. Without this law:
+//   member a believes that c reaches the leader, and c believes that a reaches the leader. One command then
+//   travels between a and c for ever.
 // - Only a member of this cluster may open a link, and only while this member has contact with its leader.
 //   When this member loses that contact, it closes the link. Without this law: member c follows a deposed
 //   leader and accepts the requests of member a. The store of a then waits at c until its lease ends,
 //   although another member knows the new leader.
-// - This member passes on the leader's cluster time unchanged. The store counts from the moment at which the
-//   store first sent the request (CT5).
+// - This member passes on the leader's cluster time unchanged. The store measures the age of this time from
+//   the moment at which it first sent the request (CT5).
 // - A session has the same identity whether a store opens it over a link or at its own member. The identity
 //   comes from the authenticated connection, never from a message.
 
@@ -26,15 +26,18 @@ import { embeddedIn, type Identity } from './rights.js'
 
 /**
  * How many links one store may have at this member. A store needs one link, and a second one while it moves
- * from one link to the other. For one link more, the oldest link is closed.
+ * from one link to the other. If a store opens a further link, its oldest link is closed.
  */
 const MOST_LINKS = 4
 
 interface LinksFromMembersPorts {
   readonly defer: Defer
-  /** Returns false if that member is not connected, or does not read its messages fast enough. */
+  /** Returns false if the member `to` is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Returns why this member does not serve that member's store now, or undefined if it serves the store. */
+  /**
+   * Returns why this member does not serve the store of the member `from` now, or undefined if it serves the
+   * store.
+   */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
 }
@@ -57,9 +60,9 @@ export class LinksFromMembers {
     const refusal = this.#ports.refusal(from)
     if (refusal !== undefined) return this.#tellClosed(from, id, refusal)
     const links = this.#byMember.get(from) ?? new Map<number, ClientConnection>()
-    this.#end(from, id, 'it was opened again')
+    this.#end(from, id, 'the link was opened again')
     for (const oldest of [...links.keys()].slice(0, Math.max(0, links.size + 1 - MOST_LINKS)))
-      this.#end(from, oldest, 'it has too many links')
+      this.#end(from, oldest, 'the store has too many links')
     this.#byMember.set(from, links)
     const outbox = this.#outbox(from, id)
     const tell = (reply: LinkReply) => outbox.tell(reply)
@@ -78,7 +81,7 @@ export class LinksFromMembers {
         isWhole &&= send(from, { kind: 'linkReplies', id, frame })
       },
       wrote: () => {
-        if (!isWhole) this.#end(from, id, 'it does not read what it asked for')
+        if (!isWhole) this.#end(from, id, 'the store does not read its replies')
         return isWhole
       },
       defer: (run) => defer(() => this.#guarded(from, id, run)),
@@ -112,7 +115,7 @@ export class LinksFromMembers {
   }
 
   /**
-   * Called when the connection to that member has closed. All links of that member's store end, because
+   * Called when the connection to the member `from` has closed. All links of that member's store end, because
    * replies may be lost.
    */
   gone(from: MemberId): void {

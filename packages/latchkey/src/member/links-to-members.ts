@@ -9,9 +9,9 @@ import type { MemberId } from '@latchkey/raft'
 import { firstId, type LinkMessage } from './member-messages.js'
 
 interface LinksToMembersPorts {
-  /** Must give other numbers at each start of the process. */
+  /** Must give different numbers after each start of the process. */
   readonly random: Random
-  /** Returns false if that member is not connected, or does not read its messages fast enough. */
+  /** Returns false if the member `to` is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
 }
 
@@ -51,7 +51,12 @@ export class LinksToMembers {
   }
 
   closed(from: MemberId, id: number, reason: string): void {
-    this.#of(from, id)?.end(new LatchkeyError('ERR_NO_LEADER', `${from} does not help: ${reason}`))
+    this.#of(from, id)?.end(
+      new LatchkeyError(
+        'ERR_NO_LEADER',
+        `Member ${from} does not forward requests for this member: ${reason}`,
+      ),
+    )
   }
 
   /**
@@ -63,7 +68,10 @@ export class LinksToMembers {
     return link?.to === from ? link : undefined
   }
 
-  /** Called when the connection to that member has closed. Its links end, because requests may be lost. */
+  /**
+   * Called when the connection to the member `to` has closed. The links to `to` end, because requests may be
+   * lost.
+   */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }
@@ -138,7 +146,7 @@ class LinkToMember implements Link {
     const replies = decodeReplies(copyBytes(frame))
     if (typeof replies === 'string')
       return this.end(
-        new LatchkeyError('ERR_PROTOCOL', `${this.to} said something that makes no sense: ${replies}`),
+        new LatchkeyError('ERR_PROTOCOL', `A message of member ${this.to} could not be decoded: ${replies}`),
       )
     for (const reply of replies) if (this.#state !== 'over') this.#events.reply(reply)
   }
@@ -170,4 +178,4 @@ class LinkToMember implements Link {
 const NOTHING = new Uint8Array(0)
 
 const unreachable = (id: MemberId) =>
-  new LatchkeyError('ERR_NO_LEADER', `Member ${id} is not reached any more.`)
+  new LatchkeyError('ERR_NO_LEADER', `Member ${id} cannot be reached any more.`)

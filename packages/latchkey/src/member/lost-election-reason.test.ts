@@ -11,11 +11,15 @@ const lost = (votes: Record<string, boolean>, higherTerm?: number) => ({
 })
 
 test.each([
-  [lost({ b: false, c: false }), {}, "b, c refused (another has the vote, or this member's log is behind)"],
+  [
+    lost({ b: false, c: false }),
+    {},
+    "b, c refused (their vote went to another member, or this member's log is behind)",
+  ],
   [
     lost({ b: false }),
     {},
-    "b refused (another has the vote, or this member's log is behind); c did not answer",
+    "b refused (their vote went to another member, or this member's log is behind); c did not answer",
   ],
   [lost({}), {}, 'b, c did not answer'],
   [lost({}, 5), {}, 'another member is in term 5 already; b, c did not answer'],

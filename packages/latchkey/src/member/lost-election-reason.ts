@@ -20,7 +20,7 @@ export function whyElectionLost(lost: LostCampaign, { self, voters, leader }: Ou
     lost.higherTerm === undefined ? '' : `another member is in term ${lost.higherTerm} already`,
     refused.length === 0
       ? ''
-      : `${refused.join(', ')} refused (another has the vote, or this member's log is behind)`,
+      : `${refused.join(', ')} refused (their vote went to another member, or this member's log is behind)`,
     silent.length === 0 ? '' : `${silent.join(', ')} did not answer`,
   ]
   return reasons.filter((reason) => reason !== '').join('; ')

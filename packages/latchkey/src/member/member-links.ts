@@ -16,7 +16,7 @@ interface MemberLinksPorts {
   readonly replica: Replica
   readonly random: Random
   readonly defer: Defer
-  /** Returns false if that member is not connected, or does not read its messages fast enough. */
+  /** Returns false if the member `to` is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
   /** Returns false if this member serves no clients, for example because it was removed. */
   serves(): boolean
@@ -91,9 +91,9 @@ export class MemberLinks {
 
   #whyNot(from: MemberId): string | undefined {
     if (!this.#reach.isFresh) return NO_CONTACT
-    if (!this.#ports.serves()) return 'it serves nobody just now'
+    if (!this.#ports.serves()) return 'it serves no clients now'
     const isMember = membersOf(this.#ports.replica.node.applied.membership).includes(from)
-    return isMember ? undefined : `${from} is none of its members`
+    return isMember ? undefined : `its membership does not list ${from}`
   }
 
   get served(): number {
@@ -129,7 +129,7 @@ export class MemberLinks {
     if (index !== undefined) this.#ports.send(to, { kind: 'notMember', index })
   }
 
-  /** Called when the connection to that member has closed. */
+  /** Called when the connection to the member `id` has closed. */
   gone(id: MemberId): void {
     this.#to.gone(id)
     this.#from.gone(id)

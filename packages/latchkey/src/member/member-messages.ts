@@ -34,15 +34,15 @@ export type MemberMessage =
   /** An admin call, for example a change of membership or a transfer of leadership. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
-  /** The sender's state after it applied the entry `index`: one hash for each key space (state-check.ts). */
+  /** The sender's state after it applied the entry `index`: one hash for each key space (state-hash-check.ts). */
   | {
       readonly kind: 'stateHashes'
       readonly index: number
       readonly spaces: Readonly<Record<string, string>>
     }
   /**
-   * Asks for the sum over at most `rows` rows of a key space, in the state after the entry `index`. The first
-   * of these rows is the row after the key `after` (state-search.ts).
+   * Asks for a checksum of at most `rows` rows of a key space, in the state after the entry `index`. The
+   * first of these rows is the row after the key `after` (state-search.ts).
    */
   | {
       readonly kind: 'compare'
@@ -53,8 +53,8 @@ export type MemberMessage =
       readonly rows: number
     }
   /**
-   * The sum over these rows, and the key of the last of these rows. `rows` is undefined if the sender no
-   * longer has the state after that entry.
+   * The answer to `compare`: `sum` is the checksum of the rows, and `last` is the key of the last row. `rows`
+   * is undefined if the sender no longer has the state after that entry.
    */
   | {
       readonly kind: 'compared'

@@ -39,7 +39,7 @@ import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
 import type { ClientConnection } from './client-connection.js'
 import { ClientConnections } from './client-connections.js'
-import { knowsMembers, StateComparison } from './state-comparison.js'
+import { knowsMembers, StateComparison } from './state-check-messages.js'
 import { memberCounters } from './metrics-from-counters.js'
 import { memberFigures } from './member-figures.js'
 import { statusOf } from './member-status.js'
@@ -60,9 +60,15 @@ interface MemberPorts {
   readonly note?: DirectoryNote | undefined
   /** The simulator's observer of each step of the replica. Undefined in production. */
   readonly observer?: ReplicaPorts['observer']
-  /** Called when all addresses that are new to the log have been checked, and clients can be served. */
+  /**
+   * Called when this member may serve clients. Before that, it asks each address of the option `members` that
+   * its log does not know which cluster runs there.
+   */
   readonly asked?: (() => void) | undefined
-  /** Returns why no member may be added: connections between members are not authenticated. */
+  /**
+   * Returns the reason why no member may be added, if connections between members are not authenticated.
+   * Returns undefined if members may be added.
+   */
   readonly whyNoMembers?: (() => string | undefined) | undefined
   /** Undefined if requests are not traced. */
   readonly tracer?: RequestTracer | undefined
@@ -255,7 +261,7 @@ export class Member extends Emitter<MemberEvents> {
     return this.#ownMembership.isOver
   }
 
-  /** True if the membership that this member has applied does not list the member. */
+  /** True if the membership that this member has applied does not list this member. */
   get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)
@@ -329,7 +335,8 @@ export class Member extends Emitter<MemberEvents> {
 
   receive(from: MemberId, bytes: Uint8Array): void {
     const message = decodeMemberMessage(bytes)
-    if (message === null) return this.#ports.logger.warn('a message between members made no sense', { from })
+    if (message === null)
+      return this.#ports.logger.warn('a message of another member could not be decoded', { from })
     switch (message.kind) {
       case 'command':
         return this.#requestsOfMembers.command(from, message)
@@ -373,12 +380,12 @@ export class Member extends Emitter<MemberEvents> {
     if (others.length === 0)
       throw new LatchkeyError(
         'ERR_PROTOCOL',
-        `${this.id} is the only voter: there is nobody to have its state from. Nothing was changed.`,
+        `${this.id} is the only voter, so no other member can send the state to it. Nothing was changed.`,
       )
     if (node.raft.leader === undefined || !others.some((id) => transport.connected(id)))
       throw new LatchkeyError(
         'ERR_NO_LEADER',
-        `${this.id} reaches no leader and no other voter: there is nobody to have its state from. Nothing was changed.`,
+        `${this.id} reaches no leader or no other voter that can send the state to it. Nothing was changed.`,
       )
     this.#ports.rebuild()
   }

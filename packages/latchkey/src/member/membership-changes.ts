@@ -3,8 +3,8 @@
 //
 // Laws:
 //   - If this member's disk fails after a change was proposed, the other members may still commit the change.
-//     So the caller gets ERR_OUTCOME_UNKNOWN with the failure as its cause. An error of the disk would say
-//     that nothing was changed (N5).
+//     So the caller gets ERR_OUTCOME_UNKNOWN with the failure as its cause. An error of the disk would
+//     wrongly say that nothing was changed (N5).
 //   - The leader also makes changes of its own, for example it completes a joint configuration. A call waits
 //     for these changes. While another caller's change is not committed, a call fails (M3).
 //   - Two members never have the same address (M26). Otherwise connections to one member would reach the
@@ -27,8 +27,8 @@ type Ask = () => MembershipChange | LatchkeyError
 type IsReached = (now: Membership) => boolean
 
 /**
- * In election timeouts. If a call could not propose its change within this time, the call fails. A leader
- * that reaches no majority steps down in less time.
+ * In election timeouts. If a call could not propose its change within this time, the call fails. Within this
+ * time, a leader completes its own changes, or steps down because it reaches no majority.
  */
 const BOOK_KEEPING_TIMEOUTS = 2
 /** In ms. A call whose change is not committed this long after the proposal ends with ERR_OUTCOME_UNKNOWN. */
@@ -157,8 +157,8 @@ class MembershipCall {
     if (this.#isReached(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // Another call has proposed the same change, and it is not committed yet. This call waits for that
-    // commit.
+    // Another call has proposed the same change, and that change is not committed yet. This call waits until
+    // it is committed.
     if (role === 'leader' && this.#isReached(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
     if (proposal.ok) return this.#isProposed()
@@ -174,9 +174,10 @@ class MembershipCall {
   }
 
   /**
-   * Called when this leader steps down. If the change was proposed, this member may still apply it within an
-   * election timeout, as it does after its own removal (M11). Otherwise nobody knows whether the new leader
-   * commits the change, and the caller must call again.
+   * Called when this leader steps down. If the change was not proposed, the call fails as not applied. If the
+   * change was proposed, this member may still apply it within an election timeout, for example its own
+   * removal (M11). After that time, the call ends with ERR_OUTCOME_UNKNOWN, because the new leader may or may
+   * not commit the change.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))
@@ -227,7 +228,7 @@ function refusal(
     case 'invalid':
       return new LatchkeyError(
         'ERR_PROTOCOL',
-        `The change (${change.type}) was refused: ${proposal.why ?? 'it makes no sense here'}.`,
+        `The change (${change.type}) was refused: ${proposal.why ?? 'it is not possible in the present membership'}.`,
       )
     default:
       return noLeader()

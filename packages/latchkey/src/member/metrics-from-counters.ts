@@ -72,7 +72,7 @@ function ofConsensus(
     labelled(
       'counter',
       'latchkey_elections_total',
-      'Elections that this member began, one for each try, by why it did',
+      'Elections that this member began, by reason; each attempt counts',
       Object.entries(counters.electionsStarted).map(([reason, count]) => [{ reason }, count]),
     ),
     metric(
@@ -84,7 +84,7 @@ function ofConsensus(
     labelled(
       'counter',
       'latchkey_proposals_total',
-      'Commands that this member proposed as leader, by what became of them',
+      'Commands that this member proposed as leader, by outcome',
       [
         [{ outcome: 'committed' }, counters.committed],
         [{ outcome: 'refused' }, counters.refused],
@@ -94,12 +94,12 @@ function ofConsensus(
     metric('gauge', 'latchkey_proposals_pending', 'Entries of this leader that are not applied yet', pending),
     histogram(
       'latchkey_commit_duration_seconds',
-      'From the proposal of an entry at this leader to its being applied',
+      'Time from the proposal of an entry at this leader until the entry is applied',
       [[{}, counters.commit]],
     ),
     histogram(
       'latchkey_event_loop_delay_seconds',
-      "By how much a timer of this member came too late; a member's timers wait for a tenth of a second and more",
+      'How much too late a timer of this member ran; the measured timers are set to a tenth of a second or more',
       [[{}, counters.tickDelay]],
     ),
     histogram('latchkey_log_sync_duration_seconds', 'Each write to the log with its sync', [
@@ -134,7 +134,7 @@ function ofTransport({ transport, node }: Replica): Metric[] {
     labelled(
       'counter',
       'latchkey_member_bytes_total',
-      'Bytes between this member and each other one',
+      'Bytes that this member sent to each other member, or received from it',
       peers.flatMap(([member, { bytesSent, bytesReceived }]) => [
         [{ member, direction: 'sent' }, bytesSent] as const,
         [{ member, direction: 'received' }, bytesReceived] as const,
@@ -143,7 +143,7 @@ function ofTransport({ transport, node }: Replica): Metric[] {
     metric(
       'counter',
       'latchkey_member_dropped_total',
-      'Messages to other members that were dropped, because they were not connected or too slow',
+      'Messages that were dropped because the receiving member was not connected or too slow',
       stats.dropped,
     ),
   ]
@@ -158,7 +158,7 @@ function ofStore({ watches, watchLags, writes, level, longestWaits }: StoreFigur
     labelled(
       'gauge',
       'latchkey_watch_lag',
-      'Revisions that the slowest watch has not read yet, by what is watched; of locks: events',
+      'Revisions (of kind keys) or events (of kind locks or renewals) that the slowest watch has not read yet',
       byKind({ ...watchLags }),
     ),
     labelled(
@@ -189,7 +189,7 @@ const ofLevelDb = ({
   metric(
     'counter',
     'latchkey_leveldb_merge_seconds_total',
-    'How long LevelDB has merged tables, in whole seconds',
+    'Time that LevelDB has spent merging tables, in whole seconds',
     mergeSeconds,
   ),
   labelled(
@@ -212,13 +212,13 @@ function ofCalls(calls: CallCounters): Metric[] {
     labelled(
       'counter',
       'latchkey_requests_total',
-      'Requests of clients by kind, and by door: websocket, process (its own store, and HTTP), member',
+      'Requests of clients by kind, and by source (door): websocket, process (the embedded store, and HTTP), member',
       rows('kind', (counters) => counters.requests()),
     ),
     labelled(
       'counter',
       'latchkey_answers_total',
-      'Answers to clients by code, and by door',
+      'Answers to clients by code, and by source (door)',
       rows('code', (counters) => counters.answers()),
     ),
     histogram(

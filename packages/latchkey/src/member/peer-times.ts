@@ -1,5 +1,5 @@
-// Driver: remembers since when each other member has been connected or disconnected, for `status`. If a
-// connection is always young, it breaks again and again.
+// Driver: remembers since when each other member has been connected or disconnected, for `status`. If
+// `status` always shows a short time for a connection, that connection breaks again and again.
 
 import type { Clock } from '@latchkey/base'
 import type { MemberId, Transport } from '@latchkey/raft'
@@ -28,8 +28,8 @@ export class PeerTimes {
   }
 
   /**
-   * Returns for how many ms that member has been connected or disconnected. This member knows nothing of the
-   * time before it was opened, so the number is at most `uptimeMillis`.
+   * Returns for how many ms the member `id` has been connected or disconnected. This member knows nothing of
+   * the time before it was opened, so the number is at most `uptimeMillis`.
    */
   millisOf(id: MemberId): number {
     return this.#clock.now() - this.#look(id).at

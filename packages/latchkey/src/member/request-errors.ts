@@ -5,13 +5,13 @@ import { CAPS, errorAnswer, LatchkeyError, type LinkReply } from '@latchkey/prot
 export const tooWide = (): LatchkeyError =>
   new LatchkeyError(
     'ERR_PROTOCOL',
-    `The command was refused: a session, a number or done is above ${CAPS.recordNumber}, which no record of the log has room for.`,
+    `The command was refused: a session, a number or done is above ${CAPS.recordNumber}, the largest number in a record of the log.`,
   )
 
 export const tooMany = (): LatchkeyError =>
   new LatchkeyError(
     'ERR_TOO_LARGE',
-    'What was found is too large for one answer. Ask for fewer keys at once, or for a longer prefix.',
+    'The result is too large for one answer. Ask for fewer keys at once, or for a longer prefix.',
   )
 
 export const viewGone = (): LatchkeyError =>

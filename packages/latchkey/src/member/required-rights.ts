@@ -281,7 +281,10 @@ export const mayTouchLock = ({ locks }: Identity, key: Key): boolean =>
   locks === undefined || prefixOf(locks, nameOfLockKey(key)) !== undefined
 
 function lacks(right: Right): LatchkeyError {
-  const why = right === 'read' ? ' What answers a stored value or compares one by < or > needs it too.' : ''
+  const why =
+    right === 'read'
+      ? ' A call that returns a stored value, or compares a stored value with < or >, needs the right to read too.'
+      : ''
   return new LatchkeyError(
     'ERR_FORBIDDEN',
     `These credentials lack the right ${JSON.stringify(right)}, which this call needs.${why}`,
@@ -313,7 +316,10 @@ export const isOthersSession = ({ name }: Identity, opener: string | undefined):
 /** Returns true if no token names the identity. Several clients may share such an identity. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
-/** Returns the name as the session's stored row has it, which may be shortened. */
+/**
+ * Returns the name of an identity as the stored row of a session has it: its first CAPS.identityLength
+ * characters.
+ */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10

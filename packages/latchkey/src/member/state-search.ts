@@ -19,9 +19,11 @@ export interface Difference {
 
 interface StateSearchPorts {
   readonly clock: Clock
-  /** Must give other numbers at each start of the process. */
+  /** Must give different numbers after each start of the process. */
   readonly random: Random
-  /** Returns a view of the state after that entry, or undefined if the state has changed since then. */
+  /**
+   * Returns a view of the state after the entry `index`, or undefined if the state has changed since then.
+   */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
@@ -62,8 +64,8 @@ export class StateSearch {
   }
 
   /**
-   * Keeps a view of the state after that entry. Resolves to undefined if the state has changed since then, or
-   * if a view after another entry is kept.
+   * Keeps a view of the state after the entry `index`. Resolves to undefined if the state has changed since
+   * then, or if a view after another entry is kept.
    */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)

@@ -142,8 +142,8 @@ export class UnfinishedMessagesLimit {
     const { bytes } = message
     const text =
       why === 'busy'
-        ? 'a message that was not whole was ended: there was too much of such'
-        : 'a message was ended: it did not go on'
+        ? 'an incomplete message was refused: there are too many bytes of incomplete messages'
+        : 'an incomplete message was refused: its bytes came too slowly'
     this.#refusals.note('clients', `unfinished-${why}`, text, { bytes, all: this.#sum })
     message.isEnding = true
     this.#sum -= bytes

@@ -2,9 +2,10 @@
 // all connections.
 //
 // Law: unread bytes use at most MOST_OF_ALL of this member's memory, and at most MOST_OF_ONE for one
-// connection. Beyond a limit, the connection with the most unread bytes is closed. Its client connects again
-// and reads what it has missed. Without the limit for all connections: twenty clients stay just below the
-// limit for one connection, and together use more than a gigabyte.
+// connection. A connection with more than MOST_OF_ONE is closed. If all connections together have more than
+// MOST_OF_ALL, the connections with the most unread bytes are closed. The client of a closed connection
+// connects again and reads what it has missed. Without the limit for all connections: twenty clients stay
+// just below the limit for one connection, and together use more than a gigabyte.
 
 import type { RefusalLog } from '@latchkey/base'
 
@@ -77,7 +78,7 @@ export class UnreadBytesLimit {
 
   #close(reader: Reader, reason: string): void {
     const [waiting, all] = [this.#slow.get(reader), this.#sum]
-    this.#refusals.note('clients', reason, 'a connection was closed: it does not read what it asked for', {
+    this.#refusals.note('clients', reason, 'a connection was closed: its client does not read its replies', {
       waiting,
       all,
     })

@@ -73,7 +73,7 @@ test.each([
     'auth.tokens[0]: there is no such right before the colon: did you mean "read"?',
   ],
   ['a text with a colon', tokens(`abc:${SECRET}`), 'read+write+admin:SECRET'],
-  ['a token behind no right', tokens('read:'), 'a token is missing'],
+  ['a token behind no right', tokens('read:'), 'the secret is missing'],
   [
     'an entry with a colon and no rights',
     tokens({ token: `read:${SECRET}` }),
@@ -112,7 +112,7 @@ test('a file is read with the tokens beside it; it may hold the member token', (
   ])
   expect(auth?.memberToken).toEqual(['m'])
   expect(checkAuth({ file })?.tokens).toHaveLength(1)
-  expect(refusal({ file, memberToken: 'n' })).toContain('auth.memberToken stands in')
+  expect(refusal({ file, memberToken: 'n' })).toContain('auth.memberToken is also in')
   expect(refusal({ file, tokens: [SECRET] })).toContain(`auth.tokens[0] and ${file}: tokens[0]`)
 })
 

@@ -8,7 +8,7 @@
 
 import { CAPS, unknownName } from '@latchkey/protocol'
 import { type Auth, type AuthOptions, digestOf, RIGHTS, type TokenEntry } from '../member/rights.js'
-import { checkMemberToken } from './member-proof.js'
+import { checkMemberToken } from './choose-member-proof.js'
 import { parseToken } from './token-text.js'
 import { readTokensFile } from './tokens-file.js'
 
@@ -28,7 +28,9 @@ export function checkAuth(auth: AuthOptions | undefined): Auth | undefined {
   const more = written === undefined ? [] : listOf(written, `${file}: `, ['tokens', 'memberToken'])
   const placed = [...own, ...more]
   if (placed.length === 0)
-    throw new TypeError('auth.tokens must be a list of at least one token, or auth.file name a file of them')
+    throw new TypeError(
+      'auth.tokens must be a list of at least one token, or auth.file must name a file with tokens',
+    )
   if (placed.length > CAPS.tokens)
     throw new TypeError(`auth: ${placed.length} tokens; at most ${CAPS.tokens}`)
   const tokens = placed.map(checkEntry)
@@ -51,7 +53,7 @@ function listOf(given: unknown, place: string, names: readonly string[]): Placed
 
 function memberTokenOf(own: unknown, written: unknown, file: string | undefined): Auth['memberToken'] {
   if (own !== undefined && written !== undefined)
-    throw new TypeError(`auth.memberToken stands in ${file} too: leave one of them out`)
+    throw new TypeError(`auth.memberToken is also in ${file}: remove one of the two`)
   const token = own ?? written
   checkMemberToken(token)
   return token as Auth['memberToken']
@@ -87,7 +89,7 @@ function checkEntry({ given, place }: Placed): TokenEntry {
   const isAdmin = rights === undefined || (rights as readonly unknown[]).includes('admin')
   if (isAdmin && (keys !== undefined || locks !== undefined))
     throw new TypeError(
-      `${place}: keys and locks cannot limit who has the right 'admin', which reads all in a backup: give it rights: ['read', 'write'], or leave them out`,
+      `${place}: keys and locks cannot limit a token with the right 'admin', which can read everything in a backup: set rights: ['read', 'write'], or remove keys and locks`,
     )
   return entry
 }
@@ -125,7 +127,9 @@ function refuseTwice(tokens: readonly TokenEntry[], placed: readonly Placed[]): 
     const place = placed[at]?.place ?? ''
     const before = seen.get(digest)
     if (before !== undefined)
-      throw new TypeError(`${before} and ${place} are the same: list it once, with the rights it is to have`)
+      throw new TypeError(
+        `${before} and ${place} are the same token or certificate name: list it once, with all rights that it needs`,
+      )
     seen.set(digest, place)
   }
 }
@@ -145,7 +149,7 @@ export function checkClientCertificates({ auth, tls }: Certified): void {
     if (isRequired === (cert !== undefined)) continue
     if (isRequired)
       throw new TypeError(
-        "tls.clientCert: clients are known by their certificates, and a token is never asked for: give each entry of auth.tokens a 'cert' instead",
+        "tls.clientCert: clients prove their identity with certificates, and tokens are not used: give each entry of auth.tokens a 'cert' instead",
       )
     throw new TypeError("auth.tokens: 'cert' needs tls.clientCert: 'required' (--client-cert required)")
   }
@@ -156,6 +160,6 @@ export function checkClientCertificates({ auth, tls }: Certified): void {
     )
   if (auth.memberToken === undefined && tls?.memberName === undefined)
     throw new TypeError(
-      'tls.clientCert: clients have certificates of the same authority as members: give auth.memberToken or tls.memberName, so that none of them comes in as a member',
+      'tls.clientCert: clients have certificates of the same authority as members: give auth.memberToken or tls.memberName, so that no client can connect as a member',
     )
 }

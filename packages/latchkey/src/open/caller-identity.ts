@@ -21,6 +21,6 @@ export function callerOf(
   const why = name === undefined ? whyUntrusted(socket) : `no entry of auth.tokens has the cert ${show(name)}`
   return new LatchkeyError(
     'ERR_UNAUTHORIZED',
-    `Clients show a certificate here: ${why}. Pass tls: { cert, key } with one of this cluster's authority.`,
+    `This member requires a client certificate: ${why}. Pass tls: { cert, key } with a certificate of this cluster's authority.`,
   )
 }

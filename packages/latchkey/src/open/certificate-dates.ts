@@ -25,7 +25,7 @@ export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | un
   if (why === undefined) return undefined
   return new LatchkeyError(
     'ERR_UNAUTHORIZED',
-    `${why}: no member and no client would accept it, so what was in force stays. Give one that is good now, and check the clock of this machine.`,
+    `${why}: no member and no client would accept it, so the old certificates stay in use. Give a certificate that is valid now, and check the clock of this machine.`,
   )
 }
 
@@ -33,13 +33,13 @@ export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | un
 export function warningOfDates(tls: TlsOptions, now: number): string | undefined {
   const why = whyNoGood(tls, now)
   if (why !== undefined)
-    return `${why}: members and clients refuse it. Replace the file, which is read again without a restart.`
+    return `${why}: members and clients refuse it. Replace the file; the member reads it again without a restart.`
   const soon = chain(tls.cert, now)
     .filter(({ to }) => to - now < WARN_DAYS * DAY_MS)
     .toSorted((a, b) => a.to - b.to)[0]
   if (soon === undefined) return undefined
   const days = Math.floor((soon.to - now) / DAY_MS)
-  return `${placeOf(tls, 'cert')}: the certificate ${soon.name} expires on ${dateOf(soon.to)}, in ${days} days. Replace the file before, which is read again without a restart.`
+  return `${placeOf(tls, 'cert')}: the certificate ${soon.name} expires on ${dateOf(soon.to)}, in ${days} days. Replace the file before that date; the member reads it again without a restart.`
 }
 
 /**

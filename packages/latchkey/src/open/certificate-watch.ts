@@ -36,7 +36,8 @@ export class CertificateWatch {
   }
 
   /**
-   * When the member's first certificate expires, in ms since 1970. Undefined if no certificate can be read.
+   * When the first of the member's certificates expires, in ms since 1970. Undefined if no certificate can be
+   * read.
    */
   get expiresAt(): number | undefined {
     return this.#expiresAt

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, type ConnectionErrors, type Defer, type RefusalLog, seededRandom } from '@latchkey/base'
 import { MEMBERS_PATH, MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
 import { refuseUpgrade } from './http-and-websocket-server.js'
-import { memberTokens, whyNoMembers } from './member-proof.js'
+import { memberTokens, whyNoMembers } from './choose-member-proof.js'
 import type { Settings } from './options.js'
 
 /**

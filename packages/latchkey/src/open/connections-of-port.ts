@@ -53,7 +53,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * How many strangers, and how many clients, one address may have, even if half of the port's limit is fewer.
+ * One address may have at least this many strangers and this many clients, even if half of the port's limit
+ * is less, but never more than the whole limit of the port.
  */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
@@ -207,7 +208,7 @@ export class Connections {
    */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
-    // The connection has closed, or another server owns it.
+    // Without a connection object, the connection has closed, or another server owns it.
     if (connection === undefined || connection.kind === kind) return true
     if (connection.raw.destroyed) return true
     if (kind === 'client' && !this.#hasRoom(connection)) return false
@@ -225,10 +226,15 @@ export class Connections {
     const [limits, refusals] = [this.#limits, this.#refusals]
     const whole = this.#clients >= limits.clients
     if (!whole && this.#ofAddress(address).clients < limits.clientsOfOneAddress) return true
-    refusals.note('port', whole ? 'clients-full' : 'address-full', 'a client found no place', {
-      address,
-      places: whole ? limits.clients : limits.clientsOfOneAddress,
-    })
+    refusals.note(
+      'port',
+      whole ? 'clients-full' : 'address-full',
+      'a client was refused: a limit of client connections is reached',
+      {
+        address,
+        places: whole ? limits.clients : limits.clientsOfOneAddress,
+      },
+    )
     return false
   }
 
@@ -248,18 +254,23 @@ export class Connections {
     connection.deadline = this.#clock.after(patience, () => this.#tooLate(connection), { ref: false })
   }
 
-  /** Closes the oldest stranger among these connections (law 2). */
+  /** Closes the oldest stranger among these connections (laws 2 and 4). */
   #closeOldest(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
-    this.#refusals.note('port', reason, 'a connection that had not said who it is gave way to another one', {
-      address: oldest.address,
-    })
+    this.#refusals.note(
+      'port',
+      reason,
+      'a connection that had not proved its identity was closed to make room for another one',
+      {
+        address: oldest.address,
+      },
+    )
     this.#destroy(oldest)
   }
 
   #tooLate(connection: Connection): void {
-    this.#refusals.note('port', 'silent', 'a connection was closed that did not say in time who it is', {
+    this.#refusals.note('port', 'silent', 'a connection was closed: it had not proved its identity in time', {
       address: connection.address,
     })
     const { socket, upgraded } = connection
@@ -302,7 +313,7 @@ export class Connections {
   }
 }
 
-const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The request did not come whole in time.')
+const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The whole request did not arrive in time.')
 
 /**
  * Returns the address by which connections are counted. For IPv6, this is the network (the first 64 bits),

@@ -153,7 +153,7 @@ test('a flipped bit in member.json is damage, and never taken for another member
     await writeFile(path, bad)
     await expect(claimDirectory(dir, { id: 'a', cluster: 'latchkey' }), `bit ${bit}`).rejects.toMatchObject({
       code: 'ERR_CORRUPT',
-      message: expect.stringMatching(/member\.json.*delete it/),
+      message: expect.stringMatching(/member\.json.*delete the file/),
     })
   }
   await writeFile(path, good)

@@ -4,8 +4,8 @@ import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 /**
  * Runs the function. If the file system fails, the function throws ERR_STORAGE_FAILED with `what` and the
- * reason in its message. Use this function only before the member runs. An error of this function says that
- * nothing was applied.
+ * reason in its message. Use this function only before the member runs, because its error says that nothing
+ * was applied.
  */
 export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
@@ -21,8 +21,7 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
 }
 
 /**
- * Returns whether the error comes from a call with a path or an open file. An error of a socket has an
- * address.
+ * Returns whether the error comes from the file system. Only an error of a socket has the field `address`.
  */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)

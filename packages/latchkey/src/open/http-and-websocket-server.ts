@@ -97,7 +97,8 @@ export function makePort(options: PortOptions): Port {
  * certificate. The check of the client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // These refusals of Node have no body with a reason, so Node must not make these checks itself.
+  // If Node refused a request without a Host header, the refusal would have no body with a reason. So Node
+  // must not check this header.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
@@ -139,7 +140,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
     {
       status: 408,
       code: 'BAD_REQUEST',
-      message: 'The request did not come whole in time.',
+      message: 'The whole request did not arrive in time.',
     },
   ],
 ])
@@ -148,7 +149,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
-  refusals.note('http', String(refusal.status), 'what is no request was refused', {
+  refusals.note('http', String(refusal.status), 'bytes that are no HTTP request were refused', {
     reason: refusal.message,
   })
   endRefused(socket, refusalText(refusal.status, refusal.code, refusal.message), clock)

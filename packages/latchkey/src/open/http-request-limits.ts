@@ -5,7 +5,8 @@
 //   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. The member
 //      closes a connection that sends more requests.
 //   2. In one turn of the event loop, this file begins one request of each connection and parses SLICE bytes
-//      of it. All connections together get TURN_MS of a turn. The other bytes wait for the next turn.
+//      of the connection. All connections together get TURN_MS of a turn. The other bytes wait for the next
+//      turn.
 //   3. When a connection closes, each of its open responses emits 'close' at the latest then.
 //
 // Without laws 1 and 2: a stranger sends 20,000 requests at once over each of four connections. Node parses
@@ -109,7 +110,7 @@ export class HttpRequests {
    * Handles a request for another protocol as a plain HTTP request. `take` gives the connection to Node's
    * server a second time, and the server then reads the request without its Upgrade header. If earlier
    * requests of the connection are not answered, the connection is closed, because Node would never write the
-   * answer. No known client sends such requests.
+   * answer to this request. No known client sends such requests.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)
@@ -206,7 +207,7 @@ export class HttpRequests {
   /** Closes a connection whose bytes this file cannot limit, because Node has changed how it reads HTTP. */
   #refuse(socket: Socket): void {
     const reason =
-      'a connection was closed: this version of Node reads HTTP in another way; use one that README names'
+      'a connection was closed: this version of Node reads HTTP in another way; use a version that the README names'
     this.#ports.refusals.note('http', 'unbounded', reason, { address: addressOf(socket) })
     socket.destroy()
   }
@@ -227,10 +228,15 @@ export class HttpRequests {
    * other connections.
    */
   #fail({ socket }: Connection, error: unknown): void {
-    this.#ports.refusals.note('http', 'failed', 'a connection was closed: it could not be heard', {
-      address: addressOf(socket),
-      reason: String(error),
-    })
+    this.#ports.refusals.note(
+      'http',
+      'failed',
+      'a connection was closed: there was an error while its bytes were parsed',
+      {
+        address: addressOf(socket),
+        reason: String(error),
+      },
+    )
     socket.destroy()
   }
 

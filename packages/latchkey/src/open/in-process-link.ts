@@ -13,9 +13,12 @@ export interface LocalMember {
   current(): Member | undefined
   /** Returns why no member will run in this process any more. Undefined if a member runs or will run. */
   failure(): LatchkeyError | undefined
-  /** Calls `run` when the present member has closed. */
+  /** Calls `run` when the present member has closed. The returned function cancels this. */
   onGone(run: () => void): () => void
-  /** Calls `run` when a member runs, or when it is certain that no member will run. */
+  /**
+   * Calls `run` when a member runs, or when it is certain that no member will run. The returned function
+   * cancels this.
+   */
   onSettled(run: () => void): () => void
 }
 
@@ -87,8 +90,8 @@ const removedError = (id: string) =>
   )
 
 /**
- * Waits while the member is opened. Otherwise the store's attempt would fail, and the store would wait before
- * its next attempt.
+ * Waits while the member is opened. Otherwise the store's attempt to connect would fail, and the store would
+ * pause before its next attempt.
  */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {

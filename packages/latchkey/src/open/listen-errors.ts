@@ -12,18 +12,18 @@ interface Trouble {
 
 const OTHER = 'give this member another address'
 const FILES: Trouble = {
-  why: 'this process or machine has no more files and sockets to give',
-  next: 'Raise that limit (ulimit -n), or try again later',
+  why: 'this process or this machine has reached its limit of open files and sockets',
+  next: 'Raise the limit (ulimit -n), or try again later',
   passes: true,
 }
 const NO_SUCH: Trouble = {
-  why: 'no such address of this machine',
-  next: 'Check the host: it is one of the addresses of this machine, or 0.0.0.0 for all of them',
+  why: 'this machine has no such address',
+  next: 'Check the host: it must be an address of this machine, or 0.0.0.0 for all its addresses',
 }
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   EADDRINUSE: {
     why: 'another process, or another store of this one, listens there',
-    next: `Stop that one, or ${OTHER}`,
+    next: `Stop the other one, or ${OTHER}`,
     passes: true,
   },
   EACCES: { why: 'this user may not listen there', next: `Take a port above 1023, or ${OTHER}` },
@@ -31,7 +31,11 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   EADDRNOTAVAIL: NO_SUCH,
   EAFNOSUPPORT: NO_SUCH,
   ENOTFOUND: NO_SUCH,
-  EAI_AGAIN: { why: 'the name of the host cannot be looked up now', next: 'Give its number', passes: true },
+  EAI_AGAIN: {
+    why: 'the name of the host cannot be looked up now',
+    next: 'Give the IP address instead of the name',
+    passes: true,
+  },
   EMFILE: FILES,
   ENFILE: FILES,
 }
@@ -49,7 +53,7 @@ export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoExceptio
  * the address is a mistake in the options.
  */
 export function listenTrouble(listen: Listen, error: NodeJS.ErrnoException): Error {
-  const what = cannotListen(listen, error, 'option listen; without it, the own entry of members')
+  const what = cannotListen(listen, error, 'option listen, or the entry of this member in the option members')
   if (TROUBLES[error.code ?? '']?.passes) return new LatchkeyError('ERR_BUSY', what, { cause: error })
   return new TypeError(`listen: ${what}`, { cause: error })
 }

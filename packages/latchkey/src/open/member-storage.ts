@@ -26,7 +26,8 @@ export interface Storage {
 }
 
 /**
- * Locks the directory for this process. Before this call, this process has changed nothing in the directory.
+ * Locks the directory for this process, and opens the storage in it. This function changes nothing in the
+ * directory before it has the lock, because another process may use the directory.
  */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
@@ -68,7 +69,7 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
  */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>
-    logger.warn('addresses of members could not be written down', { error: String(error) })
+    logger.warn('the addresses of members could not be stored in member.json', { error: String(error) })
   return {
     born: note.born,
     knows: (id, url) => note.knows(id, url),

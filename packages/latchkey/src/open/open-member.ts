@@ -256,7 +256,7 @@ export class OpenedMember {
       })
     if (this.#memberConnections.upgrade(request, socket, head, () => void proven('member'))) return
     this.refusals.note('http', 'path', 'a WebSocket was refused', {
-      reason: 'there is nothing under its path',
+      reason: 'there is no WebSocket at its path',
     })
     refuseUpgrade(socket, '404 Not Found', this.clock)
   }

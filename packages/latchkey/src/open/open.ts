@@ -65,7 +65,7 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
  * starting process needs less time between the two steps.
  */
 const START_MS = 500
-/** In ms. Meanwhile this process tests the lock of the directory at this interval. */
+/** In ms. During START_MS, this process tests the lock of the directory at this interval. */
 const LOOK_MS = 20
 
 /**

@@ -17,7 +17,7 @@ import {
 } from '@latchkey/protocol'
 import type { Auth, AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth-options.js'
-import { refuseUnprovenMembers } from './member-proof.js'
+import { refuseUnprovenMembers } from './choose-member-proof.js'
 import { checkTls, type TlsOptions } from './tls-options.js'
 
 export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
@@ -89,8 +89,8 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** The encoding of keys and values for calls without an option `as`. Default: 'bytes'. */
   as?: S | undefined
   /**
-   * What a read does with a stored value that it cannot decode, if the call does not say so. By default, the
-   * read fails with ERR_UNDECODABLE.
+   * What a read does with a stored value that it cannot decode, if the call has no option `onUndecodable` of
+   * its own. By default, the read fails with ERR_UNDECODABLE.
    */
   onUndecodable?: OnUndecodable | undefined
   /** The logger. By default, warnings and errors go to `console`. With `false`, the store logs nothing. */
@@ -210,7 +210,9 @@ export function checkOptions(options: OpenOptions<As>): Settings {
     signal: checkSignal(options.signal),
   }
   if (settings.join && members === undefined)
-    throw new TypeError('join needs members: itself and the voters that it will meet')
+    throw new TypeError(
+      'join needs the option members, with this member and the voters of the cluster that it joins',
+    )
   checkClientCertificates(settings)
   refuseUnprovenMembers(settings, settings.join || Object.keys(members ?? {}).length > 1)
   refuseOpenDoors(settings, checkBoolean(options.insecure, 'insecure'))
@@ -357,6 +359,6 @@ function refuseOpenDoors(
   if (listen === undefined || isLoopback(listen.host) || insecure) return
   if (tls && auth) return
   throw new TypeError(
-    `listen: ${listen.host} is beyond loopback, which needs tls and auth.tokens; or allow it openly with insecure: true (--insecure)`,
+    `listen: ${listen.host} is beyond loopback, so other machines may reach it: set tls and auth.tokens, or allow access without them with insecure: true (--insecure)`,
   )
 }

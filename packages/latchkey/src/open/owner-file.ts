@@ -113,7 +113,7 @@ async function readNote(dir: string): Promise<Note | undefined> {
   if (note !== undefined) return note
   throw new LatchkeyError(
     'ERR_CORRUPT',
-    `${NAME} in ${dir} is damaged at offset 0: its checksum does not match. It only says whose directory this is: if you are sure of that, delete it and start again. Then look at the disk: other files may be damaged too.`,
+    `${NAME} in ${dir} is damaged at offset 0: its checksum does not match. The file only says to which member the directory belongs: if you are sure of the member, delete the file and start again. Then check the disk: other files may be damaged too.`,
   )
 }
 

@@ -1,4 +1,4 @@
-// Rule: finds the reason why a member serves no clients. Clients with such an error connect to another
+// Rule: finds the reason why a member serves no clients. A client that gets this reason connects to another
 // member.
 
 import { LatchkeyError } from '@latchkey/protocol'
@@ -21,4 +21,4 @@ export function whyNotServed(member: Member | undefined): LatchkeyError | undefi
 }
 
 const ASKING =
-  'This member was given members that its log does not know, or knows at other addresses, and asks them who they are before it serves anybody.'
+  'The option members of this member has members or addresses that its log does not know. This member serves no clients until it has asked these members for their cluster.'

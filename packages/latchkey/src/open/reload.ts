@@ -11,7 +11,7 @@ import { createSecureContext } from 'node:tls'
 import type { AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth-options.js'
 import { refusalOfDates } from './certificate-dates.js'
-import { refuseUnprovenMembers } from './member-proof.js'
+import { refuseUnprovenMembers } from './choose-member-proof.js'
 import type { Settings } from './options.js'
 import { checkTls, type TlsOptions } from './tls-options.js'
 
@@ -49,11 +49,11 @@ export function reloaded(settings: Settings, given: ReloadOptions, others: boole
 
 function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefined, now: number): void {
   if (before === undefined || after === undefined)
-    throw new TypeError('tls cannot come or go while a member runs: start it again')
+    throw new TypeError('tls cannot be added or removed while a member runs: restart the member')
   if ((before.ca === undefined) !== (after.ca === undefined))
-    throw new TypeError('tls.ca cannot come or go while a member runs: start it again')
+    throw new TypeError('tls.ca cannot be added or removed while a member runs: restart the member')
   if (before.clientCert !== after.clientCert)
-    throw new TypeError('tls.clientCert cannot come or go while a member runs: start it again')
+    throw new TypeError('tls.clientCert cannot be added or removed while a member runs: restart the member')
   try {
     createSecureContext(serverTls(after))
   } catch (cause) {

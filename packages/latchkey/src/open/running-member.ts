@@ -11,7 +11,7 @@ import { Readiness } from '../member/readiness.js'
 import type { RequestTracer } from '../member/request-tracer.js'
 import { latchkeyVersion } from '../member/version.js'
 import type { LocalMember } from './in-process-link.js'
-import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
+import { refuseUnprovenMembers, whyNoMembers } from './choose-member-proof.js'
 import type { MemberWorld } from './member-world.js'
 import type { Settings } from './options.js'
 import type { Storage } from './member-storage.js'
@@ -86,7 +86,7 @@ export class CurrentMember implements LocalMember {
   /**
    * True while the member asks other members for the id of their cluster. The user gave addresses that the
    * log does not know, so these members may belong to another cluster. The member serves no client before
-   * they have answered.
+   * each of these members has answered, or was silent for too long.
    */
   get #isAsking(): boolean {
     return this.#member?.replica.isAsking === true
@@ -183,7 +183,7 @@ export class CurrentMember implements LocalMember {
    */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
-    settings().logger.warn('the state of this member is dropped and built anew from its peers')
+    settings().logger.warn('the state of this member is deleted, and another member will send it again')
     try {
       await this.#stop()
       if (this.#closing) return
@@ -214,7 +214,9 @@ export class CurrentMember implements LocalMember {
     this.#closing = true
     await this.#rebuilding
     await this.#stop().catch((error: unknown) =>
-      this.#ports.settings().logger.warn('closing was not clean', { error: String(error) }),
+      this.#ports
+        .settings()
+        .logger.warn('there was an error while this member closed', { error: String(error) }),
     )
   }
 }

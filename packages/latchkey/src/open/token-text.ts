@@ -8,7 +8,7 @@ import { didYouMean } from '@latchkey/base'
 import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
 
 const HOW =
-  'the rights are read, write and admin, with + between several, and a secret with a colon in it needs them in front: read+write+admin:SECRET'
+  'the rights are read, write and admin, joined with +; a secret that contains a colon needs rights in front of it: read+write+admin:SECRET'
 
 /**
  * Returns the token. `place` names the entry in error messages, which never contain a piece of the secret.
@@ -24,7 +24,7 @@ export function parseToken(text: string, place: string): TokenEntry {
       `${place}: there is no such right before the colon${didYouMean(wrong, RIGHTS)}; ${HOW}`,
     )
   const token = text.slice(at + 1)
-  if (token === '') throw new TypeError(`${place}: a token is missing behind the rights that it is to have`)
+  if (token === '') throw new TypeError(`${place}: the secret is missing after the rights`)
   return { token, rights: words as Right[] }
 }
 

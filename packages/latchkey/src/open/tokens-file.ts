@@ -26,7 +26,7 @@ export function readTokensFile(path: string): WrittenAuth {
     json = JSON.parse(text)
   } catch {
     // The message of JSON.parse contains a piece of the text, so this error does not show it.
-    throw new TypeError(`auth.file: ${path} is not JSON, or not whole`)
+    throw new TypeError(`auth.file: ${path} is not JSON, or is incomplete`)
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw new TypeError(
@@ -38,7 +38,7 @@ export function readTokensFile(path: string): WrittenAuth {
 function readClosed(path: string): string {
   let file: number
   try {
-    // If the path is a pipe, open would wait for a writer without O_NONBLOCK.
+    // Without O_NONBLOCK, `open` would wait for a writer if the path is a pipe.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (cause) {
     throw new TypeError(`auth.file: ${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, {

@@ -12,7 +12,7 @@ import {
   parseListen,
 } from '../open/options.js'
 import type { TlsOptions } from '../open/tls-options.js'
-import { memberTokens } from '../open/member-proof.js'
+import { memberTokens } from '../open/choose-member-proof.js'
 import { DEFAULT_LISTEN, rowOf, variableOf } from './settings-table.js'
 import { ConfigError, type ResolvedSettings } from './settings.js'
 
@@ -144,7 +144,7 @@ function warningsOf(settings: ResolvedSettings): string[] {
   const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
   return shown.map((name) => {
     const { flag } = rowOf(name)
-    return `every user of this machine sees --${flag} in its list of processes: use --tokens FILE, or ${variableOf(flag)} in the environment`
+    return `every user of this machine sees --${flag} in the list of processes: use --tokens FILE, or ${variableOf(flag)} in the environment`
   })
 }
 

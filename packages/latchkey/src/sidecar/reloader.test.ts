@@ -60,7 +60,7 @@ test('C41: a bad file is refused and logged once, whether a signal or its change
   expect(reloader.counts).toEqual({ ok: 1, refused: 2 })
   expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(2)
   // Who asks again hears that it is still so.
-  expect(lines.at(-1)).toBe('info certificates and tokens are as they were when they were refused')
+  expect(lines.at(-1)).toBe('info certificates and tokens have not changed since they were refused')
 })
 
 test('C41: a mended file is taken, and the same mistake made again counts again', async () => {

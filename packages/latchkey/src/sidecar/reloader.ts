@@ -1,9 +1,10 @@
 // Driver: reads the files with certificates and tokens again after a signal, and when a file has changed.
 //
-// Law: the reloader misses no change for ever. The size and times of the files are noted before their contents
-// are read, also before they are read for the first time. Without this law: an operator replaces a certificate
-// while the member opens, and the member keeps the expired one until the next change. If a file changes during the reading, the next check notices that. If a file is half
-// written, the reload fails and the old contents stay in use. The next check notices the rest of the write.
+// Law: the reloader notices each change of a file sooner or later. The size and times of the files are noted
+// before their contents are read, also before they are read for the first time. Without this law: an operator
+// replaces a certificate while the member opens, and the member keeps the expired one until the next change.
+// If a file changes during the reading, the next check notices the change. If a file is half written, the
+// reload fails and the old contents stay in use. The next check notices the rest of the write.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'
@@ -80,10 +81,10 @@ export class Reloader {
     const { logger } = this.#ports
     const refused = JSON.stringify([seen, error])
     if (refused === this.#refused)
-      return logger.info('certificates and tokens are as they were when they were refused', { why, error })
+      return logger.info('certificates and tokens have not changed since they were refused', { why, error })
     this.#refused = refused
     this.counts.refused++
-    logger.error('certificates and tokens were read again and are refused: those in force stay', {
+    logger.error('certificates and tokens were read again and refused: the old ones stay in use', {
       why,
       error,
     })

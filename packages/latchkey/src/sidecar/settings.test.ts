@@ -59,7 +59,7 @@ describe('refusals', () => {
     [{ flags: { member: ['a'] } }, '--member must be ID=URL'],
     [{ flags: { member: ['a=x', 'a=y'] } }, 'named twice'],
     [{ flags: { drift: 'little' } }, '--drift must be a number'],
-    [{ flags: { token: ['read+write:'] } }, 'a token is missing'],
+    [{ flags: { token: ['read+write:'] } }, 'the secret is missing'],
     [{ file: file({ id: 5 }) }, /^\S+: "id" must be a text/],
     [{ env: { LATCHKEY_JOIN: 'perhaps' } }, 'LATCHKEY_JOIN must be true or false'],
     [{ flags: { 'election-timeout': '1.5s' } }, '--election-timeout'],

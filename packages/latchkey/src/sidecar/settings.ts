@@ -162,7 +162,7 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
  */
 function placeOf(error: unknown): string {
   const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]
-  return place === undefined ? '' : `: what is wrong is ${place}`
+  return place === undefined ? '' : `: the mistake is ${place}`
 }
 
 function fromFile(row: SettingRow, value: unknown, path: string | undefined): unknown {

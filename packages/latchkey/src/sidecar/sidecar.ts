@@ -6,7 +6,7 @@
 //   from the directory.)
 // - A stop has four steps. First /readyz reports that the member is not ready. Then the member transfers its
 //   leadership while everything still works. Then the member finishes the calls in progress. Then the member
-//   closes. So a member that has given its directory free answers no calls.
+//   closes. So a member answers no calls after it has unlocked its directory.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'

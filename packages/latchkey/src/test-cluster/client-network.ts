@@ -87,7 +87,7 @@ interface Dialling {
 }
 
 const wrongCluster = (url: string, wanted: string) =>
-  new LatchkeyError('ERR_WRONG_CLUSTER', `${url} is of another cluster than ${wanted}`)
+  new LatchkeyError('ERR_WRONG_CLUSTER', `${url} belongs to another cluster than ${wanted}`)
 
 export class ClientNetwork {
   readonly #timeline: Timeline

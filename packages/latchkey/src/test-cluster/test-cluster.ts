@@ -31,11 +31,12 @@ import { TestTime } from './test-time.js'
 const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
 /**
  * The times are in microseconds. `pulse`: as with real sockets, members notice a silent connection after 3 s,
- * and clients notice one after 5 s.
+ * and clients notice a silent connection after 5 s.
  */
 const MEMBERS = {
   ...NO_DELAY,
-  // Members pass frames as objects. To encode every heartbeat would double the real time of an advanced hour.
+  // Members pass frames as objects. Encoding every heartbeat would double the real time in which a test
+  // advances by one hour.
   encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
@@ -120,9 +121,9 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
-    // A holder treats cluster time 0 as unknown (ClusterTimeBound), so no hold would be in force at time 0. So
-    // one entry must carry a later time, which also the next leader continues. The entry deletes a key that
-    // does not exist, so it takes no revision.
+    // A holder treats cluster time 0 as unknown (ClusterTimeBound), so no hold would be in force at time 0.
+    // So the log gets an entry with a later time, from which later leaders continue. The entry deletes a key
+    // that does not exist, so the revision does not change.
     await this.#time.advance(FIRST_MS)
     const [first] = this.#members
     await first?.store.delete('test cluster')
@@ -160,7 +161,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     const missing = this.#members.filter(({ isRunning }) => !isRunning).map(({ id }) => id)
     throw new LatchkeyError(
       'ERR_NO_LEADER',
-      `Nobody leads a majority of this test cluster. ${missing.length > 0 ? `Not running: ${missing.join(', ')}.` : 'All members run: heal what is cut.'}`,
+      `No member leads a majority of this test cluster. ${missing.length > 0 ? `Not running: ${missing.join(', ')}.` : 'All members run: call heal().'}`,
       { missing },
     )
   }

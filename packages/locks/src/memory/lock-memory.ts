@@ -41,8 +41,8 @@ export class LockMemory {
 
   /**
    * The time of a monotonic clock in whole milliseconds. The time is greater than 0, because callers treat 0
-   * as unknown. Each call reads the time once. Otherwise a call could end a hold at its second reading,
-   * although it began the next hold at its earlier first reading.
+   * as unknown. Each call reads the clock only once. With two readings, a call could find at the later time
+   * that a hold has ended, and then begin the next hold at the earlier time.
    */
   get now(): number {
     return Math.floor(this.#clock.now()) + 1

@@ -30,7 +30,10 @@ export interface RecordedHold {
   readonly token: number
   readonly from: number
   deadline: number
-  /** The time at which the holder ended the hold, or at which the lease had ended before. */
+  /**
+   * The time at which the holder ended the hold, or the end of the lease if that came earlier. Undefined if
+   * the holder did not end the hold.
+   */
   endedAt: number | undefined
 }
 
@@ -40,8 +43,8 @@ const PATIENCE = 40
 const BEFORE = 60_000
 
 /**
- * Makes the calls and returns the mistakes. The engines must be clients of the same server. Engines that use
- * their client's time must share one time.
+ * Makes the calls and returns the mistakes. The engines must be clients of the same server. Engines whose
+ * `time` is 'client' must share one clock.
  */
 export async function engineHistory(
   engines: readonly LockEngine[],
@@ -57,7 +60,7 @@ export async function engineHistory(
     }),
   )
   await Promise.all(work)
-  // Without fencing, the order of tokens has no meaning, so the holds are sorted by their begin.
+  // Without fencing, the order of tokens has no meaning, so the holds are sorted by their start.
   const isOrdered = engines.every(({ capabilities }) => capabilities.fencing !== 'none')
   return { operations, holds: holds.length, violations: judgeHolds(holds, isOrdered ? 'token' : 'from') }
 }
@@ -91,7 +94,8 @@ async function call(engine: LockEngine, { holds, state, random, keyOf }: Work): 
       holds.push(hold)
       await use(engine, hold, state, random)
     } else if (taken.queued && random.chance(0.95)) {
-      // The other callers leave their places in the queue, as a crashed process does.
+      // In the other 5 %, the caller keeps its place in the queue and never asks again, like a crashed
+      // process.
       state.left--
       await engine.cancel([{ key, id }])
     } else await pause(1)

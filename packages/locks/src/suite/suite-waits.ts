@@ -6,8 +6,8 @@ import { systemClock } from '@latchkey/base'
 const clock = systemClock(uptime)
 const STEP = 20
 /**
- * In ms. After this time a test fails with an error that names the missing event. The runner's own time limit
- * would not name it.
+ * In ms. After this time a test fails with an error that names the missing event. The time limit of the test
+ * runner would not name the event.
  */
 const PATIENCE = 30_000
 

@@ -48,15 +48,15 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
         about,
         message: `its name is not found: ${lookupError}`,
         advice:
-          "look at the name's entry in the DNS (a headless service, in Kubernetes) and at the resolver of this machine; another address of the member is told with 'latchkey members update ID URL'",
+          "look at the name's entry in the DNS (a headless service, in Kubernetes) and at the resolver of this machine; if the member has another address, run 'latchkey members update ID URL'",
       },
     ]
   const ofPorts = portFindings(member, about)
   const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
   const before = [...ofPorts, ...ofCertificate]
   if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
-  // A member without a status also has a fault of its port or certificate. The findings above have already
-  // reported this fault.
+  // If the port or the certificate has a fault, this fault explains why there is no status. The findings
+  // above have already reported it.
   if (error === undefined || before.some(({ level }) => level === 'error')) return before
   return [...before, refusalFinding(error, about)]
 }
@@ -64,7 +64,7 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
 function portFindings({ addresses }: MemberFacts, about: string): Finding[] {
   const silent = addresses.filter(({ error }) => error !== undefined)
   if (silent.length === 0) return []
-  const message = silent.map(({ address, error }) => `nobody answers at ${address}: ${error}`).join('; ')
+  const message = silent.map(({ address, error }) => `no server answers at ${address}: ${error}`).join('; ')
   return [
     {
       check: 'port',
@@ -72,7 +72,7 @@ function portFindings({ addresses }: MemberFacts, about: string): Finding[] {
       about,
       message,
       advice:
-        'start the member if it is down; if it runs, look at its --listen address and at the firewall between this machine and it; if the address is old, at the DNS',
+        'start the member if it is down; if it runs, check its --listen address and the firewall between this machine and the member; if the address is outdated, check the DNS',
     },
   ]
 }
@@ -93,14 +93,16 @@ function refusalFinding(
       return {
         ...base,
         check: 'version',
-        advice: 'update the older one of the two; members go first, one after the other',
+        advice:
+          'update the older one of the two; update the members before the clients, one member after the other',
       }
     case 'ERR_UNAUTHORIZED':
     case 'ERR_FORBIDDEN':
       return {
         ...base,
         check: 'member',
-        advice: 'give a token that may read: LATCHKEY_TOKEN, or --cert and --cert-key where clients have one',
+        advice:
+          'give a token with the right read (LATCHKEY_TOKEN), or --cert and --cert-key if clients need a certificate',
       }
     default: {
       const isSilent = code === 'ERR_TIMEOUT' || message.includes('timed out')
@@ -110,7 +112,7 @@ function refusalFinding(
 }
 
 const SILENT_ADVICE =
-  'its port takes connections, but nobody answers: its process stands still (stopped, swapping, in a debugger), or another program has the port. Look at that process, and restart it'
+  'its port accepts connections, but nothing answers: its process stands still (stopped, swapping, in a debugger), or another program has the port. Look at that process, and restart it'
 
 function answerFindings({ id }: MemberFacts, status: Status, about: string): Finding[] {
   if (id !== undefined && status.id !== id)
@@ -121,7 +123,7 @@ function answerFindings({ id }: MemberFacts, status: Status, about: string): Fin
         about,
         message: `member ${status.id} answers at the address of member ${id}`,
         advice:
-          "the name leads to another machine, or a port to another member: correct the DNS entry or the forwarding, or tell the right address with 'latchkey members update ID URL'",
+          "the name leads to another machine, or a port to another member: correct the DNS entry or the forwarding, or set the right address with 'latchkey members update ID URL'",
       },
     ]
   const { disk } = status
@@ -149,7 +151,7 @@ function clusterIdFindings(members: readonly MemberFacts[], wanted: string | und
         about: 'the cluster',
         message: `${ids.length} different clusters answer: ${answered.map(({ member, id }) => `${nameOf(member)} is of ${id}`).join(', ')}`,
         advice:
-          'the members whose cluster id is not the right one have a wrong directory or a wrong address: docs/operations.md, "One cluster, or none"',
+          'the members with the wrong cluster id have a wrong directory or a wrong address: docs/operations.md, "One cluster, or none"',
       },
     ]
   if (wanted !== undefined && wanted !== first)
@@ -177,7 +179,7 @@ function versionFindings(answered: readonly Status[], own: string): Finding[] {
       level: 'warning',
       about: 'the cluster',
       message: `different versions: ${list}; this command is ${own}`,
-      advice: 'finish the upgrade: restart the older ones over the new version, one after the other',
+      advice: 'finish the upgrade: restart the older members with the new version, one after the other',
     },
   ]
 }
@@ -191,7 +193,8 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
         level: 'skipped',
         about,
         message: 'no member has answered, so it is not known whether one leads',
-        advice: 'repair what is told of the members, and ask again: the cluster may be well',
+        advice:
+          'repair the faults of the members that are listed here, and run the command again: the cluster itself may have no fault',
       },
     ]
   const newest = [...answered].sort((a, b) => b.term - a.term)
@@ -232,7 +235,7 @@ function leaderViewFindings({ id, members }: Status): Finding[] {
           about,
           message: `the leader ${id} does not reach it`,
           advice:
-            "start it; if it answers here, look at the network and the certificates between the two; if its disk is lost: 'latchkey members replace'",
+            "start it; if it answers this command, check the network and the certificates between the leader and it; if its disk is lost: 'latchkey members replace'",
         },
       ]
     if ((member.lag ?? 0) > MUCH_LAG)
@@ -267,7 +270,7 @@ export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' |
   if (first === undefined || second === undefined) return undefined
   const shown = second.uptimeMillis - first.uptimeMillis
   const shortest = second.sentAt - first.cameAt
-  // The member's uptime has begun again, because the member restarted between the two answers.
+  // If the uptime has not grown, the member restarted between the two answers.
   if (shown <= 0 || shortest <= 0) return undefined
   return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
 }
@@ -285,11 +288,11 @@ function rateFindings(members: readonly MemberFacts[]): Finding[] {
         check: 'clock',
         level: 'ok',
         about: 'the cluster',
-        message: `no clock is seen to run at a wrong rate (${rates.length} compared with this machine's)`,
+        message: `no clock runs at a wrong rate (clocks compared with this machine's: ${rates.length})`,
       },
     ]
   const text = wrong.map(({ member, least, most }) => `${nameOf(member)}: ${percent(least, most)}`).join(', ')
-  // If the clocks of all members differ from this machine's clock, this machine's clock is wrong.
+  // If the clocks of several members all seem to run at a wrong rate, this machine's clock is wrong.
   if (wrong.length > 1 && wrong.length === rates.length)
     return [
       {
@@ -310,7 +313,7 @@ function rateFindings(members: readonly MemberFacts[]): Finding[] {
 }
 
 const RATE_ADVICE =
-  "locks are only as good as the rates of clocks (option drift, 0.005): take the member out of service ('latchkey transfer', then stop it), look at its hypervisor and its time service, and start it again when the rate is right"
+  "locks need clocks that run at the right rate (option drift, 0.005): take the member out of service ('latchkey transfer', then stop it), look at its hypervisor and its time service, and start it again when the rate is right"
 
 const percent = (least: number, most: number): string =>
   `${(least * 100).toFixed(1)} to ${(most * 100).toFixed(1)} %`

@@ -16,7 +16,10 @@ const BAD_SYNC_MS = 100
  */
 const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
-/** In bytes. The disk must have this much free space, and as much again as the state and the log need. */
+/**
+ * In bytes. The disk must have this much free space, in addition to the space for a second copy of the state
+ * and the log.
+ */
 const LEAST_FREE = 256 * 1024 * 1024
 /** In days. A certificate that expires within this time gets a warning. */
 const WARN_DAYS = 14
@@ -39,7 +42,7 @@ function dirFindings(dir: DirFacts | undefined): Finding[] {
         check: 'disk',
         level: 'skipped',
         about: HERE,
-        message: 'no disk was looked at',
+        message: 'no disk was measured',
         advice: 'give --dir PATH, the directory of a member, to measure its disk',
       },
     ]
@@ -69,7 +72,7 @@ function syncFinding({ path, syncMillis }: DirFacts): Finding {
     about: path,
     message,
     advice:
-      'every write waits for it: use a local SSD, not a network disk, and look which other process writes to it',
+      'every write waits for such a sync: use a local SSD, not a network disk, and look which other process writes to it',
   }
 }
 
@@ -79,7 +82,7 @@ function syncFinding({ path, syncMillis }: DirFacts): Finding {
  */
 export function spaceFinding(about: string, free: number, total: number, needed: number): Finding {
   const message = `${megabytes(free)} of ${megabytes(total)} are free`
-  const advice = 'free some, or enlarge the disk: a member whose disk is full stops'
+  const advice = 'free some space, or enlarge the disk: a member whose disk is full stops'
   if (free < LEAST_FREE + needed) return { check: 'space', level: 'error', about, message, advice }
   if (free < 4 * LEAST_FREE + 2 * needed) return { check: 'space', level: 'warning', about, message, advice }
   return { check: 'space', level: 'ok', about, message }
@@ -130,7 +133,7 @@ export function certificateFinding({ place, name, from, to }: CertificateFacts, 
     ...base,
     level: 'warning',
     message,
-    advice: 'replace the file before: a member reads it again without a restart',
+    advice: 'replace the file before that date: a member reads it again without a restart',
   }
 }
 

@@ -18,7 +18,7 @@ export interface OpenedInTest {
   opening(options: OpenOptions): Promise<EmbeddedStore>
   /** Opens a member as a sidecar does, so that a test can use the member itself. */
   member(options: OpenOptions): Promise<OpenedMember>
-  /** Closes the store after the test, too. Returns the store. */
+  /** Returns the given store, and also closes it after the test. */
   later<S extends { close(): Promise<void> }>(store: S): S
 }
 

@@ -2,7 +2,7 @@
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { type StateHashes, StateCheck } from './state-check.js'
+import { type StateHashes, StateCheck } from './state-hash-check.js'
 
 function world() {
   const clock = new ManualClock()

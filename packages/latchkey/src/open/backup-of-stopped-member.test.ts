@@ -17,7 +17,7 @@ import { afterEach, expect, test } from 'vitest'
 import { freePorts, tempFolders } from '../contract/testing/ports.js'
 import { code } from '../contract/testing/small.js'
 import { open } from './open.js'
-import { recover } from './recover.js'
+import { recover } from './backup-of-stopped-member.js'
 import { restore } from './restore.js'
 
 const folder = tempFolders()

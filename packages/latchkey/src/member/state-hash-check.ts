@@ -32,8 +32,8 @@ interface StateCheckPorts {
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
   /**
-   * Keeps this member's state after that entry, so that rows can be compared later. Resolves when the state
-   * is kept.
+   * Keeps a view of this member's state after the entry `index`, so that rows can be compared later. Resolves
+   * when the view is kept.
    */
   readonly hold: (index: number) => Promise<unknown>
 }

@@ -1,11 +1,11 @@
 // Driver: compares this member's state with the states of the other members. This file exchanges hashes with
-// the others (state-check.ts) and searches for the first row that differs (state-search.ts).
+// the others (state-hash-check.ts) and searches for the first row that differs (state-search.ts).
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { type MemberId, membersOf, type RaftNode } from '@latchkey/raft'
 import type { MemberMessage } from './member-messages.js'
-import { currentStateHashes, type StateHashes, StateCheck, stateHashesOf } from './state-check.js'
+import { currentStateHashes, type StateHashes, StateCheck, stateHashesOf } from './state-hash-check.js'
 import { StateSearch } from './state-search.js'
 
 type StateMessage = Extract<MemberMessage, { kind: 'stateHashes' | 'compare' | 'compared' }>
@@ -34,7 +34,11 @@ export class StateComparison {
       freeze: (index) => kv.digestAt(index),
       send: ports.send,
       found: (from, index, difference) =>
-        logger.error('the first row that differs', { from, index, ...difference }),
+        logger.error('this is the first row that differs between the members', {
+          from,
+          index,
+          ...difference,
+        }),
     })
     this.#check = new StateCheck({
       clock,
@@ -74,10 +78,11 @@ export class StateComparison {
 
   /**
    * Logs that another member has a different state. The line is repeated at each comparison while the states
-   * differ. If any row differs, the row with the revision differs too.
+   * differ. If any row differs, the row with the revision (key space `meta`) differs too. So the search
+   * leaves that key space out, unless no other one differs.
    */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
-    this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
+    this.#ports.logger.error('members have different states: rebuild the member whose state is wrong', {
       from,
       index,
       spaces,

@@ -40,8 +40,8 @@ export interface RecoveredMember {
   readonly term: number
   readonly index: number
   /**
-   * How many entries of the log the backup applied beyond the member's state. Perhaps some of these were
-   * never committed.
+   * How many entries of the log the backup applied beyond the member's state. Perhaps some of these entries
+   * were never committed.
    */
   readonly fromLog: number
 }

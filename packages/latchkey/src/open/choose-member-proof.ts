@@ -49,7 +49,7 @@ const isSafeFromStrangers = ({ auth, tls }: Proofs): boolean =>
 const ADD =
   'give all members the same auth.memberToken (--member-token), such as 32 random bytes in hex (openssl rand -hex 32)'
 
-const NOTHING_ELSE = 'clients need a token here, but nothing keeps a stranger from coming in as a member'
+const NOTHING_ELSE = 'clients need a token here, but nothing prevents a stranger from connecting as a member'
 
 /** Returns why no process may connect as a member, or undefined if members may connect. */
 export const whyNoMembers = (settings: Proofs): string | undefined =>
