@@ -110,7 +110,7 @@ export class CallerSessions {
     }
   }
 
-  /** Called when the caller itself has released the hold. */
+  /** Removes the hold from its session, because the caller itself has released the hold. */
   released(key: Uint8Array, id: string): void {
     const hold = this.#holds.get(holdName(key, id))
     if (hold !== undefined) this.#drop(hold)

@@ -31,8 +31,8 @@ export class AbsentMembers {
   }
 
   /**
-   * Called when a connection was opened or closed, or when the membership has changed. `ids` are the other
-   * members.
+   * Looks which of the other members, `ids`, are connected. Call this method when a connection was opened or
+   * closed, and when the membership has changed.
    */
   look(ids: readonly string[]): void {
     for (const [id, absence] of this.#known) {

@@ -216,10 +216,7 @@ export class ClientConnection implements Link {
     forwarder.command(leader, command, (outcome) => onOutcome(outcome, command.id))
   }
 
-  /**
-   * Called with the outcome of each command of this connection. `id` is the id that the client gave its
-   * request.
-   */
+  /** Sends the outcome of a command to the client. `id` is the id that the client gave its request. */
   readonly #onOutcome = (outcome: CommandOutcome, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':

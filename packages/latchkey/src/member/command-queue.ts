@@ -265,7 +265,10 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /** Called when no command waits and none is in the log unapplied. All senders begin again with cost 0. */
+  /**
+   * Lets all senders begin again with cost 0. Called when no command waits, and all commands in the log are
+   * applied.
+   */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0

@@ -38,7 +38,7 @@ export class ConnectionTraces {
     trace.end(errorCodeIn(answer))
   }
 
-  /** Called when the connection has closed. The spans of the open requests end with ERR_CLOSED. */
+  /** Ends the spans of the open requests with ERR_CLOSED, because the connection has closed. */
   close(): void {
     for (const trace of this.#open.values()) trace.end('ERR_CLOSED')
     this.#open.clear()

@@ -97,16 +97,16 @@ export class Forwarder {
   }
 
   /**
-   * Called when the connection to the member `peer` has closed. The requests to `peer` end as unknown,
-   * because `peer` may still execute these requests.
+   * Ends the requests to the member `peer` as unknown, because the connection to `peer` has closed. `peer`
+   * may still execute these requests.
    */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)
   }
 
   /**
-   * Called when a member has become leader. Commands that were sent to the former leader may never be
-   * answered, so they end as unknown.
+   * Ends the commands that were sent to another member than the new leader as unknown, because they may never
+   * be answered.
    */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)

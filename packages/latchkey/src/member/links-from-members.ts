@@ -109,13 +109,13 @@ export class LinksFromMembers {
     }
   }
 
-  /** Called when the other member has closed the link. */
+  /** Removes a link that the other member has closed. */
   closed(from: MemberId, id: number): void {
     this.#drop(from, id)
   }
 
   /**
-   * Called when the connection to the member `from` has closed. All links of that member's store end, because
+   * Ends all links of the store of the member `from`, because the connection to this member has closed, and
    * replies may be lost.
    */
   gone(from: MemberId): void {

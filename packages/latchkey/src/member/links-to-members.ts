@@ -69,7 +69,7 @@ export class LinksToMembers {
   }
 
   /**
-   * Called when the connection to the member `to` has closed. The links to `to` end, because requests may be
+   * Ends the links to the member `to`, because the connection to this member has closed, and requests may be
    * lost.
    */
   gone(to: MemberId): void {

@@ -57,7 +57,7 @@ export class MemberLinks {
     }))
   }
 
-  /** Called after each tick of the election timers. */
+  /** Looks after each tick of the election timers whether this member still has contact with its leader. */
   look(): void {
     if (!this.#reach.look()) return
     if (this.isCutOff) this.#from.closeAll(NO_CONTACT)
@@ -129,7 +129,7 @@ export class MemberLinks {
     if (index !== undefined) this.#ports.send(to, { kind: 'notMember', index })
   }
 
-  /** Called when the connection to the member `id` has closed. */
+  /** Ends the links from and to the member `id`, because the connection to this member has closed. */
   gone(id: MemberId): void {
     this.#to.gone(id)
     this.#from.gone(id)

@@ -60,10 +60,7 @@ interface MemberPorts {
   readonly note?: DirectoryNote | undefined
   /** The simulator's observer of each step of the replica. Undefined in production. */
   readonly observer?: ReplicaPorts['observer']
-  /**
-   * Called when this member may serve clients. Before that, it asks each address of the option `members` that
-   * its log does not know which cluster runs there.
-   */
+  /** Called when this member may serve clients, after it has asked addresses that its log does not know. */
   readonly asked?: (() => void) | undefined
   /**
    * Returns the reason why no member may be added, if connections between members are not authenticated.
@@ -326,8 +323,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * Called when a connection between members was opened or closed. If no leader is known, waiting clients
-   * learn which members are missing.
+   * If no leader is known, tells the waiting clients which members are missing. Called when a connection
+   * between members was opened or closed.
    */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
@@ -359,8 +356,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * Called with the hash of this member's state, at the first entry of each half minute of cluster time. The
-   * next entry is applied after the returned promise has resolved.
+   * Compares this state hash with those of other members. The caller applies no entry before the promise
+   * resolves.
    */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return this.#states.onStateHash(hash)

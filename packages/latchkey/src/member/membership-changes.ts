@@ -174,10 +174,10 @@ class MembershipCall {
   }
 
   /**
-   * Called when this leader steps down. If the change was not proposed, the call fails as not applied. If the
-   * change was proposed, this member may still apply it within an election timeout, for example its own
-   * removal (M11). After that time, the call ends with ERR_OUTCOME_UNKNOWN, because the new leader may or may
-   * not commit the change.
+   * Ends the call, because this leader has stepped down. If the change was not proposed, the call fails as
+   * not applied. If the change was proposed, this member may still apply it within an election timeout, for
+   * example its own removal (M11). After that time, the call ends with ERR_OUTCOME_UNKNOWN, because the new
+   * leader may or may not commit the change.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))

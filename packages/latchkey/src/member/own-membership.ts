@@ -44,7 +44,10 @@ export class OwnMembership {
     return this.#isReported
   }
 
-  /** Called with the membership of each committed change that this member has applied. */
+  /**
+   * Looks whether the applied membership lists this member. Called after each change of the membership that
+   * this member has applied.
+   */
   look(membership: Membership): void {
     const members = membersOf(membership)
     if (members.includes(this.#ports.id)) this.#belongs()
@@ -52,7 +55,7 @@ export class OwnMembership {
   }
 
   /**
-   * Called when other members say that this member was removed. This member's own log does not contain the
+   * Reports this member as removed, because other members say so. This member's own log does not contain the
    * removal.
    */
   reportedByOthers(): void {
@@ -61,7 +64,7 @@ export class OwnMembership {
     this.#tell(true)
   }
 
-  /** Called when this member knows a leader. */
+  /** Cancels a removal that only other members have reported, because this member knows a leader. */
   led(): void {
     if (this.#isOnlyReported) this.#tell(false)
   }

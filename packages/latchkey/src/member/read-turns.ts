@@ -43,7 +43,7 @@ export class ReadTurns {
     this.#schedule()
   }
 
-  /** Called when the client connection has closed. Its waiting reads are dropped. */
+  /** Drops the waiting reads of a client connection that has closed. */
   left(clientConnection: object): void {
     this.#waiting.delete(clientConnection)
   }

@@ -62,8 +62,8 @@ export class StateComparison {
   }
 
   /**
-   * Called with the hash of this member's state, at the first entry of each half minute of cluster time. The
-   * next entry is applied after the returned promise has resolved.
+   * Compares the hash of this member's state with the hashes of other members. Called at the first entry of
+   * each half minute of cluster time. The next entry is applied after the returned promise has resolved.
    */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return knowsMembers(this.#ports.node) ? this.#check.onStateHash(stateHashesOf(hash)) : undefined
@@ -78,8 +78,8 @@ export class StateComparison {
 
   /**
    * Logs that another member has a different state. The line is repeated at each comparison while the states
-   * differ. If any row differs, the row with the revision (key space `meta`) differs too. So the search
-   * leaves that key space out, unless no other one differs.
+   * differ. If any row differs, the row with the revision (key space `meta`) differs too. So the search uses
+   * that key space only if no other key space differs.
    */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
     this.#ports.logger.error('members have different states: rebuild the member whose state is wrong', {

@@ -79,8 +79,8 @@ export class StateCheck {
   }
 
   /**
-   * Called with the hashes of this member's state, at the first entry of each half minute of cluster time.
-   * The next entry is applied after the returned promise has resolved.
+   * Sends the hashes of this member's state to the others and compares them. Called at the first entry of
+   * each half minute of cluster time. The next entry is applied after the returned promise has resolved.
    */
   onStateHash(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)

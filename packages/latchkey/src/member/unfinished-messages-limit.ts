@@ -70,8 +70,8 @@ export class UnfinishedMessagesLimit {
   }
 
   /**
-   * Called when bytes of a connection have arrived. `bytes` is the present length of its unfinished message.
-   * 0 means that the message is complete and no next message has begun.
+   * Counts the bytes that have arrived from a connection. `bytes` is the present length of its unfinished
+   * message. 0 means that the message is complete and no next message has begun.
    */
   received(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
@@ -103,7 +103,7 @@ export class UnfinishedMessagesLimit {
     this.#timer = undefined
   }
 
-  /** Called when a connection sends bytes although it is being closed. */
+  /** Counts bytes of a connection that still sends although it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
     // The count of such a connection never falls, because its bytes are in memory until the connection has
     // closed, a moment later.

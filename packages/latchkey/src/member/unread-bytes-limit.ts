@@ -37,8 +37,8 @@ export class UnreadBytesLimit {
   }
 
   /**
-   * Called after a write to the connection. Returns false if the connection had too many unread bytes and was
-   * closed.
+   * Counts the unread bytes of a connection after a write. Returns false if the connection had too many
+   * unread bytes and was closed.
    */
   wrote(reader: Reader): boolean {
     const waiting = reader.waiting()

@@ -177,7 +177,10 @@ export class Connections {
     this.#bySocket.set(socket, connection)
   }
 
-  /** Called when the head of a request has arrived. The body may still be on its way. */
+  /**
+   * Counts a request of the connection as soon as the head of the request has arrived. The body may still be
+   * on its way.
+   */
   asked(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
@@ -186,7 +189,7 @@ export class Connections {
   }
 
   /**
-   * Called when one request of the connection is answered. If no other request is open, the connection is a
+   * Counts one request of the connection as answered. If no other request is open, the connection is a
    * stranger's again, and the next request must prove its sender.
    */
   answered(socket: Duplex): void {
@@ -203,8 +206,9 @@ export class Connections {
   }
 
   /**
-   * Called by the code that has checked a token, a certificate or a member's proof. Returns false if the
-   * client must be refused.
+   * Counts the connection as a client's or a member's, after other code has checked a token, a certificate or
+   * a member's proof. Returns false if the client must be refused, because the port has no room for one more
+   * client.
    */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
@@ -293,10 +297,7 @@ export class Connections {
     return fresh
   }
 
-  /**
-   * Called when a connection has closed or changes its kind. The connection no longer counts for its old
-   * kind.
-   */
+  /** Removes a connection from the counts of its kind, because it has closed or changes its kind. */
   #left(connection: Connection): void {
     connection.deadline?.cancel()
     const { address, kind } = connection

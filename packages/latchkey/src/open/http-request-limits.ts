@@ -82,7 +82,7 @@ export class HttpRequests {
     this.#ports = ports
   }
 
-  /** Called for each connection that Node's server has just accepted. */
+  /** Takes over the reading of a connection that Node's server has just accepted. */
   watch(socket: Socket): void {
     const [parse] = socket.listeners('data') as Parse[]
     // This version of Node has no such listener, so the connection cannot be limited and is closed. A thrown
@@ -127,14 +127,17 @@ export class HttpRequests {
     else this.#parse(connection)
   }
 
-  /** Called when Node or this file has resumed a paused connection. */
+  /** Parses the bytes that have waited, after Node or this file has resumed a paused connection. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false
     this.#parse(connection)
   }
 
-  /** Called when the connection has become a WebSocket. Returns all bytes that arrived after the request. */
+  /**
+   * Gives up the connection, because it has become a WebSocket. Returns all bytes that arrived after the
+   * request.
+   */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return head

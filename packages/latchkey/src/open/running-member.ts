@@ -128,7 +128,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Called when the member is open, and again when the addresses that the log did not know have been checked.
+   * Lets the member serve its stores. Called when the member is open, and again when the addresses that the
+   * log did not know have been checked.
    */
   #serve(): void {
     if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
@@ -139,8 +140,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Called when the member has failed and does not continue. All requests end with this error at once, and
-   * clients connect to other members.
+   * Stops serving, because the member has failed and does not continue. All requests end with this error at
+   * once, and clients connect to other members.
    */
   #onFailed(error: LatchkeyError): void {
     if (this.#failure !== undefined) return
@@ -205,7 +206,7 @@ export class CurrentMember implements LocalMember {
     await member?.close()
   }
 
-  /** Called before the process closes the member. After this call no rebuild starts. */
+  /** Forbids further rebuilds, because the member will be closed. */
   willClose(): void {
     this.#closing = true
   }

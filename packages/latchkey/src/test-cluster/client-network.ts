@@ -121,7 +121,7 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** Called when connections between machines were cut or restored. */
+  /** Checks all connections after connections between machines were cut or restored. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }
