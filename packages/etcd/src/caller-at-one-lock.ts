@@ -208,10 +208,7 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  /**
-   * Renews the lease and returns the hold's new end. Call `confirm` afterwards, because the hold may have
-   * ended.
-   */
+  /** Renews the lease and returns the hold's new end. Then call `confirm`, because the hold may be over. */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()
@@ -219,9 +216,7 @@ export class Contender {
     })
   }
 
-  /**
-   * Confirms a renewal. `isThere` is true if the servers report that the lock is held on the hold's lease.
-   */
+  /** Confirms a renewal. `isThere` is true if the servers still have the lock on the hold's lease. */
   confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
     return this.#step(async () => {
       const present = this.#hold

@@ -1,4 +1,5 @@
 // Rule: the JSON schemas of the parameters, bodies and answers of the HTTP routes.
+// long: the schemas share their parts
 
 import { CAPS } from '@latchkey/protocol'
 
