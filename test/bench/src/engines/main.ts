@@ -31,30 +31,31 @@ const hosts = (urls: string) => urls.split(',').map((url) => new URL(url).host)
 const [busy = 0] = loadavg()
 const cluster = await Cluster.start({})
 const engines: Engine[] = [
-  { name: 'memory', setting: 'this process', url: 'memory:' },
+  { name: 'memory', setting: 'memory of this process', url: 'memory:' },
   {
     name: 'Latchkey',
-    setting: 'three members, every commit synced on a majority',
+    setting: 'three members, which sync each commit on a majority',
     url: `latchkey+${cluster.urls.map((url, i) => (i === 0 ? url : url.split('://')[1])).join(',')}`,
   },
   {
     name: 'PostgreSQL',
-    setting: 'one server, defaults: fsync, synchronous commit; a pool of five connections',
+    setting:
+      'one server with default settings (fsync and synchronous commit), and a pool of five connections',
     url: needed('POSTGRES_URL'),
   },
   {
     name: 'Redis',
-    setting: 'one server, appendfsync always',
+    setting: 'one server with appendfsync always',
     url: needed('REDIS_URL'),
   },
   {
     name: 'Redis, a quorum of masters',
-    setting: 'three servers, appendfsync always',
+    setting: 'three servers with appendfsync always',
     url: `redis+quorum://${hosts(needed('REDIS_URLS')).join(',')}`,
   },
   {
     name: 'etcd',
-    setting: 'three members, every commit synced on a majority',
+    setting: 'three members, which sync each commit on a majority',
     url: `etcd://${hosts(needed('ETCD_URLS')).join(',')}`,
   },
 ]

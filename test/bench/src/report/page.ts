@@ -66,6 +66,6 @@ export function machineLine({ machine, settings }: Report): string {
   const { cores, cpu, memoryGiB, node, system, syncMillis, loadAverage } = machine
   return [
     `The machine has ${cores} cores (${cpu}), ${memoryGiB} GiB, ${system} and Node ${node}. A synced write of 256 bytes takes ${syncMillis} ms.`,
-    `The load average was ${loadAverage} before the run. Each load has ${settings.warmUpSeconds} s to warm up, and ${settings.seconds} counted s.\n`,
+    `The load average was ${loadAverage} before the run. After a warm-up of ${settings.warmUpSeconds} s, the calls of each load were counted for ${settings.seconds} s.\n`,
   ].join('\n')
 }

@@ -24,7 +24,8 @@ export async function etcd(): Promise<System | string> {
     await servers.until(() => probe(open()))
     return {
       name: 'etcd',
-      setting: 'three members, defaults; etcd3 over all three',
+      setting:
+        'three members with default settings; the client is etcd3, which connects to all three members',
       pids: () => servers.pids,
       connect: async () => etcdClient(open(), await lockService(ports.slice(0, 3))),
       async leader() {

@@ -15,7 +15,8 @@ export async function latchkey(flags: readonly string[] = []): Promise<Latchkey>
   const cluster = await Cluster.start({ flags, env: DEPLOYED })
   return {
     name: 'Latchkey',
-    setting: 'three members, every commit synced on a majority, defaults; @latchkey/client, one connection',
+    setting:
+      'three members with default settings, which sync each commit on a majority; the client is @latchkey/client with one connection',
     cluster,
     pids: () => cluster.members.map((member) => member.pid as number),
     connect: async () => latchkeyClient(await connect(cluster.urls)),

@@ -39,7 +39,7 @@ export async function postgres(): Promise<System | string> {
     await servers.until(() => makeTables(open()))
     return {
       name: 'PostgreSQL',
-      setting: `one server, defaults (fsync, synchronous commit); pg, a pool of ${CONNECTIONS} connections`,
+      setting: `one server with default settings (fsync and synchronous commit); the client is pg with a pool of ${CONNECTIONS} connections`,
       pids: () => servers.pids,
       connect: async () => postgresClient(open()),
       stop: () => servers.stop(),

@@ -18,7 +18,8 @@ export async function redis(): Promise<System | string> {
   const { servers, ports, open } = found
   return {
     name: 'Redis',
-    setting: 'one server, no replica, appendfsync always; ioredis, automatic pipelines, one connection',
+    setting:
+      'one server without a replica, with appendfsync always; the client is ioredis with automatic pipelines and one connection',
     pids: () => servers.pids,
     connect: async () => redisClient(open(ports[0] as number)),
     stop: () => servers.stop(),

@@ -20,7 +20,8 @@ export async function redlock(): Promise<System | string> {
   const { servers, ports, open } = found
   return {
     name: 'Redlock',
-    setting: 'three Redis servers, appendfsync always; redlock over ioredis, automatic pipelines',
+    setting:
+      'three Redis servers with appendfsync always; the client is redlock, over ioredis with automatic pipelines',
     pids: () => servers.pids,
     connect: async () => {
       const clients = ports.map(open)

@@ -22,8 +22,8 @@ const CACHE = fileURLToPath(new URL('../rheakv', import.meta.url))
 const BUILD_LIMIT_MILLIS = 4 * 60_000
 
 const SETTING =
-  'three servers, RocksDB, defaults (Raft log synced, ReadOnlySafe); its own client in a Java process, a thread a ' +
-  'caller; no queue: its waiters call tryLock in a loop, or once with a time, and are served in no order'
+  'three servers with RocksDB and default settings (a synced Raft log and ReadOnlySafe reads); the client is its own ' +
+  'Java client with a thread for each caller'
 
 export async function rheakv(): Promise<System | string> {
   const [java, javac, maven] = ['java', 'javac', 'mvn'].map((name) => findProgram(name))

@@ -36,7 +36,7 @@ export async function zookeeper(): Promise<System | string> {
     for (const host of hosts) await servers.until(() => probe(open([host])), 60_000)
     return {
       name: 'ZooKeeper',
-      setting: 'three members, forceSync; node-zookeeper-client, one connection',
+      setting: 'three members with forceSync; the client is node-zookeeper-client with one connection',
       pids: () => servers.pids,
       connect: async () => zookeeperClient(await connected(open(hosts)), client.CreateMode),
       stop: () => servers.stop(),
