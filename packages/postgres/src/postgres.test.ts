@@ -43,9 +43,9 @@ test('without LISTEN the capabilities say poll', async () => {
 
 test('a server that is not there: the wait ends with ERR_NO_LEADER, and nothing was applied', async () => {
   await using engine = postgresLocks({ pool })
-  const error = await engine.locks.acquire('k', { wait: '200ms' }).catch((reason: unknown) => reason)
+  const error = await engine.locks.acquire('k', { wait: '3s' }).catch((reason: unknown) => reason)
   expect(error).toMatchObject({ code: 'ERR_NO_LEADER', outcome: 'not-applied' })
-  await expect(engine.locks.query(undefined, { timeout: '100ms' })).rejects.toMatchObject({
+  await expect(engine.locks.query(undefined, { timeout: '3s' })).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',
   })
 })
