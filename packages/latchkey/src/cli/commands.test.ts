@@ -383,7 +383,7 @@ test('lock holds the lock while the command runs, and leaves it free', async () 
 
 test('bench measures each load, shows errors, and cleans up', async () => {
   // Longer than a disk or a machine that others use too may stand still.
-  const { code, out } = await run(['bench', '--seconds', '1', '--callers', '4', '--json'])
+  const { code, out } = await run(['bench', '--seconds', '3', '--callers', '4', '--json'])
   expect(code).toBe(0)
   const found = JSON.parse(out) as { name: string; samples: number; errors: number }[]
   expect(found.map(({ name }) => name)).toEqual(['lock and release', 'put 256 B', 'get'])

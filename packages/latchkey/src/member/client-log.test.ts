@@ -7,7 +7,7 @@ import { CLIENTS_PATH, encodeHello } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { freePorts } from '../contract/testing/ports.js'
-import { until } from '../contract/testing/small.js'
+import { unlessStalled, until } from '../contract/testing/small.js'
 import { open } from '../open/index.js'
 import { ClientLog } from './client-log.js'
 
@@ -46,8 +46,10 @@ test('a client connects, is lost or leaves, and goes on at another member: one l
   const [a, b, c] = await freePorts(3)
   const members = { a: `ws://127.0.0.1:${a}`, b: `ws://127.0.0.1:${b}`, c: `ws://127.0.0.1:${c}` }
   const logs = { a: keptLines(), b: keptLines(), c: keptLines() }
+  // Nobody else leads until the leader closes, also on a machine that stands still.
+  const electionTimeout = 10_000
   const start = (id: 'a' | 'b' | 'c') =>
-    open({ id, members, memory: true, electionTimeout: 300, heartbeat: 30, logger: logs[id].logger })
+    open({ id, members, memory: true, electionTimeout, logger: logs[id].logger })
   const stores = { a: await start('a'), b: await start('b'), c: await start('c') }
   onTestFinished(async () => {
     await Promise.all(Object.values(stores).map((store) => store.close()))
@@ -77,6 +79,9 @@ test('a client connects, is lost or leaves, and goes on at another member: one l
   const moved = () => others.flatMap((id) => logs[id].of('a client moved here with its session'))
   await until(() => moved().length > 0)
   expect(moved()[0]).toMatchObject({ ...who, session: expect.any(Number) })
-  await remote.close()
-  await until(() => others.some((id) => logs[id].of('a client left').length > 0))
+  // A client that closes waits half a second for the answer of its member.
+  await unlessStalled(400, async () => {
+    await (await connect(Object.values(members))).close()
+    await expect.poll(() => others.some((id) => logs[id].of('a client left').length > 0)).toBe(true)
+  })
 })
