@@ -7,7 +7,7 @@
 import type { Clock, RefusalCount } from '@latchkey/base'
 import { type MemberFigures, memberMetrics, type Metric, type Status } from '@latchkey/protocol'
 import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './labels-shown-at-zero.js'
-import { expositionOf } from './exposition.js'
+import { expositionOf } from './prometheus-text.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** In ms. Requests within this time get the metrics that were computed last. */

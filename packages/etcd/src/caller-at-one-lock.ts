@@ -44,9 +44,9 @@ interface OwnPlace extends Place {
   readonly until: number
 }
 
-/** How often a take begins anew because the row before the caller has disappeared meanwhile. */
+/** How often a take starts again at once, if the row before the caller disappears during the take. */
 const ROUNDS = 5
-/** In ms: the pause of a caller whose take had to begin anew too often. */
+/** In ms: the pause of a caller whose take had to start again more often than ROUNDS. */
 const SOON = 20
 
 export class Contender {

@@ -25,9 +25,9 @@ import type {
   ClientClock,
 } from '@latchkey/lock'
 import type { LockInfoResult } from '@latchkey/protocol'
-import { type Attempt, Attempts, nameOf } from './takes-under-way.js'
+import { type Attempt, Attempts, nameOf } from './unanswered-attempts.js'
 import type { Master } from './quorum-master.js'
-import { type Votes, vote } from './count-votes.js'
+import { type Votes, vote } from './ask-all-masters.js'
 
 const CAPABILITIES: Capabilities = {
   fencing: 'none',

@@ -9,7 +9,7 @@ import {
   type Timed,
   type ClientClock,
 } from '@latchkey/lock'
-import type { Attempt } from './takes-under-way.js'
+import type { Attempt } from './unanswered-attempts.js'
 import type { RedisCalls } from './redis-calls.js'
 
 /** In ms. A master that does not answer within this time has no vote in the call. */

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { locksFromUrl, redisLocks, redisQuorumLocks } from './index.js'
 import { toLockError } from './redis-errors.js'
-import { Votes, vote } from './count-votes.js'
+import { Votes, vote } from './ask-all-masters.js'
 
 /** Clients that never connect. */
 const nowhere = () => new Redis({ lazyConnect: true, host: '127.0.0.1', port: 1 })

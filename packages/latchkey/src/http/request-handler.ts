@@ -290,8 +290,8 @@ const tooManyClients = () =>
   )
 
 /**
- * Returns the method that the caller wants to use. Before a request to another site, a browser sends OPTIONS,
- * and a header of it names the method of the later request.
+ * Returns the method that the caller wants to use. Before a request to another site, a browser sends the
+ * method OPTIONS, and a header names the method of the later request.
  */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method

@@ -42,7 +42,7 @@ export type MemberMessage =
     }
   /**
    * Asks for a checksum of at most `rows` rows of a key space, in the state after the entry `index`. The
-   * first of these rows is the row after the key `after` (state-search.ts).
+   * first of these rows is the row after the key `after` (see first-different-row.ts).
    */
   | {
       readonly kind: 'compare'

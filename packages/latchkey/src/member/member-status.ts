@@ -2,7 +2,7 @@
 
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
-import type { PeerTimes } from './peer-times.js'
+import type { PeerTimes } from './connected-since.js'
 
 /** The fields of the status that concern the member's process. */
 export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>

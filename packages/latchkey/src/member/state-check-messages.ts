@@ -1,12 +1,13 @@
 // Driver: compares this member's state with the states of the other members. This file exchanges hashes with
-// the others (state-hash-check.ts) and searches for the first row that differs (state-search.ts).
+// the other members (state-hash-check.ts) and searches for the first row that differs
+// (first-different-row.ts).
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { type MemberId, membersOf, type RaftNode } from '@latchkey/raft'
 import type { MemberMessage } from './member-messages.js'
 import { currentStateHashes, type StateHashes, StateCheck, stateHashesOf } from './state-hash-check.js'
-import { StateSearch } from './state-search.js'
+import { StateSearch } from './first-different-row.js'
 
 type StateMessage = Extract<MemberMessage, { kind: 'stateHashes' | 'compare' | 'compared' }>
 

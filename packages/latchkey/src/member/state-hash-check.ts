@@ -1,8 +1,8 @@
 // Driver: compares the states of members. After the same entry, each member sends hashes of its state to the
-// others, one hash for each key space (a part of the stored keys). Busy members send hashes after the first
-// entry of each half minute of cluster time. Idle members also send hashes after their last entry. Different
-// hashes show a fault of a machine or a disk that no other check has noticed. state-search.ts then finds the
-// first row that differs.
+// other members, one hash for each key space (a part of the stored keys). Busy members send hashes after the
+// first entry of each half minute of cluster time. Idle members also send hashes after their last entry.
+// Different hashes show a fault of a machine or a disk that no other check has noticed. Then
+// first-different-row.ts finds the first row that differs.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { silentLogger } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { refusalOfDates, warningOfDates } from './certificate-dates.js'
-import { CertificateWatch } from './certificate-watch.js'
+import { CertificateWatch } from './certificate-expiry-warnings.js'
 import type { TlsOptions } from './tls-options.js'
 
 const pem = (name: string) =>

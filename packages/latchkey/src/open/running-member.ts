@@ -12,7 +12,7 @@ import type { RequestTracer } from '../member/request-tracer.js'
 import { latchkeyVersion } from '../member/version.js'
 import type { LocalMember } from './in-process-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './choose-member-proof.js'
-import type { MemberWorld } from './member-world.js'
+import type { MemberWorld } from './member-environment.js'
 import type { Settings } from './options.js'
 import type { Storage } from './member-storage.js'
 

@@ -1,4 +1,4 @@
-// Rule: one example request for each HTTP route, for tests that send all of them.
+// Rule: one example request for each HTTP route, for tests that send all these requests.
 
 import { isStream, ROUTE_IDS, type RouteId, routeAt } from '../route-table.js'
 

@@ -6,7 +6,7 @@ import { type Command, encodeCommand, OP } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { afterEach, expect, test } from 'vitest'
 import type { MemberMessage } from './member-messages.js'
-import { StateSearch } from './state-search.js'
+import { StateSearch } from './first-different-row.js'
 
 const MEMBERS = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }
 const KEYS = 3_000

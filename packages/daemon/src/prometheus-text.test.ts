@@ -1,7 +1,7 @@
 // Test: metrics are written as text that Prometheus can read.
 
 import { expect, test } from 'vitest'
-import { expositionOf } from './exposition.js'
+import { expositionOf } from './prometheus-text.js'
 
 test('help, type and a line for each value; labels are escaped; a metric without values is left out', () => {
   const text = expositionOf([

@@ -3,7 +3,7 @@
 import { ManualClock } from '@latchkey/raft/memory'
 import type { Transport } from '@latchkey/raft'
 import { expect, test } from 'vitest'
-import { PeerTimes } from './peer-times.js'
+import { PeerTimes } from './connected-since.js'
 
 test('a connection is as old as it is, also one that broke between two looks; before the first one since the start', () => {
   const clock = new ManualClock()
