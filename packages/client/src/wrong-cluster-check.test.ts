@@ -3,8 +3,10 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 import { uptime } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { type Clock, type Logger, silentLogger, systemClock } from '@latchkey/base'
-import type { LatchkeyError } from '@latchkey/protocol'
+import type { LatchkeyError, LeaderReply } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type ClientEnvironment, connect, connectIn } from './connect.js'
 import { ASK_MS, OneCluster } from './wrong-cluster-check.js'
@@ -189,4 +191,48 @@ test('C30: clusterId: no other cluster is used', async () => {
   await expect.poll(() => y.sockets.size).toBe(0)
   await expect(connect([x.url], { clusterId: '' })).rejects.toThrow(TypeError)
   await expect(connect([x.url], { logger: {} as Logger })).rejects.toThrow(TypeError)
+})
+
+/**
+ * Lets a store ask the silent address `ws://b` for its cluster, and drops the store. Returns an object that the
+ * dial of `ws://b` keeps in memory.
+ */
+async function askedSilentAddress(): Promise<WeakRef<object>> {
+  const kept = {}
+  const reply = { kind: 'leader', members: [['a', 'ws://a']] } as unknown as LeaderReply
+  await new Promise<void>((isAsked) => {
+    const cluster = new OneCluster({
+      clock: { ...systemClock(uptime), after: () => ({ cancel: () => {} }) },
+      logger: silentLogger,
+      seeds: ['ws://a', 'ws://b'],
+      expected: undefined,
+      dial: (url, identity) => async (events, signal) => {
+        if (url === 'ws://b') {
+          signal.addEventListener('abort', () => void kept)
+          isAsked()
+          return new Promise(() => {})
+        }
+        identity.clusterId = 'x'
+        events.reply(reply)
+        return { send: () => {}, close: () => {} }
+      },
+    })
+    const events = { reply: () => {}, closed: () => {}, memberRemoved: () => {} }
+    void cluster.dialTo('ws://a')(events, new AbortController().signal)
+  })
+  return new WeakRef(kept)
+}
+
+// Without it: a simulated process dies while it dials, and its whole simulated world stays in memory.
+test('a question whose dial never ends keeps nothing in memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const kept: WeakRef<object>[] = []
+  for (let i = 0; i < 20; i++) kept.push(await askedSilentAddress())
+  for (let i = 0; i < 20 && kept.some((one) => one.deref() !== undefined); i++) {
+    await new Promise((resolve) => void setImmediate(resolve))
+    collect()
+  }
+  // The last object may still be on the stack.
+  expect(kept.filter((one) => one.deref() !== undefined).length).toBeLessThan(5)
 })

@@ -211,15 +211,19 @@ export class OneCluster {
     const timer = this.#ports.clock.after(ASK_MS, () => stop.abort(late), { ref: false })
     const identity: Identity = { clusterId: undefined }
     const events = { reply: () => {}, closed: () => {}, memberRemoved: () => {} }
-    const signal = AbortSignal.any([stop.signal, this.#closing.signal])
+    // Not AbortSignal.any(): Node keeps such a signal in memory while it has a listener, even if nothing else
+    // uses the signal. A dial that never ends would then keep the whole store in memory.
+    const off = onAbort(this.#closing.signal, () => stop.abort(this.#closing.signal.reason))
+    if (this.#closing.signal.aborted) stop.abort(this.#closing.signal.reason)
     try {
-      const link = await this.#ports.dial(url, identity)(events, signal)
+      const link = await this.#ports.dial(url, identity)(events, stop.signal)
       link.close()
       const { clusterId } = identity
       return clusterId === undefined ? { error: late } : { clusterId }
     } catch (error) {
       return { error }
     } finally {
+      off()
       timer.cancel()
     }
   }
