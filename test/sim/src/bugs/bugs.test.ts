@@ -6,11 +6,12 @@ import { scenarios } from '../scenarios/all.js'
 import { idsOf } from '../scenarios/scenario.js'
 import type * as quorum from '../../../../packages/raft/dist/core/quorum.js'
 import type * as raft from '../../../../packages/raft/dist/core/raft.js'
-import { checkChange, exportsOf, like } from '../run/changed-packages.js'
-import { changedModules } from '../raft/raft-modules.js'
+import { type Change, checkChange, exportsOf, like, loadCopy } from '../run/changed-packages.js'
+import { loadRaft } from '../raft/raft-modules.js'
+import { raftProfile } from '../raft/raft-profile.js'
+import { hunt, isCaught } from '../run/bug-hunt.js'
 import { bugs } from './all.js'
 import { inQuorum } from './core-exports.js'
-import { hunt, isCaught } from './runner.js'
 
 const QUICK = [
   'vote reply before sync',
@@ -29,7 +30,7 @@ const QUICK = [
 test.each(QUICK)('%s', async (name) => {
   const bug = bugs.find((candidate) => candidate.name === name)
   if (bug === undefined) throw new Error(`there is no bug "${name}"`)
-  const caught = await hunt(bug)
+  const caught = await hunt(bug, raftProfile, await raftProfile.load())
   expect(isCaught(caught), JSON.stringify(caught, undefined, 1)).toBe(true)
 })
 
@@ -50,11 +51,15 @@ test('at least 40 bugs, each with another name, and with a scenario where one is
 
 test('a bug that replaces an export which the core does not have is an error that says so', async () => {
   const changes = [{ file: 'raft/dist/core/log-in-memory.js', name: 'Logg', put: (real: unknown) => real }]
-  await expect(changedModules(changes)).rejects.toThrow('raft/dist/core/log-in-memory.js exports no Logg')
+  await expect(loadRaft(changes)).rejects.toThrow('raft/dist/core/log-in-memory.js exports no Logg')
 })
 
+/** Loads one module of the core from a changed copy. */
+const load = <Module>(file: string, changes: readonly Change[]) =>
+  loadCopy<Module>({ packages: ['base', 'raft'], others: [], files: [file] }, changes)
+
 test('a method is replaced, and only in the copy', async () => {
-  const { modules, remove } = await changedModules([
+  const { modules, remove } = await load<typeof raft>('raft/core/raft', [
     exportsOf<typeof raft>('raft/core/raft')(
       'Raft',
       (Real) =>
@@ -66,7 +71,7 @@ test('a method is replaced, and only in the copy', async () => {
     ),
   ])
   try {
-    const { Raft: Changed } = modules as unknown as { readonly Raft: typeof Raft }
+    const { Raft: Changed } = modules
     expect(Object.getPrototypeOf(Changed.prototype)).toHaveProperty('describe')
     expect(Changed.prototype.describe).not.toBe(Raft.prototype.describe)
     expect(Object.getPrototypeOf(Raft.prototype)).not.toHaveProperty('describe')
@@ -76,16 +81,15 @@ test('a method is replaced, and only in the copy', async () => {
 })
 
 test('two exports of one module are replaced in one copy', async () => {
-  const { modules, remove } = await changedModules([
+  const { modules, remove } = await load<typeof quorum>('raft/core/quorum', [
     inQuorum('isQuorum', () => () => true),
     inQuorum('quorumValue', (real) => (halves, valueOf) => 100 + real(halves, valueOf)),
     inQuorum('quorumValue', (real) => (halves, valueOf) => 10 * real(halves, valueOf)),
   ])
   try {
-    const changed = modules as unknown as Pick<typeof quorum, 'isQuorum' | 'quorumValue'>
     const halves = { voters: ['a'], outgoing: [] }
-    expect(changed.isQuorum(halves, () => false)).toBe(true)
-    expect(changed.quorumValue(halves, () => 1)).toBe(1010)
+    expect(modules.isQuorum(halves, () => false)).toBe(true)
+    expect(modules.quorumValue(halves, () => 1)).toBe(1010)
   } finally {
     remove()
   }

@@ -2,10 +2,10 @@
 
 import { becomeFollower } from '../../../../packages/raft/dist/core/role-changes.js'
 import { during } from '../run/changed-packages.js'
-import type { Bug } from './bug.js'
+import type { RaftBug } from './bug.js'
 import { inElection, inLeader, inLog, inMessageDispatch, inQuorum, inRoleChanges } from './core-exports.js'
 
-export const electionBugs: readonly Bug[] = [
+export const electionBugs: readonly RaftBug[] = [
   {
     name: 'vote reply before sync',
     ids: ['E1'],

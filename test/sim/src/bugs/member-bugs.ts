@@ -5,7 +5,7 @@ import { leftJoint } from '../../../../packages/raft/dist/core/membership-change
 import { trackMembers } from '../../../../packages/raft/dist/core/replication.js'
 import type { State } from '../../../../packages/raft/dist/core/state.js'
 import { type Change, during } from '../run/changed-packages.js'
-import type { Bug } from './bug.js'
+import type { RaftBug } from './bug.js'
 import {
   inCollectEffects,
   inMembership,
@@ -28,7 +28,7 @@ const countedIn = (voters: (state: State) => readonly string[]): Change =>
       ),
   )
 
-export const memberBugs: readonly Bug[] = [
+export const memberBugs: readonly RaftBug[] = [
   {
     name: 'a configuration counts from its commit, not from its append',
     ids: ['M2'],
@@ -49,7 +49,7 @@ export const memberBugs: readonly Bug[] = [
         return moved
       }),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 300,
   },
   {
@@ -61,7 +61,7 @@ export const memberBugs: readonly Bug[] = [
         return during(state, { commit }, () => real(state, leading, change))
       }),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 300,
     scenario: 'M3',
   },
@@ -75,7 +75,7 @@ export const memberBugs: readonly Bug[] = [
           during(state, { commit: Number.MAX_SAFE_INTEGER }, () => real(state, leading, change)),
       ),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 300,
     scenario: 'M1',
   },
@@ -83,7 +83,7 @@ export const memberBugs: readonly Bug[] = [
     name: 'a learner is counted',
     ids: ['M9'],
     changes: [countedIn(({ membership: { voters, learners } }) => [...voters, ...learners])],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 300,
     scenario: 'M9',
   },
@@ -98,7 +98,7 @@ export const memberBugs: readonly Bug[] = [
             real({ voters: [...new Set([...voters, ...outgoing])], outgoing: [] }, valueOf),
       ),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 500,
     scenario: 'M4',
   },
@@ -115,7 +115,7 @@ export const memberBugs: readonly Bug[] = [
             : real(state, kind, data, membership),
       ),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 200,
     scenario: 'M5',
   },
@@ -123,7 +123,7 @@ export const memberBugs: readonly Bug[] = [
     name: 'a removed leader counts itself',
     ids: ['M11'],
     changes: [countedIn(({ id, membership: { voters } }) => [...new Set([...voters, id])])],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 1_000,
   },
   {
@@ -135,7 +135,7 @@ export const memberBugs: readonly Bug[] = [
         return 'voters' in plan && isJoint(plan) ? leftJoint(plan) : plan
       }),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 200,
   },
   {
@@ -150,7 +150,7 @@ export const memberBugs: readonly Bug[] = [
           },
       ),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 1_000,
   },
   {
@@ -162,7 +162,7 @@ export const memberBugs: readonly Bug[] = [
         (real) => (state, m) => during(state, { rebuilding: true }, () => real(state, m)),
       ),
     ],
-    profile: 'snapshots',
+    workload: 'snapshots',
     seeds: 300,
   },
   {
@@ -179,7 +179,7 @@ export const memberBugs: readonly Bug[] = [
           },
       ),
     ],
-    profile: 'membership',
+    workload: 'membership',
     seeds: 1_000,
   },
   {
@@ -192,7 +192,7 @@ export const memberBugs: readonly Bug[] = [
         real(state, m)
       }),
     ],
-    profile: 'snapshots',
+    workload: 'snapshots',
     seeds: 500,
   },
   {
@@ -207,7 +207,7 @@ export const memberBugs: readonly Bug[] = [
             : during(state.staging, { installing: false }, () => real(state, synced)),
       ),
     ],
-    profile: 'snapshots',
+    workload: 'snapshots',
     seeds: 500,
   },
 ]

@@ -2,7 +2,7 @@
 
 import type { Leading, State } from '../../../../packages/raft/dist/core/state.js'
 import { during } from '../run/changed-packages.js'
-import type { Bug } from './bug.js'
+import type { RaftBug } from './bug.js'
 import { inClusterTime, inLeader, inReadIndex, inReplication } from './core-exports.js'
 
 /** The time of each leader's last tick. */
@@ -32,7 +32,7 @@ export const STAMP_OF_LAST_TICK = [
   ),
 ]
 
-export const readBugs: readonly Bug[] = [
+export const readBugs: readonly RaftBug[] = [
   {
     name: 'ReadIndex without a commit of the own term',
     ids: ['R1'],
@@ -42,7 +42,7 @@ export const readBugs: readonly Bug[] = [
         (real) => (state) => during(leadingOf(state), { firstIndex: 0 }, () => real(state)),
       ),
     ],
-    profile: 'reads',
+    workload: 'reads',
     seeds: 500,
     scenario: 'R1',
   },
@@ -56,7 +56,7 @@ export const readBugs: readonly Bug[] = [
         state.out.push({ type: 'read', context, index, time: leading.clock.read(state.now) })
       }),
     ],
-    profile: 'reads',
+    workload: 'reads',
     seeds: 300,
     scenario: 'E18',
   },
@@ -72,7 +72,7 @@ export const readBugs: readonly Bug[] = [
         leading.round = round
       }),
     ],
-    profile: 'reads',
+    workload: 'reads',
     seeds: 0,
     scenario: 'R3',
   },
@@ -88,7 +88,7 @@ export const readBugs: readonly Bug[] = [
         leading.readsWaiting = []
       }),
     ],
-    profile: 'reads',
+    workload: 'reads',
     seeds: 2_000,
   },
   {
@@ -103,7 +103,7 @@ export const readBugs: readonly Bug[] = [
         )
       }),
     ],
-    profile: 'reads',
+    workload: 'reads',
     seeds: 100,
   },
   {
@@ -166,7 +166,7 @@ export const readBugs: readonly Bug[] = [
           },
       ),
     ],
-    profile: 'clocks',
+    workload: 'clocks',
     seeds: 300,
   },
   {
@@ -183,14 +183,14 @@ export const readBugs: readonly Bug[] = [
           },
       ),
     ],
-    profile: 'clocks',
+    workload: 'clocks',
     seeds: 300,
   },
   {
     name: 'the time of a read is that of the last entry',
     ids: ['K4'],
     changes: [TIME_OF_LAST_ENTRY],
-    profile: 'reads',
+    workload: 'reads',
     seeds: 100,
   },
 ]

@@ -2,7 +2,7 @@
 
 import type { State } from '../../../../packages/raft/dist/core/state.js'
 import { during } from '../run/changed-packages.js'
-import type { Bug } from './bug.js'
+import type { RaftBug } from './bug.js'
 import {
   inCollectEffects,
   inDurableBeforeSend,
@@ -12,7 +12,7 @@ import {
   inRoleChanges,
 } from './core-exports.js'
 
-export const replicationBugs: readonly Bug[] = [
+export const replicationBugs: readonly RaftBug[] = [
   {
     name: 'ack before sync',
     ids: ['L5', 'L6'],

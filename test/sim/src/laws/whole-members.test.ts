@@ -2,9 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { bugs } from '../bugs/all.js'
-import { drawWhole } from '../whole/options.js'
-import { loadProduct } from '../whole/product-modules.js'
-import { runWhole } from '../whole/run-seed.js'
+import { wholeProfile } from '../whole/whole-profile.js'
 
 const SEED = 1
 
@@ -14,19 +12,16 @@ test.each([
 ])('%s: %s breaks %s', async (_, name, broken) => {
   const bug = bugs.find((one) => one.name === name)
   if (bug === undefined) throw new Error(`there is no bug "${name}"`)
-  const { product, remove } = await loadProduct(bug.changes)
-  try {
-    expect(await runWhole(drawWhole(SEED, 'power'), product)).toMatchObject({
-      verdict: 'safety',
-      law: broken,
-    })
-  } finally {
-    remove()
-  }
-  const sound = await loadProduct()
-  try {
-    expect(await runWhole(drawWhole(SEED, 'power'), sound.product)).toMatchObject({ verdict: 'pass' })
-  } finally {
-    sound.remove()
+  const options = wholeProfile.draw(SEED, 'power')
+  for (const [changes, outcome] of [
+    [bug.changes, { verdict: 'safety', law: broken }],
+    [[], { verdict: 'pass' }],
+  ] as const) {
+    const { run, remove } = await wholeProfile.load(changes)
+    try {
+      expect(await run(options)).toMatchObject(outcome)
+    } finally {
+      remove()
+    }
   }
 })

@@ -14,10 +14,10 @@ import { chooseChange } from './draw-change.js'
 import { rot } from './damage-log.js'
 import type { RaftWorld } from './raft-world.js'
 
-type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
+export type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
 
-/** The first four steps belong to each write to the log. */
-const STEPS: readonly CrashStep[] = [
+/** The steps of the log at which a member can crash. The first four steps belong to each write. */
+export const LOG_STEPS: readonly CrashStep[] = [
   { kind: 'write', when: 'before' },
   { kind: 'sync', when: 'before' },
   { kind: 'sync', when: 'during' },
@@ -104,7 +104,7 @@ export class RaftNemesis extends Nemesis<Fault> {
   #crashPoint({ dice }: Fault): void {
     const member = this.#target(dice)
     if (member === undefined) return
-    const step = pick(STEPS.slice(0, dice[3] < 0.8 ? 4 : STEPS.length), dice[2]) as CrashStep
+    const step = pick(LOG_STEPS.slice(0, dice[3] < 0.8 ? 4 : LOG_STEPS.length), dice[2]) as CrashStep
     member.crashPoint = { ...step, after: Math.floor(dice[3] * 3) }
   }
 

@@ -1,10 +1,14 @@
 // Driver: the Raft profile for the command line.
 
-import { runBugs } from '../bugs/runner.js'
-import type { Profile } from '../run/profile.js'
+import { bugs } from '../bugs/all.js'
+import type { Change } from '../run/changed-packages.js'
+import type { LoadedProfile, Profile } from '../run/profile.js'
+import { scenarios } from '../scenarios/all.js'
+import { idsOf, play } from '../scenarios/scenario.js'
+import type { WorldMode } from '../world/world.js'
 import { drawPlan, type Fault } from './draw-faults.js'
 import { drawOptions, type Options, RAFT_WORKLOADS, type RaftWorkload } from './options.js'
-import { realModules } from './raft-modules.js'
+import { loadRaft, type RaftModules } from './raft-modules.js'
 import { run } from './run-seed.js'
 
 export const raftProfile: Profile = {
@@ -29,10 +33,24 @@ export const raftProfile: Profile = {
   ],
   draw: (seed, workload) => drawOptions(seed, workload as RaftWorkload | undefined),
   drawFaults: (options) => drawPlan(options as Options),
-  load: async () => ({
+  bugs,
+  load,
+}
+
+async function load(changes?: readonly Change[]): Promise<LoadedProfile> {
+  const { modules, remove } = await loadRaft(changes)
+  return {
     run: (options, mode) =>
-      run(options as Options, realModules, mode as { readonly faults?: readonly Fault[] }),
-    remove: () => {},
-  }),
-  runBugs,
+      run(options as Options, modules, mode as { readonly faults?: readonly Fault[] } | undefined),
+    play: (id, mode) => firstBroken(id, modules, mode),
+    remove,
+  }
+}
+
+async function firstBroken(id: string, modules: RaftModules, mode: WorldMode): Promise<string | undefined> {
+  for (const scenario of scenarios.filter((one) => idsOf(one).includes(id))) {
+    const { verdict, law } = await play(scenario, modules, mode)
+    if (verdict !== 'pass') return law
+  }
+  return undefined
 }

@@ -1,5 +1,5 @@
-// Driver: puts a known bug into a copy of the compiled packages. A bug replaces exported functions, methods and
-// classes. If one of them gets another name, the compiler refuses the bug.
+// Driver: loads a copy of the compiled packages with changes. A change replaces an exported function, method or
+// class. If the export gets another name, the compiler reports the change.
 
 import {
   cpSync,
@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -35,10 +35,13 @@ export interface Change {
 export const exportsOf =
   <Module>(at: string) =>
   <Name extends keyof Module & string>(name: Name, put: (real: Module[Name]) => Module[Name]): Change => ({
-    file: `${at.replace('/', '/dist/')}.js`,
+    file: compiled(at),
     name,
     put: (real) => put(real as Module[Name]),
   })
+
+/** The compiled file of the module, below the folder of all packages. */
+const compiled = (module: string): string => `${module.replace('/', '/dist/')}.js`
 
 /**
  * Returns an object that has these properties, and all other properties of the target. Methods of the target run
@@ -88,42 +91,47 @@ export function checkChange(change: Change): void {
   withReplacements(readFileSync(join(PACKAGES, change.file), 'utf8'), [change])
 }
 
-export interface ChangedCopy {
-  /** Loads a compiled file, which is named as in a change. */
-  readonly load: (file: string) => Promise<Record<string, unknown>>
-  /** Removes the files of the copy. */
+/** Compiled packages to copy. */
+interface CopiedPackages {
+  readonly packages: readonly string[]
+  /** The packages of other authors that the copied packages import. The copy has links to them. */
+  readonly others: readonly string[]
+  /** The modules to load, each named as in `exportsOf`. */
+  readonly files: readonly string[]
+}
+
+export interface LoadedModules<Modules> {
+  /** All exports of the loaded modules. No two modules may export the same name. */
+  readonly modules: Modules
+  /** Deletes the files of the copy. */
   readonly remove: () => void
 }
 
-/**
- * Copies these compiled packages to a temporary folder and applies the changes to the copy. `others` are the
- * packages of other authors that they import.
- */
-export function changedCopy(
-  packages: readonly string[],
-  others: readonly string[],
+/** Copies compiled packages to a temporary folder, applies the changes to the copy, and loads the copy. */
+export async function loadCopy<Modules>(
+  { packages, others, files }: CopiedPackages,
   changes: readonly Change[],
-): ChangedCopy {
+): Promise<LoadedModules<Modules>> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-copy-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
-  const place = (path: string) => join(folder, 'node_modules', '@latchkey', path)
+  const pathOf = (file: string) => join(folder, 'node_modules', '@latchkey', file)
   try {
     for (const name of packages) {
-      for (const part of ['package.json', 'dist']) {
-        mkdirSync(dirname(place(join(name, part))), { recursive: true })
-        cpSync(join(PACKAGES, name, part), place(join(name, part)), { recursive: true, filter: isCode })
-      }
+      mkdirSync(pathOf(name), { recursive: true })
+      for (const part of ['package.json', 'dist'])
+        cpSync(join(PACKAGES, name, part), pathOf(join(name, part)), { recursive: true, filter: isCode })
     }
     for (const name of others)
       symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'dir')
-    applyChanges(place(''), changes)
+    applyChanges(pathOf(''), changes)
+    const load = (file: string): Promise<object> =>
+      import(/* @vite-ignore */ pathToFileURL(pathOf(compiled(file))).href)
+    const modules = await Promise.all(files.map(load))
+    return { modules: Object.assign({}, ...modules) as Modules, remove }
   } catch (error) {
     remove()
     throw error
   }
-  const load = (file: string) =>
-    import(/* @vite-ignore */ pathToFileURL(place(file)).href) as Promise<Record<string, unknown>>
-  return { load, remove }
 }
 
 function applyChanges(root: string, changes: readonly Change[]): void {
@@ -133,7 +141,7 @@ function applyChanges(root: string, changes: readonly Change[]): void {
       readFileSync(path, 'utf8'),
       changes.filter((change) => change.file === file),
     )
-    renameSync(path, besides(path))
+    renameSync(path, realPath(path))
     writeFileSync(path, text)
   }
 }
@@ -141,11 +149,12 @@ function applyChanges(root: string, changes: readonly Change[]): void {
 /** The copy has no source maps and no declarations. */
 const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
 
-const besides = (path: string): string => path.replace(/\.js$/, '.real.js')
+/** A changed module imports the real module from this path. */
+const realPath = (path: string): string => path.replace(/\.js$/, '.real.js')
 
-/** The changed modules read these functions when they are loaded. */
-const puts: Change['put'][] = []
-Object.defineProperty(globalThis, 'simulatedReplacements', { value: puts })
+/** The changed modules call these functions when they are loaded. */
+const replacements: Change['put'][] = []
+Object.defineProperty(globalThis, 'simulatedReplacements', { value: replacements })
 
 /** Returns the text of a module that exports the replacements, and everything else that the real module exports. */
 function withReplacements(source: string, changes: readonly Change[]): string {
@@ -153,11 +162,12 @@ function withReplacements(source: string, changes: readonly Change[]): string {
   for (const { file, name, put } of changes) {
     if (!new RegExp(`^export (class|const|function\\*?|async function\\*?) ${name}\\b`, 'm').test(source))
       throw new UnknownExport(`${file} exports no ${name}: write the known bug for the present code`)
-    const at = puts.indexOf(put) < 0 ? puts.push(put) - 1 : puts.indexOf(put)
+    if (!replacements.includes(put)) replacements.push(put)
+    const at = replacements.indexOf(put)
     exported.set(name, `globalThis.simulatedReplacements[${at}](${exported.get(name) ?? `real.${name}`})`)
   }
   const path = (changes[0] as Change).file
-  const real = besides(path.slice(path.lastIndexOf('/') + 1))
+  const real = realPath(path.slice(path.lastIndexOf('/') + 1))
   return [
     `export * from './${real}'`,
     `import * as real from './${real}'`,

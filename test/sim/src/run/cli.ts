@@ -6,6 +6,7 @@ import type { Verdict } from '../laws/verdict.js'
 import { scenarios } from '../scenarios/all.js'
 import { play } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
+import { runBugs } from './bug-hunt.js'
 import {
   faultsOf,
   optionsOf,
@@ -47,7 +48,7 @@ export async function runCli(words: readonly string[], print: Print): Promise<Ou
   }
   if (args.bugs !== undefined) {
     const { bugs, profile, outerOnly } = args
-    return (await profile.runBugs(bugs, { outerOnly }, print)) ? 'pass' : 'missed'
+    return (await runBugs(profile, bugs, { outerOnly }, print)) ? 'pass' : 'missed'
   }
   if (args.scenarios) return runScenarios(print)
   const loaded = await args.profile.load()

@@ -1,6 +1,8 @@
 // Types: a profile of the simulator, as the command line sees it.
 
 import type { WorldMode } from '../world/world.js'
+import type { Change } from './changed-packages.js'
+import type { KnownBug } from './known-bug.js'
 import type { NumberedFault, RunResult } from './run-seed.js'
 
 export interface SeedOptions {
@@ -10,7 +12,7 @@ export interface SeedOptions {
 
 export interface SeedMode extends WorldMode {
   /** The faults to use instead of the faults that the seed draws. */
-  readonly faults?: readonly NumberedFault[]
+  readonly faults?: readonly NumberedFault[] | undefined
 }
 
 /** The path of an option, and its value. */
@@ -18,6 +20,11 @@ export type Setting = readonly [path: string, value: unknown]
 
 export interface LoadedProfile {
   run(options: SeedOptions, mode?: SeedMode): Promise<RunResult>
+  /**
+   * Plays the directed scenarios with this id. Returns the law that the first failing scenario breaks, or
+   * undefined. The whole profile has no scenarios.
+   */
+  play?(id: string, mode: WorldMode): Promise<string | undefined>
   /** Deletes the temporary files. */
   remove(): void
 }
@@ -30,11 +37,7 @@ export interface Profile {
   /** Without a workload, the seed draws one. */
   draw(seed: number, workload?: string): SeedOptions
   drawFaults(options: SeedOptions): readonly NumberedFault[]
-  load(): Promise<LoadedProfile>
-  /** Tests the known bugs whose name or id contains the text. Returns false if one was missed. */
-  runBugs(
-    name: string,
-    mode: { readonly outerOnly: boolean },
-    print: (line: string) => void,
-  ): Promise<boolean>
+  readonly bugs: readonly KnownBug[]
+  /** Loads the compiled packages, with these changes. */
+  load(changes?: readonly Change[]): Promise<LoadedProfile>
 }

@@ -2,7 +2,7 @@
 
 import type { MembershipChange } from '@latchkey/raft/core'
 import { peerOf } from '../raft/draw-change.js'
-import type { CrashPoint } from '../raft/raft-member.js'
+import { type CrashStep, LOG_STEPS } from '../raft/nemesis.js'
 import type { Scenario } from './scenario.js'
 import type { ScenarioCluster } from './scenario-cluster.js'
 
@@ -35,20 +35,20 @@ async function promote(cluster: ScenarioCluster, at: string, id: string): Promis
   await cluster.settle(at)
 }
 
-type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
-
 const CRASH_STEPS: readonly CrashStep[] = [
   { kind: 'registers', when: 'before' },
   { kind: 'registers', when: 'during' },
   { kind: 'registers', when: 'after' },
-  { kind: 'write', when: 'before' },
-  { kind: 'sync', when: 'before' },
-  { kind: 'sync', when: 'during' },
-  { kind: 'sync', when: 'after' },
-  { kind: 'create', when: 'after' },
-  { kind: 'syncDir', when: 'before' },
-  { kind: 'syncDir', when: 'after' },
+  ...LOG_STEPS.filter(({ kind }) => kind !== 'remove'),
 ]
+
+/** The member c misses so many entries that it needs a snapshot. */
+async function leaveBehind(cluster: ScenarioCluster, writes: number, ms: number): Promise<void> {
+  cluster.isolate('c')
+  for (let i = 0; i < writes; i++) await cluster.mustWrite()
+  await cluster.run(ms)
+  cluster.heal()
+}
 
 export const members: readonly Scenario[] = [
   {
@@ -188,10 +188,7 @@ export const members: readonly Scenario[] = [
     cluster: { members: 3, member: { everyEntries: 5, chunkBytes: 16 } },
     async run(cluster) {
       await cluster.lead('a')
-      cluster.isolate('c')
-      for (let i = 0; i < 20; i++) await cluster.mustWrite()
-      await cluster.run(100)
-      cluster.heal()
+      await leaveBehind(cluster, 20, 100)
       for (let i = 0; i < 20; i++) await cluster.mustWrite()
       await cluster.until('c follows', () => cluster.view('c').applied === cluster.view('a').lastIndex)
       cluster.demand(cluster.world.laws.counts.snapshots > 0, 'no snapshot was needed')
@@ -202,10 +199,7 @@ export const members: readonly Scenario[] = [
     cluster: { members: 3, member: { everyEntries: 5, chunkBytes: 16 } },
     async run(cluster) {
       await cluster.lead('a')
-      cluster.isolate('c')
-      for (let i = 0; i < 20; i++) await cluster.mustWrite()
-      await cluster.run(100)
-      cluster.heal()
+      await leaveBehind(cluster, 20, 100)
       await cluster.run(8)
       cluster.crash('a')
       await cluster.mustWrite()
@@ -296,10 +290,7 @@ export const members: readonly Scenario[] = [
 
 /** c lacks many entries and must install a snapshot. c dies at the given step of the installation. */
 async function crashedInstall(cluster: ScenarioCluster, step: CrashStep, after: number): Promise<void> {
-  cluster.isolate('c')
-  for (let i = 0; i < 8; i++) await cluster.mustWrite()
-  await cluster.run(50)
-  cluster.heal()
+  await leaveBehind(cluster, 8, 50)
   cluster.crashAt('c', step, after)
   await cluster.run(cluster.electionTimeout)
   cluster.member('c').heal()

@@ -5,6 +5,7 @@ import type { Host } from '@latchkey/raft/memory'
 import { bothWays, cut } from '../world/nemesis.js'
 import type { FaultTarget } from './fault-target.js'
 import { killClient } from './clients/kill-client.js'
+import { insist } from './clients/members-worker.js'
 import { LawBroken } from '../laws/verdict.js'
 import { foreignServer } from './members/foreign-server.js'
 import type { MemberServer } from './members/member-server.js'
@@ -48,6 +49,31 @@ export function statesLost({ world, peer, undo }: FaultTarget): void {
   peer.crash(false)
   undo(() => peer.boot())
   for (const server of world.members) if (server !== peer) server.loseState()
+}
+
+/**
+ * M12: the leader is killed just after it has committed the removal of a follower. The leader is cut off from
+ * this follower, so the follower does not receive the removal. No later leader sends anything to the follower.
+ * But the follower is still connected to the third member, and their connection is older than the removal.
+ */
+export function unseenRemoval({ world, who: leader, peer: follower, undo }: FaultTarget): void {
+  const { time, clients, network } = world
+  // The store inside the follower waits until the follower knows of its removal, so the law of progress ends
+  // here.
+  world.reach.end()
+  cut(world.cuts, bothWays(follower.host, [leader.host]), undo)
+  follower.leftAlone = true
+  const operator = clients.find(({ life }) => life.host.name.startsWith('p') && !life.dead)
+  if (operator === undefined) throw new Error('the fault needs a client outside of the members')
+  void insist(operator, () => operator.store.members.remove(follower.id, { timeout: 2_000 }))
+  const off = network.overhear(() => {
+    const membership = leader.replica?.node.applied.membership
+    if (membership === undefined || membership.peers[follower.id] !== undefined) return
+    off()
+    time.later(0, () => leader.crash(false))
+    time.later(REBOOT, () => leader.boot())
+  })
+  undo(off)
 }
 
 /**

@@ -32,6 +32,7 @@ export type FaultKind =
   | (typeof FAULT_KINDS)[number]
   | 'forgottenVote'
   | 'statesLost'
+  | 'unseenRemoval'
   | 'foreignDirectory'
   | 'foreignAmongOthers'
 
@@ -66,9 +67,6 @@ export interface DrawnFault extends WholeFault {
   readonly number: number
 }
 
-export const numbered = (faults: readonly WholeFault[]): readonly DrawnFault[] =>
-  faults.map((fault, number) => ({ number, ...fault }))
-
 export function drawFaults(options: WholeOptions): readonly DrawnFault[] {
   const random = seededRandom(`whole-faults/${options.seed}`)
   const count = Math.floor((options.duration / 1000) * options.faults * (0.5 + random.float()))
@@ -76,7 +74,7 @@ export function drawFaults(options: WholeOptions): readonly DrawnFault[] {
   const kinds = FAULT_KINDS.filter(() => random.chance(0.6))
   const pool = [...kinds, ...bias, 'pause' as const]
   const faults = Array.from({ length: count }, () => drawFault(options, random, random.pick(pool)))
-  return numbered(faults.sort((a, b) => a.at - b.at))
+  return faults.sort((a, b) => a.at - b.at).map((fault, number) => ({ number, ...fault }))
 }
 
 function drawFault(options: WholeOptions, random: Random, kind: FaultKind): WholeFault {

@@ -2,7 +2,13 @@
 
 import { killClient } from './clients/kill-client.js'
 import type { FaultTarget } from './fault-target.js'
-import { foreignAmongOthers, foreignDirectory, forgottenVote, statesLost } from './directed-faults.js'
+import {
+  foreignAmongOthers,
+  foreignDirectory,
+  forgottenVote,
+  statesLost,
+  unseenRemoval,
+} from './directed-faults.js'
 import type { Host, MemoryConnection } from '@latchkey/raft/memory'
 import type { MemberServer } from './members/member-server.js'
 import { bothWays, cut, Nemesis, slowDisk, stop, type Undo } from '../world/nemesis.js'
@@ -88,6 +94,7 @@ const ACTIONS: Readonly<Record<FaultKind, (target: FaultTarget) => unknown>> = {
   compact: ({ who }) => who.compact(),
   forgottenVote,
   statesLost,
+  unseenRemoval,
   foreignDirectory,
   foreignAmongOthers,
   clientPause: ({ client, undo }) => client && stop(client, false, undo),

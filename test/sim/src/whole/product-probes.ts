@@ -16,7 +16,7 @@ export interface Probe {
 
 const observers = new WeakMap<ProductModules, { probe: Probe }>()
 
-/** From now on the probe receives these calls. Only one run can have a probe at a time. */
+/** From now on, `probe` receives the calls of this copy of the product. Only one run can have a probe at a time. */
 export function listen(product: ProductModules, probe: Probe): void {
   const ear = observers.get(product)
   if (ear !== undefined) {
@@ -88,8 +88,8 @@ function listenToLocks({ StateLockTransaction, BatchReader }: ProductModules, ea
 }
 
 /**
- * Nothing else was done: a reentry or a renewal from another session of the same owner touches too, and tells
- * so itself.
+ * Returns true if this write only says that the waiter has received its grant. A renewal or another acquire by
+ * the same owner says so too, but the history of the lock records these two as such.
  */
 function isTouch(before: HoldRow | undefined, row: HoldRow): boolean {
   return (

@@ -1,4 +1,4 @@
-// Driver: after the faults, demands that everything comes to its end, and judges the whole history.
+// Driver: when the faults have stopped, demands that every call ends, and checks the history of the run.
 
 import type { Client } from './clients/client.js'
 import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
@@ -11,16 +11,16 @@ import { isSharedKey } from './laws/shared-locks.js'
 import { endBarriers } from './clients/barrier-worker.js'
 import type { WholeWorld } from './whole-world.js'
 
-/** Virtual ms within which a healed world must do what it is asked. */
+/** In simulated ms. When the faults have stopped, the cluster must finish each task within this time. */
 const PATIENCE = 60_000
 
 export async function demandProgress(world: WholeWorld): Promise<void> {
   const { time, records } = world
-  const healedAt = time.now
+  const repairedAt = time.now
   await world.run(time.now + 1_500_000)
   records.stopping = true
   world.reach.end()
-  // What is under way comes to its end, and what was given up is cancelled.
+  // In this time, the workers finish their last calls.
   await world.run(time.now + 1_000_000)
   await world.run(time.now + PATIENCE * 1000, () => isCalm(world))
   if (!isCalm(world)) throw new NoProgress('calm', `no calm within ${PATIENCE} ms: ${positions(world)}`)
@@ -35,56 +35,55 @@ export async function demandProgress(world: WholeWorld): Promise<void> {
       over = true
     },
     (error: Error) =>
-      time.fail(new NoProgress('last calls', `a call on a healed world ended with ${error.message}`)),
+      time.fail(new NoProgress('last calls', `a call after the faults ended with ${error.message}`)),
   )
   await world.run(time.now + PATIENCE * 1000, () => over)
-  demandTime(world, before, healedAt)
+  demandTime(world, before, repairedAt)
   if (!over)
-    throw new NoProgress('last calls', `${client.name} is not done within ${PATIENCE} ms of a healed world`)
+    throw new NoProgress('last calls', `${client.name} is not done within ${PATIENCE} ms after the faults`)
   await world.run(time.now + PATIENCE * 1000, () => same(world))
   if (!same(world))
-    throw new NoProgress('equal members', `the members do not come together: ${positions(world)}`)
+    throw new NoProgress('equal members', `the members have not applied the same log: ${positions(world)}`)
   await world.run(time.now + 5_000_000, () => deafWatches(world).length === 0)
   const [deaf] = deafWatches(world)
-  if (deaf !== undefined) throw new NoProgress('watches', `${deaf.name} did not hear of the last changes`)
+  if (deaf !== undefined) throw new NoProgress('watches', `${deaf.name} did not receive the last changes`)
   await world.run(time.now + 5_000_000, () => staleMirrors(world).length === 0)
   const [stale] = staleMirrors(world)
-  if (stale !== undefined) throw new NoProgress('mirrors', `${stale.name} does not show what is there`)
+  if (stale !== undefined) throw new NoProgress('mirrors', `${stale.name} does not show the final state`)
 }
 
 /**
- * No change of members is under way, and the one who leads has brought an entry of its own to its end. An
- * operator who removes the leader ends its term, and switches it off at once: the others may have to wait for
- * a timeout, and none of that gap counts.
+ * Whether no operator changes the members, the leader has committed an entry of its own term, and all members
+ * follow this leader. An operator may remove the leader and switch it off at once. Then the other members may
+ * have to wait for an election timeout, and cluster time stands still meanwhile.
  */
 function isCalm(world: WholeWorld): boolean {
   const leader = world.leader()?.member?.replica.node.raft
   const works = [...world.operators].some(({ life }) => !life.dead)
   if (works || leader === undefined || world.log.last.term !== leader.term) return false
-  // One that was away in a later term, and whose connection comes back late, ends this leader's term when it
-  // is heard.
+  // A member that was cut off may have a later term. It ends the leader's term when its connection comes back.
   return world.membersNow().every(({ member }) => {
     const raft = member?.replica.node.raft
     return raft?.term === leader.term && raft.leader === leader.leader
   })
 }
 
-/** A calm cluster's time goes on with true time: what runs out there runs out here (CT2). */
+/** CT2: in a cluster without faults, cluster time goes on nearly as fast as real time, so leases end. */
 function demandTime(
   { log }: WholeWorld,
   before: { readonly time: number; readonly at: number },
-  healedAt: number,
+  repairedAt: number,
 ): void {
-  // A leader elected behind `before` did not count the gap, and need not.
-  if (before.at < healedAt) return
+  // Cluster time need not count the time without a leader, so the entry `before` must be from after the faults.
+  if (before.at < repairedAt) return
   const truth = (log.last.at - before.at) / 1000
   const told = log.last.time - before.time
   if (truth > 1_000 && told < truth * 0.9 - 500)
-    throw new NoProgress('cluster time', `in ${truth} calm ms the cluster's time went on by ${told}`)
+    throw new NoProgress('cluster time', `in ${truth} ms cluster time went on by ${told}`)
 }
 
 /**
- * What every client may ask for once nothing is in the way: write and read each key, take and leave each
+ * Makes calls that must succeed without faults: writes and reads each key, and acquires and releases each
  * lock.
  */
 async function lastCalls(world: WholeWorld, client: Client): Promise<void> {
@@ -130,7 +129,7 @@ function same(world: WholeWorld): boolean {
   return places.every((place) => place !== undefined && place === places[0])
 }
 
-/** Who neither heard of the last changes nor was told that nothing more will be heard. */
+/** Returns the watches that have not received the last changes, and have not ended with an error. */
 function deafWatches({ records, finals }: WholeWorld): readonly WatchHistory[] {
   return records.watches.filter(
     (watch) => !watch.isOver && ![...finals].every(([key, value]) => watch.endsWith(key, value)),

@@ -2,7 +2,7 @@
 
 import { type RunResult, runSeed } from '../run/run-seed.js'
 import { employ } from './clients/workload.js'
-import { type DrawnFault, drawFaults, numbered, type WholeFault } from './draw-faults.js'
+import { type DrawnFault, drawFaults } from './draw-faults.js'
 import { WholeNemesis } from './nemesis.js'
 import type { WholeOptions } from './options.js'
 import type { ProductModules } from './product-modules.js'
@@ -11,7 +11,7 @@ import { type WholeMode as WorldMode, WholeWorld } from './whole-world.js'
 
 export interface WholeMode extends WorldMode {
   /** The faults to use instead of the faults that the seed draws. */
-  readonly faults?: readonly WholeFault[]
+  readonly faults?: readonly DrawnFault[] | undefined
 }
 
 export function runWhole(
@@ -20,9 +20,8 @@ export function runWhole(
   mode: WholeMode = {},
 ): Promise<RunResult<DrawnFault>> {
   const world: WholeWorld = new WholeWorld(options, product, (client) => employ(world, client), mode)
-  const faults = mode.faults === undefined ? drawFaults(options) : numbered(mode.faults)
   const nemesis = new WholeNemesis(world)
-  return runSeed(world, faults, {
+  return runSeed(world, mode.faults ?? drawFaults(options), {
     startFaults: (all) => nemesis.schedule(all),
     endFaults: () => nemesis.end(),
     demandProgress: () => demandProgress(world),

@@ -1,10 +1,11 @@
 // Driver: the whole profile for the command line.
 
-import type { Profile } from '../run/profile.js'
-import { runWholeBugs } from './bugs/runner.js'
-import { drawFaults } from './draw-faults.js'
+import type { Change, LoadedModules } from '../run/changed-packages.js'
+import type { LoadedProfile, Profile } from '../run/profile.js'
+import { wholeBugs } from './bugs/all.js'
+import { drawFaults, needsForeign } from './draw-faults.js'
 import { drawWhole, WHOLE_WORKLOADS, type WholeOptions, type WholeWorkload } from './options.js'
-import { loadProduct } from './product-modules.js'
+import { loadProduct, type ProductModules } from './product-modules.js'
 import { runWhole, type WholeMode } from './run-seed.js'
 
 export const wholeProfile: Profile = {
@@ -23,12 +24,22 @@ export const wholeProfile: Profile = {
   ],
   draw: (seed, workload) => drawWhole(seed, workload as WholeWorkload | undefined),
   drawFaults: (options) => drawFaults(options as WholeOptions),
-  load: async () => {
-    const { product, remove } = await loadProduct()
-    return {
-      run: (options, mode) => runWhole(options as WholeOptions, product, mode as WholeMode | undefined),
-      remove,
-    }
-  },
-  runBugs: (name, _, print) => runWholeBugs(name, print),
+  bugs: wholeBugs,
+  load,
+}
+
+async function load(changes?: readonly Change[]): Promise<LoadedProfile> {
+  const { modules, remove } = await loadProduct(changes)
+  let foreign: LoadedModules<ProductModules> | undefined
+  return {
+    run: async (options, mode) => {
+      const { faults } = (mode ?? {}) as WholeMode
+      if (needsForeign(faults)) foreign ??= await loadProduct(changes)
+      return runWhole(options as WholeOptions, modules, { ...mode, faults, foreignProduct: foreign?.modules })
+    },
+    remove: () => {
+      remove()
+      foreign?.remove()
+    },
+  }
 }

@@ -3,24 +3,25 @@
 
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { wholeBugs } from './bugs/all.js'
-import { huntWhole } from './bugs/runner.js'
+import { hunt } from '../run/bug-hunt.js'
 import { checkChange } from '../run/changed-packages.js'
-import { type LoadedProduct, loadProduct } from './product-modules.js'
+import type { LoadedProfile } from '../run/profile.js'
+import { wholeBugs } from './bugs/all.js'
 import { drawWhole, WHOLE_WORKLOADS } from './options.js'
-import { runWhole } from './run-seed.js'
+import { wholeProfile } from './whole-profile.js'
 
-let loaded: LoadedProduct
+let loaded: LoadedProfile
 beforeAll(async () => {
-  loaded = await loadProduct()
+  loaded = await wholeProfile.load()
 })
 afterAll(() => loaded.remove())
 
-const outcome = async (seed: number, workload: (typeof WHOLE_WORKLOADS)[number]) => {
-  const { verdict, law, message } = await runWhole(drawWhole(seed, workload), loaded.product)
+const outcome = async (seed: number, workload?: (typeof WHOLE_WORKLOADS)[number]) => {
+  const { verdict, law, message } = await loaded.run(drawWhole(seed, workload))
+  const words = workload === undefined ? '' : ` --workload ${workload}`
   return verdict === 'pass'
     ? 'pass'
-    : `${verdict}: ${law}: ${message}; npm run sim -- --profile whole --seed ${seed} --workload ${workload}`
+    : `${verdict}: ${law}: ${message}; npm run sim -- --profile whole --seed ${seed}${words}`
 }
 
 describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2: the wiring of production under %s', (workload) => {
@@ -34,38 +35,36 @@ describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2: the wiring of production under %s'
   })
 })
 
+test.each([
+  // All machines lose power, and a client dials them just before they are back.
+  1_218_898_980,
+])('a seed that failed once: %i', async (seed) => {
+  expect(await outcome(seed)).toBe('pass')
+})
+
 test('the same seed is the same run, to the byte', async () => {
   for (const workload of ['kv', 'renewing', 'waiters'] as const) {
     const [first, second] = [
-      await runWhole(drawWhole(5, workload), loaded.product),
-      await runWhole(drawWhole(5, workload), loaded.product),
+      await loaded.run(drawWhole(5, workload)),
+      await loaded.run(drawWhole(5, workload)),
     ]
     expect(second.hash).toBe(first.hash)
     expect(first.events).toBeGreaterThan(1_000)
-    expect((await runWhole(drawWhole(6, workload), loaded.product)).hash).not.toBe(first.hash)
+    expect((await loaded.run(drawWhole(6, workload))).hash).not.toBe(first.hash)
   }
 })
 
-describe("M22 C30: the directory of another cluster at a member's address", () => {
-  test.each(['foreignDirectory', 'foreignAmongOthers'] as const)(
-    '%s: no client is served by it',
-    async (kind) => {
-      const another = await loadProduct()
-      try {
-        for (const seed of [1, 2, 3]) {
-          const options = { ...drawWhole(seed, 'kv'), members: 3 }
-          const faults = [{ at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 }]
-          const { verdict, message } = await runWhole(options, loaded.product, {
-            faults,
-            foreignProduct: another.product,
-          })
-          expect([verdict, message]).toEqual(['pass', ''])
-        }
-      } finally {
-        another.remove()
-      }
-    },
-  )
+describe.each([
+  ["M22 C30: the directory of another cluster at a member's address", 'foreignDirectory', 0, 0],
+  ['C30: the same, and all clients reach all members', 'foreignAmongOthers', 0, 0],
+  ['M12: no member sends a removed follower its removal', 'unseenRemoval', -1, 3],
+] as const)('%s', (_, kind, who, embedded) => {
+  test.each([1, 2, 3])('seed %i', async (seed) => {
+    const options = { ...drawWhole(seed, 'kv'), members: 3, embedded }
+    const faults = [{ number: 0, at: 2_000_000, kind, who, other: 0, millis: 8_000 }]
+    const { verdict, message } = await loaded.run(options, { faults })
+    expect([verdict, message]).toEqual(['pass', ''])
+  })
 })
 
 describe('known bugs', () => {
@@ -94,8 +93,9 @@ describe('known bugs', () => {
     ['K70', 'after a reconnect, a store does not ask how a wait ended'],
     ['M22', 'a member serves clients before the listed members have answered'],
     ['C30', 'a client ignores the cluster ids of the other members'],
+    ['M12', 'a member on an older connection does not learn of its removal'],
   ])('%s: noticed: %s', async (_, name) => {
     const bug = wholeBugs.find((one) => one.name === name)
-    expect(bug && (await huntWhole(bug, loaded.product)).seed).toBeDefined()
+    expect(bug && (await hunt(bug, wholeProfile, loaded)).seed).toBeDefined()
   })
 })

@@ -8,7 +8,7 @@ const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBu
   name,
   ids: [id],
   changes,
-  profile: 'barriers',
+  workload: 'barriers',
   seeds,
 })
 
@@ -66,20 +66,23 @@ export const barrierBugs: readonly WholeBug[] = [
           real(tx, turn, [op, name, 2 * by]),
     ),
   ),
-  barrierBug(
-    'after a reconnect, a store does not ask how a wait ended',
-    'K70',
-    200,
-    inPartyWait(
-      'PartyWait',
-      (Real) =>
-        class extends Real {
-          constructor(...[port, terms]: ConstructorParameters<typeof Real>) {
-            super({ ...port, onAttached: () => () => {} }, terms)
-          }
-        },
+  {
+    ...barrierBug(
+      'after a reconnect, a store does not ask how a wait ended',
+      'K70',
+      200,
+      inPartyWait(
+        'PartyWait',
+        (Real) =>
+          class extends Real {
+            constructor(...[port, terms]: ConstructorParameters<typeof Real>) {
+              super({ ...port, onAttached: () => () => {} }, terms)
+            }
+          },
+      ),
     ),
-  ),
+    breaks: 'liveness',
+  },
   seldom(
     'a barrier counts a party whose session has ended',
     'K72',

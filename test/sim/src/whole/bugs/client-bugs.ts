@@ -34,7 +34,7 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'the elapsed time uses only the monotonic clock',
     ids: ['T8'],
     changes: [inClock('elapsed', () => (from, to) => Math.max(0, to.hr - from.hr))],
-    profile: 'deadline',
+    workload: 'deadline',
     seeds: 300,
     options: { faults: 2, locks: 1 },
   },
@@ -47,7 +47,7 @@ export const clientBugs: readonly WholeBug[] = [
         () => (from, to) => Math.max(0, to.hr - from.hr, to.up - from.up - 10, to.wall - from.wall),
       ),
     ],
-    profile: 'deadline',
+    workload: 'deadline',
     seeds: 50,
     options: { clocks: 'extreme', locks: 1, lease: [400, 400] },
     faults: SUSPENDED_AND_SET_BACK,
@@ -69,7 +69,7 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'renewing',
+    workload: 'renewing',
     seeds: 300,
     options: { faults: 2 },
   },
@@ -77,12 +77,13 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'the store gives up a renewal after a twelfth of the lease',
     ids: ['K42'],
     changes: [inRenewalTimes('patienceOf', (real) => (lease) => Math.min(lease / 12, real(lease)))],
-    profile: 'renewing',
+    workload: 'renewing',
     seeds: 300,
     options: { faults: 0.6 },
   },
   {
     name: 'a client waits for a silent leader',
+    breaks: 'liveness',
     ids: ['C13'],
     changes: [
       inSilenceDetector(
@@ -95,13 +96,14 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 20,
     options: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
     faults: [{ at: 2_000_000, kind: 'pause', who: -1, other: 0, millis: 8_000 }],
   },
   {
     name: 'an embedded store waits only for its own member',
+    breaks: 'liveness',
     ids: ['M28'],
     changes: [
       inLeaderReach(
@@ -114,7 +116,7 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 20,
     options: { members: 3, embedded: 3, electionTimeout: 300, heartbeat: 75 },
     faults: [{ at: 2_000_000, kind: 'cut', who: -1, other: 0, millis: 8_000 }],
@@ -138,7 +140,7 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 300,
     options: { faults: 2, electionTimeout: 500, heartbeat: 100, members: 3 },
   },
@@ -156,7 +158,7 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 50,
   },
   {
@@ -175,7 +177,7 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 20,
   },
   {
@@ -188,7 +190,7 @@ export const clientBugs: readonly WholeBug[] = [
         return real(like(engine, { watch }), bounds, options)
       }),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 50,
   },
   {
@@ -209,12 +211,13 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 100,
     options: { events: 20, faults: 2 },
   },
   {
     name: 'a client sends a refused keep-alive again at once',
+    breaks: 'liveness',
     ids: ['C7'],
     changes: [
       inKeepAlive(
@@ -228,7 +231,7 @@ export const clientBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'waiters',
+    workload: 'waiters',
     seeds: 300,
     options: { embedded: 1, sessionLife: 1_500, faults: 2 },
   },

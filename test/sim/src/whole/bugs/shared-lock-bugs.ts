@@ -32,7 +32,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
           during(tx, { firstWaiter: nobody }, () => real(tx, session, command)),
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
@@ -45,7 +45,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
         return during(tx, isShared ? { hold: nobody } : {}, () => real(tx, session, command))
       }),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
@@ -58,14 +58,14 @@ export const sharedLockBugs: readonly WholeBug[] = [
           permits === 0 ? !inForce(tx.hold(key), tx.now) : real(tx, key, permits),
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
     name: 'each request for permits counts as one permit',
     ids: ['K63'],
     changes: [inKeySets('fits', (real) => (tx, key, permits) => real(tx, key, Math.min(permits, 1)))],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
@@ -88,7 +88,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
@@ -103,7 +103,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
         remove(tx, waiter)
       }),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 200,
   },
   {
@@ -118,14 +118,14 @@ export const sharedLockBugs: readonly WholeBug[] = [
         during(tx, { deleteHold }, () => real(tx, unsettled))
       }),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
     name: 'a shared token passes every guard',
     ids: ['K61'],
     changes: [inLockReads('isHeldWith', (real) => (view, key, token) => real(view, key, token, true))],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
@@ -137,7 +137,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
         (real) => (tx, key, id, token) => during(tx, { firstWaiter: nobody }, () => real(tx, key, id, token)),
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 200,
   },
   {
@@ -152,7 +152,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 300,
   },
   {
@@ -165,7 +165,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
         return real(view, key, isOlder ? row.token : token, shared)
       }),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 200,
   },
   {
@@ -178,21 +178,21 @@ export const sharedLockBugs: readonly WholeBug[] = [
           during(tx, { nextToken: () => token }, () => real(tx, key, id, token)),
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 200,
   },
   {
     name: 'a set is granted if its first key is free',
     ids: ['K80'],
     changes: [inKeySets('firstConflict', (real) => (tx, set) => real(tx, set.slice(0, 1)))],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
     name: 'a waiting set gets only one of its keys',
     ids: ['K80'],
     changes: [inKeySets('membersOf', () => (_, one) => [one])],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 100,
   },
   {
@@ -204,21 +204,21 @@ export const sharedLockBugs: readonly WholeBug[] = [
         () => (tx, key) => [...tx.queueOf(key)].find(({ setCount }) => setCount === 0),
       ),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 200,
   },
   {
     name: 'a key that a set kept from others is given to nobody',
     ids: ['K81'],
     changes: [inKeySets('firstNotPassed', () => (tx, key) => tx.firstWaiter(key))],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 200,
   },
   {
     name: 'the cluster reports no circle of flows',
     ids: ['K83'],
     changes: [inDeadlockDetection('circleOf', () => () => undefined)],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 300,
   },
   {
@@ -231,7 +231,7 @@ export const sharedLockBugs: readonly WholeBug[] = [
         return real(tx, session, asks, isSet) ?? (isWithin ? [[asker.id, asker.key]] : undefined)
       }),
     ],
-    profile: 'sharing',
+    workload: 'sharing',
     seeds: 300,
   },
 ]

@@ -63,14 +63,14 @@ export const storeBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 200,
   },
   {
     name: 'a member sends messages before its log is synced',
     ids: ['L6', 'D8'],
     changes: [SAYS_DURABLE_AT_ONCE(() => true)],
-    profile: 'power',
+    workload: 'power',
     seeds: 200,
     options: SLOW_DISK,
   },
@@ -83,7 +83,7 @@ export const storeBugs: readonly WholeBug[] = [
           isIdle && entries.length === 0 && restartAfter === undefined && truncateFrom === undefined,
       ),
     ],
-    profile: 'power',
+    workload: 'power',
     seeds: 20,
     options: { members: 3, syncBase: 30_000, netTail: 0, electionTimeout: 300, heartbeat: 30 },
     faults: [1_500_000, 4_500_000].map((at) => ({
@@ -109,7 +109,7 @@ export const storeBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'power',
+    workload: 'power',
     seeds: 200,
     options: { segmentBytes: 1_024, everyEntries: 20, faults: 2 },
   },
@@ -128,7 +128,7 @@ export const storeBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'deadline',
+    workload: 'deadline',
     seeds: 50,
     options: { members: 3 },
   },
@@ -151,12 +151,13 @@ export const storeBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'power',
+    workload: 'power',
     seeds: 200,
     options: { rowsMost: 100_000, flushMillis: 5, faults: 2 },
   },
   {
     name: 'the log is compacted before the rows are synced',
+    breaks: 'liveness',
     ids: ['S15'],
     changes: [
       inStateMachine(
@@ -169,7 +170,7 @@ export const storeBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'power',
+    workload: 'power',
     seeds: 300,
     options: {
       rowsMost: 100_000,
@@ -189,7 +190,7 @@ export const storeBugs: readonly WholeBug[] = [
         return real({ ...meta, position: { ...position, index: Math.max(0, position.index - 1) } })
       }),
     ],
-    profile: 'power',
+    workload: 'power',
     seeds: 100,
   },
   {
@@ -205,7 +206,7 @@ export const storeBugs: readonly WholeBug[] = [
         return real(mended, at, expected)
       }),
     ],
-    profile: 'power',
+    workload: 'power',
     seeds: 100,
     options: {
       members: 3,
@@ -242,7 +243,7 @@ export const storeBugs: readonly WholeBug[] = [
           },
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 200,
     options: { members: 3, embedded: 1 },
   },
@@ -255,12 +256,13 @@ export const storeBugs: readonly WholeBug[] = [
         return real({ ...meta, membership })
       }),
     ],
-    profile: 'snapshots',
+    workload: 'snapshots',
     seeds: 100,
     options: { members: 3, faults: 2 },
   },
   {
     name: 'a leader without a state tries to send a snapshot without end',
+    breaks: 'liveness',
     ids: ['D12', 'S8'],
     changes: [
       inSendSnapshot(
@@ -268,7 +270,7 @@ export const storeBugs: readonly WholeBug[] = [
         (real) => (state, peer) => during(state, { rebuilding: false }, () => real(state, peer)),
       ),
     ],
-    profile: 'kv',
+    workload: 'kv',
     seeds: 20,
     options: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },
     faults: [2_000_000, 5_500_000].map((at) => ({

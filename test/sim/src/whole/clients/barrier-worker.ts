@@ -26,8 +26,8 @@ export async function barrierWorker(world: WholeWorld, client: Client): Promise<
 }
 
 /**
- * M-session: the waits of each session are counted at each member. A session also counts its waits for locks,
- * so this check works only while nobody waits for a lock.
+ * K72: at each member, as many parties wait as the open sessions have waits. A session also counts its waits for
+ * locks, so this check works only while nobody waits for a lock.
  */
 function lookAtSessions({ members }: WholeWorld): void {
   for (const { id, member } of members) {
@@ -143,8 +143,8 @@ async function remove(
 }
 
 /**
- * When the faults have stopped: opens every latch and barrier with waiters, until nobody waits any more
- * (M-calm).
+ * Called when the faults have stopped. Opens every latch and barrier with waiters, until nobody waits any more
+ * (K70).
  */
 export async function endBarriers(world: WholeWorld, client: Client): Promise<void> {
   const { barriers } = world

@@ -45,7 +45,7 @@ async function remove(client: Client, server: MemberServer): Promise<void> {
 }
 
 /** M15: repeats the change after any result. The cluster must not make the change twice. */
-async function insist(client: Client, run: () => Promise<void>): Promise<void> {
+export async function insist(client: Client, run: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
       return await run()

@@ -40,7 +40,7 @@ export function embeddedRoute(world: Surroundings, life: HostProcess, server: Me
     onGone: (run) => server.onGone(run),
     onSettled: (run) => server.onOpened(run),
   })
-  // In this profile, no fault removes members. So an embedded store must be served as long as there is a way
+  // In this workload, no operator removes members. So an embedded store must be served as long as there is a way
   // to the leader.
   if (world.options.workload !== 'kv') return route
   return observedRoute(route, {

@@ -1,4 +1,4 @@
-// Rule: which workers a profile has.
+// Rule: decides which workers the clients have in each workload.
 
 import type { WholeWorkload } from '../options.js'
 import type { WholeWorld } from '../whole-world.js'

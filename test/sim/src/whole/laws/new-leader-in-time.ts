@@ -11,8 +11,12 @@ import { NoProgress } from '../../laws/verdict.js'
  * member that does not answer.
  */
 const TIMEOUTS = 3
-/** In ms, the additional time for messages, disks, and work that an earlier fault has left. */
-const WORK = 2_000
+/**
+ * In ms, the additional time for messages, disks, and what an earlier fault has left. If a client dials a machine
+ * without power, it waits this long for an answer (DIAL_TIMEOUT of the client's router), although the machine may
+ * be back sooner.
+ */
+const WORK = 3_000
 
 export class NewLeaderInTime {
   /** In µs, how long a client may wait. */

@@ -153,9 +153,9 @@ describe('liveness', () => {
     const asker = life()
     reach.changed(1_000_000)
     reach.asked(asker, 1_000_000)
-    // Three election timeouts and two seconds, in microseconds.
-    reach.look(3_900_000, () => true)
-    expect(() => reach.look(3_900_001, () => true)).toThrow('heard nothing')
+    // After the change: three election timeouts and three seconds, in microseconds.
+    reach.look(4_900_000, () => true)
+    expect(() => reach.look(4_900_001, () => true)).toThrow('heard nothing')
     reach.heard(asker)
     expect(() => reach.look(9_000_000, () => true)).not.toThrow()
   })
@@ -167,7 +167,7 @@ describe('liveness', () => {
     reach.asked(life(), 0)
     expect(() => reach.look(9_000_000, () => false)).not.toThrow()
     expect(() => reach.look(9_000_001, () => true)).not.toThrow()
-    expect(() => reach.look(12_000_000, () => true)).toThrow('heard nothing')
+    expect(() => reach.look(13_000_000, () => true)).toThrow('heard nothing')
   })
 
   test('K42: a hold that is lost although an answer that came proves it', () => {

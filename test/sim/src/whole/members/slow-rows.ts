@@ -16,7 +16,7 @@ export class SlowRowStorage implements RowStorage {
   #fails = false
 
   constructor(product: ProductModules, host: Host, random: Random, most: number) {
-    this.#inner = new product.SimulatedRowStorage(new product.RowsDisk())
+    this.#inner = new product.SimulatedRowStorage(new product.SimulatedRowDisk())
     this.#host = host
     this.#random = random
     this.#most = most
