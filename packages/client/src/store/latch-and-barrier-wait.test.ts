@@ -96,6 +96,26 @@ test('K70: a wait without a limit goes on until a member pushes its end', async 
   expect([codeOf(wait), asked, parties.size]).toEqual(['ok', ['wait 0', 'leave'], 0])
 })
 
+// Without this law: the latch opens while the answer "you wait" is under way, and its caller waits for ever.
+test('K70: an end or a new connection that comes before the answer to the request is not missed', async () => {
+  for (const early of ['pushed', 'reconnected'] as const) {
+    let answered = (_: PartyResult) => {}
+    const { world, asked, latches, pushed, reconnected } = scene({
+      wait: () => new Promise((resolve) => (answered = resolve)),
+      ask: () => state('passed'),
+    })
+    const wait = follow(latches.wait('l'))
+    await world.run(10)
+    if (early === 'pushed') pushed(state('passed'))
+    else reconnected()
+    await world.run(10)
+    expect([codeOf(wait), asked]).toEqual(['pending', ['wait 0']])
+    answered(state('waiting'))
+    await world.run(10)
+    expect([codeOf(wait), asked[1]]).toEqual(['ok', early === 'pushed' ? 'leave' : 'ask'])
+  }
+})
+
 test('K70: a wait at a latch outlives its session: the store waits again, for the rest of its time', async () => {
   const answers: Answers = { ask: () => state('unknown') }
   const { world, asked, latches, parties, reconnected } = scene(answers)
