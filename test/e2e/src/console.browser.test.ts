@@ -146,7 +146,13 @@ test('a lock is taken and given back while one looks at the list', async () => {
   await person.page.getByRole('heading', { name: 'Locks' }).waitFor()
   const held = await store.locks.acquire('looked/at', { context: 'somebody' })
   await row(person, 'looked/at').filter({ hasText: 'somebody' }).waitFor()
+  // A lock is marked while somebody waits for it.
+  const marked = row(person, 'looked/at').locator('[data-mark="warn"]')
+  expect(await marked.count()).toBe(0)
+  const waiting = store.locks.acquire('looked/at', { wait: '60s' })
+  await marked.filter({ hasText: '1' }).waitFor()
   await held.release()
+  await (await waiting).release()
   await row(person, 'looked/at').waitFor({ state: 'detached' })
 })
 
@@ -166,9 +172,13 @@ test('keys and values: text, JSON, MessagePack and hex, their life, and changes 
   await page.getByRole('button', { name: 'hex' }).click()
   await page.getByText('7b 22 63 75').waitFor()
   expect(await page.getByRole('button', { name: 'MessagePack' }).isDisabled()).toBe(true)
-  await store.put('v/json', 'plain')
+  const { revision } = await store.put('v/json', 'plain')
   await page.getByRole('button', { name: 'text' }).click()
   await page.getByLabel('Value', { exact: true }).filter({ hasText: 'plain' }).waitFor()
+  const fact = (name: string) =>
+    page.getByText(name, { exact: true }).locator('xpath=following-sibling::*[1]')
+  expect(await fact('Changed at revision').innerText()).toBe(String(revision))
+  expect(await fact('Version').innerText()).toBe('2')
   await store.delete('v/json')
   await page.getByText('There is no value under this key now.').waitFor()
   await person.go('keys/v%2Fshort')
@@ -313,6 +323,9 @@ test('the leader is killed while one looks: another member’s page goes on, its
   await row(person, 'after/leader').waitFor()
   await person.go('overview')
   await person.page.getByText(/1 of 3 members do not answer/).waitFor()
+  await row(person, leader.url.replace('ws', 'http')).locator('[data-mark="bad"]').waitFor()
+  for (const { url } of rest)
+    await row(person, url.replace('ws', 'http')).locator('[data-mark="good"]').waitFor()
   expect(await person.page.locator('.headline').innerText()).toMatch(
     new RegExp(`^(${rest.map(({ id }) => id).join('|')}) leads`),
   )

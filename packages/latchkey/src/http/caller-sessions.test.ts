@@ -304,9 +304,9 @@ describe('limits and races', () => {
   })
 
   test('a hold that was renewed is told only when it is over; without an answer, the session asks again', async () => {
-    const { clock, state, open, acquire } = scene()
+    const { clock, sent, state, open, acquire } = scene()
     const who = {}
-    const { id, next } = await open(who)
+    const { id, next, leave } = await open(who)
     await acquire(who, id, [[lockKeyOf(KIND.lock, Buffer.from('k')), 'me']], async () => OK)
     const told = next()
     const asked: number[] = []
@@ -324,5 +324,8 @@ describe('limits and races', () => {
     }
     expect(asked.map((at) => at - began)).toEqual([10_000, 15_000, 16_000])
     expect((await told)?.value).toBe('event: lost\ndata: {"key":"k","id":"me"}\n\n')
+    // The hold that is over no longer belongs to the session, whose end releases nothing.
+    leave()
+    expect(sent).toEqual([])
   })
 })

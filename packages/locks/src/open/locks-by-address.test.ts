@@ -25,7 +25,9 @@ async function refusal(code: string): Promise<string[]> {
 test('a package that is not installed is named, with the command that installs it', async () => {
   expect(await refusal('ERR_MODULE_NOT_FOUND')).toEqual([
     'TypeError',
-    expect.stringMatching(/^this address needs a package that is not installed: npm install @latchkey\/redis/),
+    expect.stringMatching(
+      /^this address needs a package that is not installed: npm install @latchkey\/redis/,
+    ),
     'it failed',
   ])
 })
