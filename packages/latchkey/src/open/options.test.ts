@@ -84,6 +84,17 @@ test.each([
   expect(() => checkOptions(options as never)).toThrow(named)
 })
 
+test('snapshot: the least and the greatest numbers are allowed, and no others', () => {
+  const taken = (snapshot: object) => checkOptions({ ...good, snapshot }).snapshot
+  expect(taken({})).toEqual({ everyEntries: 50_000, everyBytes: 16 * 1024 * 1024 })
+  expect(taken({ everyEntries: 1, everyBytes: 1 })).toEqual({ everyEntries: 1, everyBytes: 1 })
+  const most = { everyEntries: 10_000_000, everyBytes: 2 ** 40 }
+  expect(taken(most)).toEqual(most)
+  for (const wrong of [0, -1, 1.5, '1', 2 ** 40 + 1])
+    for (const name of ['everyEntries', 'everyBytes'])
+      expect(() => taken({ [name]: wrong })).toThrow(`snapshot.${name} must be a whole number from 1 to`)
+})
+
 test('beyond loopback: with tls and tokens, or openly', () => {
   const wide = { ...good, listen: '0.0.0.0:7001' }
   expect(checkOptions({ ...wide, insecure: true }).listen?.host).toBe('0.0.0.0')
