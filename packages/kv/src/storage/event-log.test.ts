@@ -162,6 +162,24 @@ test('J3: the oldest files are removed, each after LevelDB holds a valid end tha
   await again.close()
 })
 
+// Without this law: a watch that begins at the oldest event of the history finds its file removed.
+test('J3: a file stays while one of its rows is left, and is removed after that row', async () => {
+  const folder = folders.make()
+  const eventLog = await EventLog.create(folder)
+  let validEnd = await write(eventLog, put(0, 'kept'))
+  for (let i = 1; validEnd.last < 3; i++)
+    validEnd = await write(eventLog, put(i, MIB), ...(i > 1 ? [del(i - 1)] : []))
+  expect([validEnd.first, numbers(folder).sort()]).toEqual([1, [1, 2, 3]])
+  await eventLog.close()
+  const again = await EventLog.open(folder, validEnd)
+  expect((await all(again))[0]).toBe('e000000=kept')
+  await write(again, del(0))
+  // The next batch tells LevelDB that the file is not needed any more.
+  validEnd = await write(again, put(1_000))
+  expect([validEnd.first > 1, numbers(folder).includes(1)]).toEqual([true, false])
+  await again.close()
+})
+
 test('J3: a crash before a file was removed, or after one was begun, leaves files that do not count', async () => {
   const { folder, eventLog, validEnd } = await manyFiles()
   await eventLog.close()
