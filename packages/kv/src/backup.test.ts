@@ -142,6 +142,21 @@ test('the caller gets the position at which the new log starts, and the members 
   expect(await newMachine(storage).open()).toEqual({ position: w.machine.position, membership: ALONE })
 })
 
+// Without this law: a value so large that it comes alone is not in the restored store.
+test('large and small values are restored, however the reading of the file cuts them', async () => {
+  const large = await World.open()
+  const sizes = [900_000, 1, 1_000_000, 1_000_000, 30, 700_000]
+  for (const [i, size] of sizes.entries()) await large.run([OP.put, null, k(`k${i}`), Buffer.alloc(size, i)])
+  const path = join(folders.make(), 'large.backup')
+  await writeBackup(large.machine, path)
+  const storage = new SimulatedRowStorage()
+  await restoreRows(path, storage, ALONE)
+  const machine = newMachine(storage)
+  await machine.open()
+  const lengths = sizes.map((_, i) => (machine.read([READ.get, k(`k${i}`)]) as Uint8Array | null)?.length)
+  expect(lengths).toEqual(sizes)
+})
+
 describe('what is refused', () => {
   test('a file with any changed or missing byte; the message names the file, and nothing is created', async () => {
     const whole = readFileSync(file)

@@ -99,7 +99,7 @@ test('K70: a wait without a limit goes on until a member pushes its end', async 
 // Without this law: the latch opens while the answer "you wait" is under way, and its caller waits for ever.
 test('K70: an end or a new connection that comes before the answer to the request is not missed', async () => {
   for (const early of ['pushed', 'reconnected'] as const) {
-    let answered = (_: PartyResult) => {}
+    let answered: ((result: PartyResult) => void) | undefined
     const { world, asked, latches, pushed, reconnected } = scene({
       wait: () => new Promise((resolve) => (answered = resolve)),
       ask: () => state('passed'),
@@ -110,7 +110,7 @@ test('K70: an end or a new connection that comes before the answer to the reques
     else reconnected()
     await world.run(10)
     expect([codeOf(wait), asked]).toEqual(['pending', ['wait 0']])
-    answered(state('waiting'))
+    answered?.(state('waiting'))
     await world.run(10)
     expect([codeOf(wait), asked[1]]).toEqual(['ok', early === 'pushed' ? 'leave' : 'ask'])
   }
@@ -216,6 +216,34 @@ test('K70: a wait record is removed until a member answers, although its caller 
   answers.leave = () => state('waiting')
   await world.run(3_000)
   expect(parties.size).toBe(0)
+})
+
+test('K70: a request with an unknown outcome is repeated at a latch, is an error at a barrier, and leaves no record', async () => {
+  const unknown = new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { outcome: 'unknown' })
+  const refusedOnce = (after = 0) => {
+    let isFirst = true
+    const wait = () => {
+      if (!isFirst) return state('passed')
+      isFirst = false
+      scenery.world.now += after
+      throw unknown
+    }
+    const scenery = scene({ wait })
+    return scenery
+  }
+  const latch = refusedOnce()
+  const opened = follow(latch.latches.wait('l'))
+  await latch.world.run(0)
+  expect([codeOf(opened), latch.asked]).toEqual(['ok', ['wait 0', 'wait 0', 'leave']])
+  const barrier = refusedOnce()
+  const entered = follow(barrier.barriers.enter('b', { parties: 2, wait: 10_000 }))
+  await barrier.world.run(0)
+  expect([codeOf(entered), barrier.asked]).toEqual(['ERR_OUTCOME_UNKNOWN', ['wait 10000', 'leave']])
+  const late = refusedOnce(20_000)
+  const over = follow(late.latches.wait('l', { timeout: 10_000 }))
+  await late.world.run(0)
+  expect([codeOf(over), late.asked]).toEqual(['ERR_TIMEOUT', ['wait 10000', 'leave']])
+  for (const { parties } of [latch, barrier, late]) expect(parties.size).toBe(0)
 })
 
 test('K70: a question for the state is asked again until a member answers', async () => {
