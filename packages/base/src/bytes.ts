@@ -51,3 +51,10 @@ export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   }
   return undefined
 }
+
+/** Returns the first possible key after `key`. */
+export function keyAfter(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1)
+  next.set(key)
+  return next
+}

@@ -9,6 +9,7 @@ export {
   copyBytes,
   equalBytes,
   fromBinary,
+  keyAfter,
   prefixEnd,
   startsWith,
   text,

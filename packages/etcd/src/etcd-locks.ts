@@ -1,7 +1,7 @@
 // Driver: etcdLocks(): locks on an etcd cluster.
 
 import { uptime } from 'node:os'
-import { newId, seededRandom, systemClock, utf8 } from '@latchkey/base'
+import { newId, seededRandom, systemClock } from '@latchkey/base'
 import {
   DEFAULT_DRIFT,
   ENGINE_OPTIONS,
@@ -9,8 +9,10 @@ import {
   engineLocks,
   type EngineOptions,
   ClientClock,
+  guardedKey,
+  serverPrefixArg,
 } from '@latchkey/lock'
-import { KIND, knownNames, lockKeyOf, refuseUnknown, show } from '@latchkey/protocol'
+import { knownNames, refuseUnknown } from '@latchkey/protocol'
 import { EtcdCalls } from './etcd-calls.js'
 import { EtcdEngine } from './etcd-lock-engine.js'
 import type { EtcdClient, EtcdOperation, TxnAnswer } from './etcd-types.js'
@@ -57,14 +59,12 @@ export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   const engine = etcdEngine(client, { prefix, drift: rest.drift }, end)
   return {
     ...engineLocks<S>(engine, rest),
-    guard: async ({ key, token }, ...operations) => {
-      const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
-      if (!Number.isSafeInteger(token))
-        throw new TypeError(`token must be a safe integer; got ${String(token)}`)
+    guard: async (hold, ...operations) => {
+      const name = guardedKey(hold)
       for (const operation of operations)
         if (typeof (operation as EtcdOperation | undefined)?.op !== 'function')
           throw new TypeError("guard takes operations of etcd3, such as client.put('k').value('v')")
-      return engine.guard(name, token, operations)
+      return engine.guard(name, hold.token, operations)
     },
   }
 }
@@ -82,13 +82,12 @@ export function etcdEngine(
 ): EtcdEngine {
   clientArg(client)
   const { prefix = 'latchkey/', drift = DEFAULT_DRIFT } = of
-  if (typeof prefix !== 'string' || prefix === '' || prefix.length > 200)
-    throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)
+  const rows = new LockRows(serverPrefixArg(prefix))
   const clock = systemClock(uptime)
   const calls = new EtcdCalls(client, clock, seededRandom(newId()))
   const { time = new ClientClock(clock) } = of
   const part = (1 - drift) / (1 + drift)
-  return new EtcdEngine({ client, calls, rows: new LockRows(prefix), clock, time, part }, end)
+  return new EtcdEngine({ client, calls, rows, clock, time, part }, end)
 }
 
 function clientArg(client: unknown): void {

@@ -1,6 +1,6 @@
 // Driver: opens locks on the servers at the addresses, with a new client.
 
-import { refusedByServer } from '@latchkey/lock'
+import { refusedByServer, withDriver } from '@latchkey/lock'
 import { type EtcdLocks, type EtcdOptions, makeLocks } from './etcd-locks.js'
 import type { EtcdClient } from './etcd-types.js'
 
@@ -41,12 +41,8 @@ function parsed(url: string): Address {
 const wrong = (url: string) =>
   `an address of etcd is etcd://host:port,host:port, or etcd://name:password@host:port; got ${JSON.stringify(url.replace(/\/\/[^/]*@/, '//***@'))}. With TLS, make the client yourself and call etcdLocks.`
 
-async function clientTo(address: Address): Promise<EtcdClient> {
-  try {
+const clientTo = (address: Address): Promise<EtcdClient> =>
+  withDriver('an etcd:// address', 'etcd3', async () => {
     const { Etcd3 } = (await import('etcd3')) as unknown as { Etcd3: new (options: object) => EtcdClient }
     return new Etcd3(address)
-  } catch (cause) {
-    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new TypeError('an etcd:// address needs the driver etcd3: npm install etcd3', { cause })
-  }
-}
+  })

@@ -2,9 +2,9 @@
 // compare digests to find the first row in which their states differ. A digest is computed from the stored
 // keys and bodies, and not from the stored checksums, which may be wrong too.
 
+import { keyAfter } from '@latchkey/base'
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store.js'
-import { behind } from './storage/scan-rows.js'
 import { rightChecksum } from './storage/stored-row-checksum.js'
 import { Sum } from './state/set-hash.js'
 
@@ -36,8 +36,8 @@ export class StateDigest {
     rows = Number.POSITIVE_INFINITY,
   ): Promise<RowsDigest> {
     const whole = spaceRange(SPACE[space])
-    const range = { start: after === undefined ? whole.start : behind(after) }
-    const stop = upTo === undefined ? whole.end : behind(upTo)
+    const range = { start: after === undefined ? whole.start : keyAfter(after) }
+    const stop = upTo === undefined ? whole.end : keyAfter(upTo)
     const sum = new Sum()
     let first: Uint8Array | undefined
     let last: Uint8Array | undefined
@@ -48,7 +48,7 @@ export class StateDigest {
       last = page.rows.at(-1)?.key ?? last
       left -= page.rows.length
       if (page.end || last === undefined) break
-      range.start = behind(last)
+      range.start = keyAfter(last)
     }
     return { sum: sum.toString(), first, last }
   }

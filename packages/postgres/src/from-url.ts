@@ -1,6 +1,6 @@
 // Driver: opens locks in the database at a URL, with a new pool.
 
-import { refusedByServer } from '@latchkey/lock'
+import { refusedByServer, withDriver } from '@latchkey/lock'
 import type { PgPool } from './pg-types.js'
 import { makeLocks, type PostgresLocks, type PostgresOptions } from './postgres-locks.js'
 
@@ -26,14 +26,10 @@ export async function locksFromUrl(
   return made
 }
 
-async function poolTo(url: string): Promise<PgPool> {
-  try {
+const poolTo = (url: string): Promise<PgPool> =>
+  withDriver('a postgres:// address', 'pg', async () => {
     const { default: pg } = (await import('pg')) as unknown as {
       default: { Pool: new (options: object) => PgPool }
     }
     return new pg.Pool({ connectionString: url, max: 5 })
-  } catch (cause) {
-    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new TypeError('a postgres:// address needs the driver pg: npm install pg', { cause })
-  }
-}
+  })

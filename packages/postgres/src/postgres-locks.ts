@@ -1,9 +1,9 @@
 // Driver: postgresLocks(): locks in a table of the user's database.
 
 import { uptime } from 'node:os'
-import { asBuffer, systemClock, utf8 } from '@latchkey/base'
-import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
-import { CAPS, fenced, KIND, knownNames, lockKeyOf, refuseUnknown } from '@latchkey/protocol'
+import { asBuffer, systemClock } from '@latchkey/base'
+import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions, guardedKey } from '@latchkey/lock'
+import { CAPS, fenced, knownNames, refuseUnknown } from '@latchkey/protocol'
 import { Listening } from './listen-connection.js'
 import { toLockError } from './pg-errors.js'
 import type { PgClient, PgListener, PgPool } from './pg-types.js'
@@ -100,7 +100,7 @@ function databaseCalls(
   const sql = () => schemaSql(table, CAPS.waiters)
   return {
     sql,
-    guard: (client, { key, token }) => guard(client, table, key, token),
+    guard: (client, hold) => guard(client, table, hold),
     migrate: async () => {
       // The advisory lock makes a second process wait, because two migrations at the same time would conflict
       // in the catalogue. The statements of one query are one transaction.
@@ -128,11 +128,10 @@ DELETE FROM ${t} WHERE ctid = ANY (ARRAY(
 async function guard(
   client: PgClient,
   table: string,
-  key: string | Uint8Array,
-  token: number,
+  hold: { readonly key: string | Uint8Array; readonly token: number },
 ): Promise<void> {
-  const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
-  if (!Number.isSafeInteger(token)) throw new TypeError(`token must be a safe integer; got ${String(token)}`)
+  const { token } = hold
+  const name = guardedKey(hold)
   // The statement has no parameters, so pg sends it as one message. If no transaction is open, the statement
   // forms a separate transaction, and now() equals statement_timestamp().
   const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`

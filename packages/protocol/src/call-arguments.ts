@@ -23,7 +23,7 @@ export const tooLarge = (name: string, bytes: number, most: number) =>
     `${name} has ${bytes} bytes; at most ${most} are allowed. Split it, or store it elsewhere and keep a reference here.`,
   )
 
-function toBytes(value: unknown, name: string): Uint8Array {
+export function toBytes(value: unknown, name: string): Uint8Array {
   if (typeof value === 'string') return Buffer.from(value, 'utf8')
   if (value instanceof Uint8Array) return value
   throw new TypeError(`${name} must be a string or a Uint8Array; got ${show(value)}`)

@@ -1,7 +1,7 @@
 // Door: checks the arguments of reads, ranges and watches. It copies the arrays that it keeps, because the
 // caller may change its arrays later.
 
-import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
+import { compareBytes, copyBytes, keyAfter, prefixEnd } from '@latchkey/base'
 import { tooManyKeys } from './command-budget.js'
 import { LatchkeyError } from './errors.js'
 import { knownNames, refuseUnknown } from './unknown-name-errors.js'
@@ -57,9 +57,9 @@ function bounds({ gte, gt, lte, lt, prefix }: Record<string, unknown>): Bounds {
   if (lte !== undefined && lt !== undefined) throw new TypeError('lte and lt cannot be given together')
   const within = prefix === undefined ? OPEN : prefixBounds(prefix)
   const start =
-    gt !== undefined ? behind(toBound(gt, 'gt')) : gte !== undefined ? copyBytes(toBound(gte, 'gte')) : null
+    gt !== undefined ? keyAfter(toBound(gt, 'gt')) : gte !== undefined ? copyBytes(toBound(gte, 'gte')) : null
   const end =
-    lte !== undefined ? behind(toBound(lte, 'lte')) : lt !== undefined ? copyBytes(toBound(lt, 'lt')) : null
+    lte !== undefined ? keyAfter(toBound(lte, 'lte')) : lt !== undefined ? copyBytes(toBound(lt, 'lt')) : null
   return { start: later(start, within.start), end: earlier(end, within.end) }
 }
 
@@ -68,13 +68,6 @@ const OPEN: Bounds = { start: null, end: null }
 function prefixBounds(prefix: unknown): Bounds {
   const start = copyBytes(toBound(prefix, 'prefix'))
   return { start, end: prefixEnd(start) ?? null }
-}
-
-/** Returns the first key after `key`: the same bytes and a zero byte. */
-function behind(key: Uint8Array): Uint8Array {
-  const next = new Uint8Array(key.length + 1)
-  next.set(key)
-  return next
 }
 
 const later = (a: Uint8Array | null, b: Uint8Array | null) =>
@@ -153,7 +146,7 @@ function spanOf(given: Record<string, unknown>): Bounds {
 function watched({ key, prefix, range }: Record<string, unknown>): Bounds {
   if (key !== undefined) {
     const start = toKeyCopy(key)
-    return { start, end: behind(start) }
+    return { start, end: keyAfter(start) }
   }
   if (prefix !== undefined) return prefixBounds(prefix)
   const given = toRecord(range, 'range')

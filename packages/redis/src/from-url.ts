@@ -1,7 +1,7 @@
 // Driver: opens locks by their address. This file makes the clients of ioredis, and closing the locks ends
 // these clients.
 
-import type { EngineLocks } from '@latchkey/lock'
+import { type EngineLocks, withDriver } from '@latchkey/lock'
 import { makeQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
 import { makeLocks, type RedisOptions } from './redis-locks.js'
 import type { RedisClient } from './redis-types.js'
@@ -38,16 +38,12 @@ const wrongAddress = (url: string) =>
 
 const withoutPassword = (url: string): string => url.replaceAll(/\/\/[^@/]*@/g, '//***@')
 
-async function clientsTo(addresses: readonly string[]): Promise<RedisClient[]> {
-  try {
+const clientsTo = (addresses: readonly string[]): Promise<RedisClient[]> =>
+  withDriver('an address of Redis', 'ioredis', async () => {
     const { Redis } = (await import('ioredis')) as unknown as {
       Redis: new (url: string, options: object) => RedisClient
     }
     // The clients that are made here never connect. The clients only carry the options with which the locks
     // open their own connections.
     return addresses.map((address) => new Redis(address, { lazyConnect: true }))
-  } catch (cause) {
-    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new TypeError('an address of Redis needs the driver ioredis: npm install ioredis', { cause })
-  }
-}
+  })

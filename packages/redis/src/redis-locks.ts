@@ -2,7 +2,13 @@
 
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
-import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
+import {
+  ENGINE_OPTIONS,
+  type EngineLocks,
+  engineLocks,
+  type EngineOptions,
+  serverPrefixArg,
+} from '@latchkey/lock'
 import { knownNames, refuseUnknown, show } from '@latchkey/protocol'
 import { RedisConnection } from './redis-connection.js'
 import { RedisEngine } from './redis-lock-engine.js'
@@ -63,7 +69,5 @@ export function clientArg(client: unknown, name: string): void {
  * themselves.
  */
 export function prefixArg(client: RedisClient, prefix: unknown = 'latchkey:'): string {
-  if (typeof prefix !== 'string' || prefix === '' || prefix.length > 200)
-    throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)
-  return (client.options.keyPrefix ?? '') + prefix
+  return (client.options.keyPrefix ?? '') + serverPrefixArg(prefix)
 }

@@ -1,7 +1,7 @@
 // Driver: keeps rows in an abstract-level database: in classic-level on a disk, or in memory-level. Every
 // write is one synced batch.
 
-import { compareBytes, EMPTY, nextTurn } from '@latchkey/base'
+import { compareBytes, EMPTY, keyAfter, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchRows, bytesOf } from './lost-batch-detection.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
@@ -9,7 +9,6 @@ import type { RowKeys } from './compact-list-of-keys.js'
 import { wholeValue } from './row-value-of-parts.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
 import { type LevelFigures, levelFigures } from './level-figures.js'
-import { behind } from './scan-rows.js'
 import { damagedRow } from './stored-row-checksum.js'
 
 /** The part of abstract-level that this file uses, with the encoding 'view'. */
@@ -62,7 +61,7 @@ export const tablesOfLevel = (level: Level): Tables => ({
   compact: async (start, end) => level.compactRange?.(start, end),
   size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
   isBelow: async (bytes, start, end) => {
-    const iterator = level.iterator({ gte: start, lt: behind(end), highWaterMarkBytes: MOST_READ_AHEAD })
+    const iterator = level.iterator({ gte: start, lt: keyAfter(end), highWaterMarkBytes: MOST_READ_AHEAD })
     try {
       let size = 0
       for (;;) {

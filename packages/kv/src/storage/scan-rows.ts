@@ -1,6 +1,6 @@
 // Driver: reads all rows of a key space, or the rows of a range, page by page.
 
-import { lastOf } from '@latchkey/base'
+import { keyAfter, lastOf } from '@latchkey/base'
 import { spaceRange } from '../keyspaces.js'
 import type { Row, RowPage, RowStore, RowView } from './row-store.js'
 
@@ -31,7 +31,7 @@ export async function* pagesOf(
   try {
     while (next !== undefined) {
       const { rows, end }: RowPage = await next
-      next = end ? undefined : from(behind(lastOf(rows).key))
+      next = end ? undefined : from(keyAfter(lastOf(rows).key))
       if (rows.length > 0) yield rows
     }
   } finally {
@@ -40,6 +40,3 @@ export async function* pagesOf(
     await next?.catch(() => {})
   }
 }
-
-/** Returns the first possible key after `key`. */
-export const behind = (key: Uint8Array): Uint8Array => Buffer.concat([key, Uint8Array.of(0)])

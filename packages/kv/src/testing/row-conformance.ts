@@ -1,10 +1,9 @@
 // Rule: the tests that each implementation of RowStorage and RowStore must pass.
 
-import { seededRandom } from '@latchkey/base'
+import { keyAfter, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
 import type { Row, RowStorage, RowRange, RowStore, RowView } from '../storage/row-store.js'
-import { behind } from '../storage/scan-rows.js'
 import { CHECKSUM_BYTES, withChecksum } from '../storage/stored-row-checksum.js'
 
 const b = (text: string) => Buffer.from(text)
@@ -171,7 +170,7 @@ async function followingPages(storage: RowStorage): Promise<void> {
         yield [text(key), keysOnly ? value.length === 0 : value.length > 0]
       const last = page.rows.at(-1)?.key
       end = page.end
-      if (last !== undefined) range = reverse ? { ...range, end: last } : { ...range, start: behind(last) }
+      if (last !== undefined) range = reverse ? { ...range, end: last } : { ...range, start: keyAfter(last) }
     }
   }
   const told = names.map((key) => [key, true])
@@ -206,7 +205,7 @@ async function pages(storage: RowStorage): Promise<void> {
   expect(await keys({ start: b('d'), end: b('a') })).toEqual(['', true])
   // After a page, the rest of the range is read in the other direction.
   expect(await keys({}, 2)).toEqual(['ab', false])
-  expect(await keys({ start: behind(b('b')), reverse: true })).toEqual(['dc', true])
+  expect(await keys({ start: keyAfter(b('b')), reverse: true })).toEqual(['dc', true])
   expect(await keys({ reverse: true }, 2)).toEqual(['dc', false])
   expect(await keys({ end: b('c') })).toEqual(['ab', true])
   expect((await keys({}, 1_000, 150))[0]).toMatch(/^ab?$/)

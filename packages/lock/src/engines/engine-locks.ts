@@ -2,10 +2,9 @@
 
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from '@latchkey/base'
-import { type Bytes, type Duration, knownNames, LatchkeyError, millis } from '@latchkey/protocol'
+import { type Bytes, closeArgs, type Duration, LatchkeyError, millis } from '@latchkey/protocol'
 import { DEFAULT_DRIFT } from '../holding/cluster-time-bound.js'
 import type { DistributedLock } from '../holding/distributed-lock.js'
-import { optionsArg } from '../holding/lock-arguments.js'
 import { type LockOptions, Locking } from '../holding/store-lock-calls.js'
 import type { Locks } from '../holding/locks.js'
 import type { Watchdog } from '../holding/renewing-watchdog.js'
@@ -55,7 +54,6 @@ const DEFAULT_POLL = 2_000
 const LEAST_PATIENCE = 10_000
 /** In ms: how long `close` waits for the release of the holds. */
 const CLOSE_PATIENCE = 5_000
-const CLOSE_OPTIONS = knownNames('holds')
 
 export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(
   engine: LockEngine,
@@ -74,9 +72,7 @@ export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(
     await engine.close()
   }
   const close = async (options?: EngineCloseOptions): Promise<void> => {
-    const { holds = 'release' } = optionsArg('close', options, CLOSE_OPTIONS)
-    if (holds !== 'release' && holds !== 'keep')
-      throw new TypeError(`holds must be 'release' or 'keep'; got ${String(holds)}`)
+    const holds = closeArgs(options)
     closed ??= end(holds === 'keep')
     await closed
   }

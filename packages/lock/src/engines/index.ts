@@ -7,6 +7,7 @@ export {
   type EngineLocks,
   type EngineOptions,
 } from './engine-locks.js'
+export { guardedKey, serverPrefixArg, withDriver } from './engine-arguments.js'
 export { mayHaveArrived, notReached, refusedByServer } from './engine-errors.js'
 export type {
   Capabilities,

@@ -13,6 +13,8 @@ import {
   type LockInfoResult,
   READ,
   type ShareArg,
+  toSignal,
+  DEFAULT_TIMEOUT,
 } from '@latchkey/protocol'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import { CallLimit } from './call-deadline-or-abort.js'
@@ -20,14 +22,7 @@ import { flowArg } from './flow-of-request.js'
 import type { HoldValidity } from './hold-validity.js'
 import { HoldSet } from './held-lock-set.js'
 import { Holder } from './holder.js'
-import {
-  contextArg,
-  DEFAULT_TIMEOUT,
-  durationArg,
-  fencingKeyArg,
-  leaseArg,
-  signalArg,
-} from './lock-arguments.js'
+import { contextArg, durationArg, fencingKeyArg, leaseArg } from './lock-arguments.js'
 import { toContext } from './owner-decoding.js'
 import { SetAcquisition } from './lock-set-acquisition.js'
 
@@ -111,7 +106,7 @@ export async function enter(
   const flow = flowArg(services.around, options.flow)
   const holder = new Holder(services, terms)
   const queues = waits || wait !== undefined
-  const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
+  const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), toSignal(options.signal))
   const context = contextArg(options.context)
   // `holder.enter` resolves to true only while the lock is held. No other await may come between this result
   // and the read of `holder.validity`, because the hold could end meanwhile.
@@ -144,7 +139,7 @@ export async function enterAll<S extends As>(
     renews: renewArg(options.renew),
   }
   const queues = waits || wait !== undefined
-  const limit = new CallLimit(port, wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
+  const limit = new CallLimit(port, wait ?? (queues ? undefined : DEFAULT_TIMEOUT), toSignal(options.signal))
   for (;;) {
     const acquisition = new SetAcquisition(services, terms, (error) => abort.abort(error))
     const entered = await acquisition.enter(queues, limit)

@@ -2,13 +2,15 @@
 
 import {
   type Bytes,
-  CALL_OPTIONS,
   type CallOptions,
   type ContextArg,
   knownNames,
   type Owner,
+  toSignal,
+  callArgs,
+  DEFAULT_TIMEOUT,
 } from '@latchkey/protocol'
-import { contextArg, DEFAULT_TIMEOUT, durationArg, optionsArg, signalArg } from './lock-arguments.js'
+import { contextArg, durationArg, optionsArg } from './lock-arguments.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import type { Attempt } from './acquisition.js'
 import { flowArg } from './flow-of-request.js'
@@ -65,7 +67,7 @@ export class DistributedLock implements LockObject {
       return this.#holder.enter({
         ...this.#attempt(context),
         waits: wait !== undefined,
-        limit: this.#holder.limit(wait ?? DEFAULT_TIMEOUT, signalArg(signal)),
+        limit: this.#holder.limit(wait ?? DEFAULT_TIMEOUT, toSignal(signal)),
       })
     } catch (error) {
       return Promise.reject(error)
@@ -78,7 +80,7 @@ export class DistributedLock implements LockObject {
     await this.#holder.enter({
       ...this.#attempt(context),
       waits: true,
-      limit: this.#holder.limit(undefined, signalArg(signal)),
+      limit: this.#holder.limit(undefined, toSignal(signal)),
     })
   }
 
@@ -96,9 +98,8 @@ export class DistributedLock implements LockObject {
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
-      const { timeout, signal } = optionsArg('unlock', options, CALL_OPTIONS)
-      const patience = durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT
-      return this.#holder.leave(this.#holder.limit(patience, signalArg(signal)), false)
+      const { timeout, signal } = callArgs('unlock', options)
+      return this.#holder.leave(this.#holder.limit(timeout, signal), false)
     } catch (error) {
       return Promise.reject(error)
     }

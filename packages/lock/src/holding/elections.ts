@@ -1,6 +1,7 @@
 // Driver: the calls of store.elections. An election is an exclusive lock, and its names are separate from the
 // names of other locks. The context of its hold is the value that the leader proclaims.
 
+import { keyAfter } from '@latchkey/base'
 import {
   type As,
   type Bytes,
@@ -19,11 +20,13 @@ import {
   tooLarge,
   type ValueAs,
   type ValueIn,
+  toSignal,
+  callArgs,
 } from '@latchkey/protocol'
 import { type WaitOptions, acquire, wantedOf } from './acquire-call.js'
 import { HoldCalls } from './lock-calls-base.js'
 import { BaseHold, type HoldParts } from './base-hold.js'
-import { callOptions, keyArg, optionsArg, signalArg } from './lock-arguments.js'
+import { keyArg, optionsArg } from './lock-arguments.js'
 import type { LockWatchEvent } from './lock-watch-types.js'
 
 /** The options of campaign. */
@@ -118,7 +121,7 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
   /** Resolves to the present leader, or to undefined if there is no leader. The read is linearizable. */
   async leader(name: Bytes, options?: CallOptions): Promise<Leader<S> | undefined> {
     const { port } = this
-    const limits = callOptions('elections.leader', options)
+    const limits = callArgs('elections.leader', options)
     const key = electionKey(this.prefix, name)
     const rows = (await port.read([READ.lockQuery, key, false, true], limits)) as LockInfoResult[]
     const [row] = rows
@@ -143,11 +146,11 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
     const { port } = this
     const events = port.watchLocks({
       start: key,
-      end: Buffer.concat([key, Uint8Array.of(0)]),
+      end: keyAfter(key),
       renewals: false,
       isElection: true,
       decoding: port.decoding,
-      signal: signalArg(signal),
+      signal: toSignal(signal),
     })
     return new Observed<S>(
       events,

@@ -1,7 +1,6 @@
 // Driver: owns the highest token seen for each resource outside the store (docs/locks.md, section 4).
 
-import { LatchkeyError } from '@latchkey/protocol'
-import { tokenArg } from './lock-arguments.js'
+import { LatchkeyError, toToken } from '@latchkey/protocol'
 
 /**
  * Keeps the largest token of each resource, for example in a database or a file. Without a port, the guard
@@ -39,7 +38,7 @@ export class FenceGuard {
    */
   async check(resource: string, token: number): Promise<void> {
     if (typeof resource !== 'string') throw new TypeError('resource must be a string')
-    tokenArg(token)
+    toToken(token, 'token')
     const before = this.#turns.get(resource) ?? Promise.resolve()
     const mine = before.then(() => this.#compare(resource, token))
     const turn = mine.catch(() => {})

@@ -2,12 +2,9 @@
 // ERR_TOO_LARGE. If a call fails with one of these errors, it has sent no request. All bytes are copied, so
 // that the caller may reuse its own buffers.
 
-import { EMPTY, copyBytes, prefixEnd, utf8 } from '@latchkey/base'
+import { EMPTY, copyBytes, keyAfter, prefixEnd, utf8 } from '@latchkey/base'
 import {
   type Acquirer,
-  type Bytes,
-  CALL_OPTIONS,
-  type CallOptions,
   CAPS,
   type ContextArg,
   type Duration,
@@ -16,7 +13,6 @@ import {
   type Kind,
   type KnownNames,
   keyBelow,
-  LatchkeyError,
   lockKeyOf,
   millis,
   knownNames,
@@ -24,20 +20,17 @@ import {
   refuseUnknown,
   type ShareArg,
   show,
+  toBound,
+  toBytes,
+  toKeyCopy,
+  tooLarge,
   toRecord,
+  toToken,
 } from '@latchkey/protocol'
-import type { LockCallOptions } from './lock-port.js'
-
-/** In ms, how long a call without a `timeout` waits for its answer. */
-export const DEFAULT_TIMEOUT = 5_000
 
 /** Returns the whole key. `above` is the prefix of `store.sub(prefix)`, and is empty in the store itself. */
-export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Array {
-  const bytes = bytesArg(key, name)
-  if (bytes.length === 0) throw new TypeError(`${name} must not be empty`)
-  if (bytes.length <= CAPS.keyBytes) return keyBelow(above, bytes, name)
-  throw tooLarge(name, bytes.length, CAPS.keyBytes)
-}
+export const keyArg = (above: Uint8Array, key: unknown, name = 'key'): Uint8Array =>
+  keyBelow(above, toKeyCopy(key, name), name)
 
 /** Returns the key of a lock, as the members know it. `above` is the prefix of `store.sub(prefix)`. */
 export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
@@ -48,8 +41,7 @@ export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
  * `above` is the prefix of `store.sub(prefix)`.
  */
 export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
-  const bytes = prefix === undefined ? EMPTY : bytesArg(prefix, 'prefix')
-  if (bytes.length > CAPS.keyBytes) throw tooLarge('prefix', bytes.length, CAPS.keyBytes)
+  const bytes = prefix === undefined ? EMPTY : copyBytes(toBound(prefix, 'prefix'))
   const whole = keyBelow(above, bytes, 'prefix')
   return whole.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, whole)
 }
@@ -94,7 +86,7 @@ export function lockSpan(
 } {
   if (typeof target === 'string' || target instanceof Uint8Array) {
     const start = lockKeyArg(above, target)
-    return { start, end: Buffer.concat([start, Uint8Array.of(0)]) }
+    return { start, end: keyAfter(start) }
   }
   const given = toRecord(target, 'target')
   refuseUnknown(given, SPAN_FIELDS, 'field', 'target')
@@ -123,20 +115,9 @@ export function durationArg(value: unknown, name: string): number | undefined {
 /** Returns null if the caller gave no context. An empty context is a context. */
 export function contextArg(context: unknown): ContextArg {
   if (context === undefined || context === null) return null
-  const size = bytesArg(context, 'context').length
+  const size = toBytes(context, 'context').length
   if (size > CAPS.contextBytes) throw tooLarge('context', size, CAPS.contextBytes)
   return typeof context === 'string' ? context : copyBytes(context as Uint8Array)
-}
-
-export function signalArg(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || signal instanceof AbortSignal) return signal
-  throw new TypeError('signal must be an AbortSignal')
-}
-
-/** Checks a token that the caller must give. */
-export function tokenArg(token: unknown, name = 'token'): number {
-  if (typeof token === 'number' && Number.isSafeInteger(token) && token > 0) return token
-  throw new TypeError(`${name} must be a positive safe integer; got ${String(token)}`)
 }
 
 interface AcquirerArgs {
@@ -157,7 +138,7 @@ export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
   return {
     id: idArg(acquirer.id),
     lease: leaseArg(acquirer.lease, 'acquirer.lease'),
-    token: none ? 0 : tokenArg(fencingToken, 'acquirer.fencingToken'),
+    token: none ? 0 : toToken(fencingToken, 'acquirer.fencingToken'),
     context: contextArg(acquirer.context),
   }
 }
@@ -171,16 +152,8 @@ export function optionsArg<T extends object>(
   known: KnownNames,
 ): Partial<T> {
   if (options === undefined) return NONE as Partial<T>
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new TypeError('options must be an object')
-  refuseUnknown(options, known, 'option', call)
+  refuseUnknown(toRecord(options, 'options'), known, 'option', call)
   return options
-}
-
-/** Checks the options that every call has, and returns them with the defaults. */
-export function callOptions(call: string, options: CallOptions | undefined): LockCallOptions {
-  const { timeout, signal } = optionsArg(call, options, CALL_OPTIONS)
-  return { timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT, signal: signalArg(signal) }
 }
 
 function idArg(id: unknown): string {
@@ -189,15 +162,3 @@ function idArg(id: unknown): string {
   if (utf8(id).length > CAPS.keyBytes) throw tooLarge('acquirer.id', utf8(id).length, CAPS.keyBytes)
   return id
 }
-
-function bytesArg(value: unknown, name: string): Uint8Array {
-  if (typeof value === 'string') return utf8(value)
-  if (value instanceof Uint8Array) return copyBytes(value)
-  throw new TypeError(`${name} must be a string or a Uint8Array`)
-}
-
-function tooLarge(name: string, size: number, cap: number): LatchkeyError {
-  return new LatchkeyError('ERR_TOO_LARGE', `${name} has ${size} bytes; at most ${cap} are allowed.`)
-}
-
-export type LockKey = Bytes

@@ -24,9 +24,11 @@ import {
   type LockListOptions,
   shownLockKey,
   decodingArg,
+  toSignal,
+  callArgs,
+  toToken,
 } from '@latchkey/protocol'
 import {
-  callOptions,
   durationArg,
   holdKindArg,
   keyArg,
@@ -35,8 +37,6 @@ import {
   kindsArg,
   modeArg,
   optionsArg,
-  signalArg,
-  tokenArg,
 } from './lock-arguments.js'
 import {
   ACQUIRE_OPTIONS,
@@ -250,7 +250,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    */
   async history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory> {
     const { kind = 'lock', ...rest } = optionsArg('locks.history', options, HISTORY_OPTIONS)
-    const limits = callOptions('locks.history', rest)
+    const limits = callArgs('locks.history', rest)
     const name = keyArg(this.prefix, key)
     const asked = [READ.lockHistory, lockKeyOf(KIND[holdKindArg(kind)], name)] as const
     return toLockHistory(await this.port.read(asked, limits))
@@ -275,7 +275,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     const { renewals = false } = given
     if (typeof renewals !== 'boolean') throw new TypeError('renewals must be true or false')
     const decoding = decodingArg(given, port.decoding)
-    const signal = signalArg(given.signal)
+    const signal = toSignal(given.signal)
     const events = port.watchLocks({ ...lockSpan(this.prefix, target), renewals, decoding, signal })
     return events as AsyncIterableIterator<LockWatchEvent<A>>
   }
@@ -285,8 +285,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * call ends all acquires of the hold, and the first waiter gets the lock.
    */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
-    const limits = callOptions('forceRelease', options)
-    const asked = [OP.forceRelease, lockKeyArg(this.prefix, key), tokenArg(token)] as const
+    const limits = callArgs('forceRelease', options)
+    const asked = [OP.forceRelease, lockKeyArg(this.prefix, key), toToken(token, 'token')] as const
     return (await this.port.command(asked, limits).result) as boolean
   }
 
@@ -296,7 +296,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
    * holds abort, because the work under the holds has to stop.
    */
   async releaseAll(options?: CallOptions): Promise<number> {
-    return this.#releaseAll(callOptions('releaseAll', options))
+    return this.#releaseAll(callArgs('releaseAll', options))
   }
 
   #wanted(key: Bytes, { mode }: Partial<AcquireOptions>): Wanted {

@@ -78,7 +78,7 @@ export function toContext(context: ContextArg): string | Uint8Array | undefined 
   return typeof context === 'string' ? context : plain(context)
 }
 
-const modeOf = (permits: number): LockMode => (permits === 0 ? 'exclusive' : 'shared')
+export const modeOf = (permits: number): LockMode => (permits === 0 ? 'exclusive' : 'shared')
 
 export function toLockInfo(row: LockInfoResult, how: Decoding): LockInfo<As> {
   const [key, , , , , , , , queue, permits] = row

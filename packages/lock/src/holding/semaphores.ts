@@ -11,6 +11,7 @@ import {
   type LockQueryOptions,
   OP,
   type PermitInfo,
+  callArgs,
 } from '@latchkey/protocol'
 import {
   type Acquired,
@@ -23,7 +24,7 @@ import {
 } from './acquire-call.js'
 import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { BaseHold, type HoldParts } from './base-hold.js'
-import { callOptions, keyArg, optionsArg, permitsArg } from './lock-arguments.js'
+import { keyArg, optionsArg, permitsArg } from './lock-arguments.js'
 import { toPermitInfo } from './owner-decoding.js'
 
 /** The options of acquire and tryAcquire of semaphores. */
@@ -93,7 +94,7 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
    * permits at once. If the number falls, no holder loses a permit.
    */
   async resize(name: Bytes, of: number, options?: CallOptions): Promise<void> {
-    const limits = callOptions('semaphores.resize', options)
+    const limits = callArgs('semaphores.resize', options)
     const asked = [OP.resize, semaphoreKey(this.prefix, name), permitsArg(of, 'of')] as const
     await this.port.command(asked, limits).result
   }

@@ -18,10 +18,10 @@ import {
   type Owner,
   type OwnerResult,
   type TicketArg,
+  callArgs,
 } from '@latchkey/protocol'
 import {
   acquirerArg,
-  callOptions,
   contextArg,
   fencingKeyArg,
   leaseArg,
@@ -178,7 +178,7 @@ export class Locking<S extends As = 'bytes'> {
       context,
       null,
     ] as const
-    const [owner] = (await this.#services.port.command(ask, callOptions('tryLockWith', options)).result) as [
+    const [owner] = (await this.#services.port.command(ask, callArgs('tryLockWith', options)).result) as [
       OwnerResult,
       boolean,
     ]
@@ -189,7 +189,7 @@ export class Locking<S extends As = 'bytes'> {
     const { id, token } = acquirerArg(acquirer)
     const call = this.#services.port.command(
       [OP.release, lockKeyArg(this.#prefix, key), id, token, false],
-      callOptions('releaseLockWith', options),
+      callArgs('releaseLockWith', options),
     )
     return toOwner((await call.result) as OwnerResult)
   }

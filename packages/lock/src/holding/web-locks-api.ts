@@ -2,10 +2,19 @@
 // cluster. The names of web locks are separate from the names of store.locks.
 
 import { text } from '@latchkey/base'
-import { KIND, type LockInfoResult, lockKeyOf, nameOfLockKey, READ, type ShareArg } from '@latchkey/protocol'
+import {
+  KIND,
+  type LockInfoResult,
+  lockKeyOf,
+  nameOfLockKey,
+  READ,
+  type ShareArg,
+  toSignal,
+} from '@latchkey/protocol'
 import { type Acquired, type Wanted, acquire, enter } from './acquire-call.js'
 import { HoldCalls } from './lock-calls-base.js'
 import { keyArg, prefixArg } from './lock-arguments.js'
+import { modeOf } from './owner-decoding.js'
 
 export type WebLockMode = 'exclusive' | 'shared'
 
@@ -117,8 +126,6 @@ export class WebLocks extends HoldCalls {
 
 const QUERY_TIMEOUT = 5_000
 
-const modeOf = (permits: number): WebLockMode => (permits === 0 ? 'exclusive' : 'shared')
-
 /**
  * Runs the callback under the hold. If the hold is lost, the request rejects at once, while the callback may
  * still run. Browsers also reject the request at once.
@@ -155,8 +162,7 @@ function askedOf(name: unknown, options: WebLockOptions): Asked {
   if (typeof options !== 'object') throw new TypeError('options must be an object')
   const { mode = 'exclusive', ifAvailable = false, steal = false, signal } = options
   if (!MODES.includes(mode)) throw new TypeError(`mode must be 'exclusive' or 'shared'; got ${String(mode)}`)
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    throw new TypeError('signal must be an AbortSignal')
+  toSignal(signal)
   const asked = String(name)
   if (asked.startsWith('-')) throw notSupported('a name must not begin with "-"')
   if (steal && ifAvailable) throw notSupported('steal and ifAvailable exclude each other')
