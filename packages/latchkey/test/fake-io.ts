@@ -6,7 +6,7 @@ import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
 import { type CommandStore, Interrupted, type Io } from '../src/cli/command-io.js'
 
-export interface FakeIo extends Io {
+interface FakeIo extends Io {
   readonly printed: { out: string; err: string }
   /** The arguments of each call of connect. */
   readonly connected: unknown[]
@@ -77,3 +77,8 @@ export function fakeIo({
     spawn: (command, args, commandEnv) => spawn(command, [...args], { env: commandEnv, stdio: 'ignore' }),
   }
 }
+
+const notHere = () => Promise.reject(new Error('not here'))
+
+/** For `main`, in tests of commands that use no part of a member. */
+export const NO_PARTS = { version: '0', sidecar: notHere, restore: notHere, recover: notHere }

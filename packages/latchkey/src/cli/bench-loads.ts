@@ -4,7 +4,7 @@
 import type { Clock } from '@latchkey/base'
 import type { CommandStore } from './command-io.js'
 
-export interface Load {
+interface Load {
   readonly name: string
   /** Makes one call. `caller` is the number of the caller, and `turn` the number of its call. */
   run(store: CommandStore, caller: number, turn: number): Promise<unknown>

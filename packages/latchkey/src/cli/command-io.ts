@@ -38,29 +38,29 @@ export interface AcquireOptions {
   context?: string | undefined
   mode?: LockMode | undefined
 }
-export type PermitOptions = Omit<AcquireOptions, 'mode'> & { of: number; permits?: number | undefined }
-export interface Semaphores {
+type PermitOptions = Omit<AcquireOptions, 'mode'> & { of: number; permits?: number | undefined }
+interface Semaphores {
   acquire(name: string, options: PermitOptions): Promise<Hold>
   tryAcquire(name: string, options: PermitOptions): Promise<Hold | undefined>
 }
-export interface Elections {
+interface Elections {
   campaign(
     name: string,
     options?: Pick<AcquireOptions, 'lease' | 'wait' | 'signal'> & { value?: string | undefined },
   ): Promise<Hold>
   leader(name: string): Promise<{ value: Uint8Array | undefined } | undefined>
 }
-export interface Locks {
+interface Locks {
   acquire(key: string, options?: AcquireOptions): Promise<Hold>
   tryAcquire(key: string, options?: AcquireOptions): Promise<Hold | undefined>
   query<A extends As = 'bytes'>(prefix?: Bytes, options?: LockListOptions<A>): Promise<LockInfo<A>[]>
   history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory>
   forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
 }
-export interface Listed<Info> {
+interface Listed<Info> {
   query(prefix?: Bytes, options?: ListOptions<'bytes'>): Promise<Info[]>
 }
-export interface LockCalls {
+interface LockCalls {
   tryLockWith(
     key: Bytes,
     fencingKey: Bytes | null | undefined,

@@ -8,7 +8,7 @@ import { duration, flag, type Line, type OptionTable, text, texts, UsageError } 
 import { explain } from './exit-codes.js'
 import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './command-io.js'
 
-export const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
+const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
 
 export const STORE_OPTIONS: OptionTable = {
   endpoint: {

@@ -6,16 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
+import { type FakeWorld, fakeIo, NO_PARTS } from '../../test/fake-io.js'
 import type { AcquireOptions, CommandStore, Hold } from './command-io.js'
 import { main } from './main.js'
-
-const parts = {
-  version: '0',
-  sidecar: () => Promise.reject(new Error('not here')),
-  restore: () => Promise.reject(new Error('not here')),
-  recover: () => Promise.reject(new Error('not here')),
-}
 
 /** A store of which only the locks are used. */
 function lockStore(answer: (options: AcquireOptions) => Promise<Hold | undefined>) {
@@ -67,7 +60,7 @@ function setup(world: FakeWorld = {}, releases?: Hold['release']) {
   const { hold, lose } = holdOf(() => told, releases)
   const { store, told } = lockStore(async () => hold)
   const io = fakeIo({ env: { PATH: process.env.PATH ?? '' }, connect: () => store, ...world })
-  const run = (...args: string[]) => main(['lock', ...args], io, parts)
+  const run = (...args: string[]) => main(['lock', ...args], io, NO_PARTS)
   return { io, run, told, lose }
 }
 
@@ -118,7 +111,7 @@ test('others see the host and the process that hold the lock, or the context tha
   const { store } = lockStore(async ({ context }) => void contexts.push(context))
   const io = fakeIo({ connect: () => store })
   for (const given of [[], ['--context', 'deploy 7']])
-    await main(['lock', 'k', '--wait', '0', ...given, '--', 'true'], io, parts)
+    await main(['lock', 'k', '--wait', '0', ...given, '--', 'true'], io, NO_PARTS)
   expect(contexts).toEqual(['host7 pid 4711', 'deploy 7'])
 })
 
@@ -145,7 +138,7 @@ test('a number without a unit is milliseconds', async () => {
 test('--wait 0 tries once', async () => {
   const { store, told } = lockStore(async () => undefined)
   const io = fakeIo({ connect: () => store })
-  expect(await main(['lock', 'k', '--wait', '0', '--', 'true'], io, parts)).toBe(75)
+  expect(await main(['lock', 'k', '--wait', '0', '--', 'true'], io, NO_PARTS)).toBe(75)
   expect(told).toEqual(['tryAcquire k', 'close'])
   expect(io.printed.err).toBe(
     'latchkey: the lock "k" is taken: held by h1 ("job\\u001b[2J") for 1.5 s, token 7, 2 waiting\n',
@@ -159,14 +152,14 @@ test.each([
 ] as const)('%s while waiting is exit code %d, and nothing is run', async (code, exit) => {
   const { store } = lockStore(() => Promise.reject(new LatchkeyError(code)))
   const io = fakeIo({ connect: () => store })
-  expect(await main(['lock', 'k', '--wait', '1s', '--', 'no-such-command'], io, parts)).toBe(exit)
+  expect(await main(['lock', 'k', '--wait', '1s', '--', 'no-such-command'], io, NO_PARTS)).toBe(exit)
 })
 
 test('a wait that is over without a leader is 69, not a busy lock', async () => {
   const { store } = lockStore(() => Promise.reject(new LatchkeyError('ERR_TIMEOUT')))
   const leaderless = { ...store, status: async () => ({ leader: undefined }) } as unknown as CommandStore
   const io = fakeIo({ connect: () => leaderless })
-  expect(await main(['lock', 'k', '--wait', '1s', '--', 'true'], io, parts)).toBe(69)
+  expect(await main(['lock', 'k', '--wait', '1s', '--', 'true'], io, NO_PARTS)).toBe(69)
 })
 
 test('a command killed by a signal is 128 + n; one that is not there 127; one that cannot run 126', async () => {
@@ -243,7 +236,7 @@ test.each([
       }),
   )
   const io = fakeIo({ connect: () => store })
-  expect(await main(['lock', 'k', '--', 'true'], io, parts)).toBe(exit)
+  expect(await main(['lock', 'k', '--', 'true'], io, NO_PARTS)).toBe(exit)
 })
 
 test.each([
@@ -254,5 +247,5 @@ test.each([
   [['k', '--kill-after', 'x', '--', 'true']],
 ])('%j is a mistake of usage', async (args) => {
   const { store } = lockStore(() => Promise.reject(new TypeError('wait must be a duration')))
-  expect(await main(['lock', ...args], fakeIo({ connect: () => store }), parts)).toBe(2)
+  expect(await main(['lock', ...args], fakeIo({ connect: () => store }), NO_PARTS)).toBe(2)
 })

@@ -3,18 +3,13 @@
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { fakeIo } from '../../test/fake-io.js'
+import { fakeIo, NO_PARTS } from '../../test/fake-io.js'
 import { exitOf } from './exit-codes.js'
 import { Interrupted } from './command-io.js'
 import { main } from './main.js'
 import { commandsOf } from './run-command.js'
 
-const parts = {
-  version: '1.2.3',
-  sidecar: () => Promise.reject(new Error('not here')),
-  restore: () => Promise.reject(new Error('not here')),
-  recover: () => Promise.reject(new Error('not here')),
-}
+const parts = { ...NO_PARTS, version: '1.2.3' }
 const commands = commandsOf(parts)
 const run = async (args: string[], world = {}) => {
   const io = fakeIo(world)

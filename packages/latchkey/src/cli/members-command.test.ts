@@ -3,16 +3,9 @@
 
 import { LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { fakeIo } from '../../test/fake-io.js'
+import { fakeIo, NO_PARTS } from '../../test/fake-io.js'
 import type { CommandStore } from './command-io.js'
 import { main } from './main.js'
-
-const parts = {
-  version: '0',
-  sidecar: () => Promise.reject(new Error('not here')),
-  restore: () => Promise.reject(new Error('not here')),
-  recover: () => Promise.reject(new Error('not here')),
-}
 
 /** `busy`: how often promote is refused before it is done. */
 async function run(args: string[], busy: readonly LatchkeyError[] = [], errIsTerminal = false) {
@@ -38,7 +31,7 @@ async function run(args: string[], busy: readonly LatchkeyError[] = [], errIsTer
   const members = Object.fromEntries(names.map((name) => [name, note(name)]))
   const store = { members, status, close: async () => {} } as unknown as CommandStore
   const io = fakeIo({ connect: () => store, errIsTerminal })
-  const code = await main(['members', ...args], io, parts)
+  const code = await main(['members', ...args], io, NO_PARTS)
   return { code, told, ...io.printed }
 }
 

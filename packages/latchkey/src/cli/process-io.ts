@@ -11,7 +11,7 @@ const ENDING = ['SIGINT', 'SIGTERM'] as const
 /** In ms. An interrupted command that has not ended after this time is ended by force. */
 const PATIENCE_MS = 3_000
 
-export interface ProcessIo extends Io {
+interface ProcessIo extends Io {
   /**
    * The error of standard output. Undefined if the output works, or if its reader has only closed the pipe.
    */

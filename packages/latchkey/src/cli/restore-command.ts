@@ -7,7 +7,7 @@ import { jsonLine } from './print-values.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION } from './command-store.js'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   id: string
   dir: string
   members?: Record<string, string> | undefined

@@ -35,7 +35,7 @@ export const RUN_NOTES =
   'While CMD runs, this process renews the hold and passes signals on to CMD. If the hold is lost, CMD gets SIGTERM, and later\nSIGKILL.\nexit codes: the code of CMD (128 + n after signal n); 75 not free, or lost; 69 no leader; 126, 127 CMD cannot run.'
 
 /** A hold. `name` is the name of the lock, and `what` is its kind for messages, such as 'the lock'. */
-export interface Held {
+interface Held {
   readonly hold: Hold
   readonly name: string
   readonly what: string
@@ -48,7 +48,7 @@ export interface Run extends Times {
   readonly killAfter: number
 }
 
-export interface Times {
+interface Times {
   readonly lease: number
   /**
    * In ms. How long the command waits for the hold. 0 means one attempt without a wait, and undefined means

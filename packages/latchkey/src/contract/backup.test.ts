@@ -3,21 +3,14 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connect, open, restore, type Store } from '../index.js'
-import { freePorts, tempFolders } from './testing/ports.js'
+import { closedAfterEach, freePorts, tempFolders } from './testing/ports.js'
 import { code } from './testing/small.js'
 import { openTrio } from './testing/trio.js'
 
 const folder = tempFolders()
-const opened: { close(): Promise<void> }[] = []
-const later = <T extends { close(): Promise<void> }>(thing: T): T => {
-  opened.push(thing)
-  return thing
-}
-afterEach(async () => {
-  for (const thing of opened.splice(0).reverse()) await thing.close()
-})
+const later = closedAfterEach()
 
 async function filled(): Promise<{ store: Store; file: string; token: number }> {
   const store = later(await open({ id: 'a', dir: folder() }))

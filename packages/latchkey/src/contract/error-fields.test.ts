@@ -5,16 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, LatchkeyError, open, type Store } from '../index.js'
 import { type At, onEveryStore } from './testing/every-store.js'
 import { freePorts, tempFolders } from './testing/ports.js'
-import { sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
+import { errorOf, sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
 import { openTrio } from './testing/trio.js'
-
-const errorOf = (call: Promise<unknown>): Promise<LatchkeyError> =>
-  call.then(
-    () => {
-      throw new Error('the call succeeded')
-    },
-    (error: LatchkeyError) => error,
-  )
 
 interface Row<Place> {
   readonly code: ErrorCode

@@ -2,17 +2,9 @@
 // kind of store.
 
 import { expect, test } from 'vitest'
-import type { LatchkeyError, Store } from '../index.js'
+import type { Store } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes } from './testing/small.js'
-
-const errorOf = (call: Promise<unknown>): Promise<LatchkeyError> =>
-  call.then(
-    () => {
-      throw new Error('the call succeeded')
-    },
-    (error: LatchkeyError) => error,
-  )
+import { bytes, errorOf } from './testing/small.js'
 
 onEveryStore((at) => {
   const taken = async (key: string | Uint8Array, context: string | Uint8Array) => {

@@ -39,7 +39,7 @@ const LEAST_MS = 50
 /** In ms. A read of a hold fails after this time. */
 const READ_MS = 5_000
 
-export interface BoundAsk {
+interface BoundAsk {
   /** The id of the session that the caller named. Undefined if the caller named no session. */
   readonly session: string | undefined
   readonly lease: number

@@ -27,7 +27,7 @@ export interface SentEvent {
   readonly data?: object
 }
 
-export const eventText = ({ id, event, data }: SentEvent): string =>
+const eventText = ({ id, event, data }: SentEvent): string =>
   `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}${
     data === undefined ? '' : `data: ${JSON.stringify(data)}\n`
   }\n`

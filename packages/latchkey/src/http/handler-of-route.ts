@@ -103,4 +103,4 @@ export function handlers(locks: LockRoutes): Readonly<Record<Exclude<RouteId, Ow
 }
 
 /** The routes that need no store: the health probes, the metrics and the web console. */
-export type OwnRoute = 'livez' | 'readyz' | 'metrics' | 'page' | 'pageFile'
+type OwnRoute = 'livez' | 'readyz' | 'metrics' | 'page' | 'pageFile'

@@ -47,7 +47,7 @@ export interface CallerStore
 /** Counts the bytes of request bodies of which only a part has arrived. */
 export type RequestBodyBytes = Pick<UnfinishedMessagesLimit, 'received' | 'left'>
 
-export interface PageFile {
+interface PageFile {
   readonly type: string
   readonly bytes: Uint8Array
   readonly gzip: Uint8Array

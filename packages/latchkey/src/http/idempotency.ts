@@ -10,7 +10,7 @@ import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } f
 import type { Call } from './http-ports.js'
 import { oneHeader } from './request-options.js'
 
-export const KEPT_BELOW = 'latchkey/idempotency/'
+const KEPT_BELOW = 'latchkey/idempotency/'
 /** In ms. The store keeps an answer for a day. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 const SHAPE = /^[\x21-\x7e]{1,255}$/

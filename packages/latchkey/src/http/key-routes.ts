@@ -6,7 +6,7 @@ import { problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
 import { idempotencyKey, type TxnDone, writeTxn } from './idempotency.js'
-import { durationOption, guardOf, oneHeader, readOptions, timeoutOption } from './request-options.js'
+import { durationOption, oneHeader, readOptions, writeOptions } from './request-options.js'
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')
 const etagOf = (revision: number) => ({ etag: `"${revision}"` })
@@ -36,7 +36,7 @@ const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
 
 export async function putKey(call: Call, key: Uint8Array): Promise<Reply> {
-  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const options = writeOptions(call)
   const wanted = conditionOf(call)
   const ttl = durationOption(call, 'ttl')
   const value = await call.body(CAPS.valueBytes)
@@ -47,7 +47,7 @@ export async function putKey(call: Call, key: Uint8Array): Promise<Reply> {
 }
 
 export async function deleteKey(call: Call, key: Uint8Array): Promise<Reply> {
-  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const options = writeOptions(call)
   const wanted = conditionOf(call)
   if (wanted === undefined && idempotencyKey(call) === undefined)
     return (await call.by.delete(key, options)) > 0 ? { status: 204 } : absent()
@@ -61,7 +61,7 @@ export async function deleteKey(call: Call, key: Uint8Array): Promise<Reply> {
  * adds 1.
  */
 export async function increment(call: Call, key: Uint8Array): Promise<Reply> {
-  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const options = writeOptions(call)
   if (conditionOf(call) !== undefined)
     throw new TypeError('An increment takes no If-Match and no If-None-Match; use a guard, or PUT.')
   const { by = 1 } = await objectOf(call)
@@ -77,7 +77,7 @@ async function incremented(call: Call, key: Uint8Array, by: number, options: Wri
 
 /** Changes the time to live of an existing key. The value and the revision of the key do not change. */
 export async function touchKey(call: Call, key: Uint8Array): Promise<Reply> {
-  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const options = writeOptions(call)
   const { ttl } = await objectOf(call)
   return (await call.by.touch(key, ttl as Duration, options)) ? { status: 204 } : absent()
 }

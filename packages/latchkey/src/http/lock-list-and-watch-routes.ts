@@ -4,7 +4,7 @@
 // Law: a route starts its watch before it reads the state. Without this law: the caller never learns of a
 // change between the read and the start of the watch.
 
-import { compareBytes, EMPTY, prefixEnd } from '@latchkey/base'
+import { compareBytes, EMPTY, keyAfter, prefixEnd } from '@latchkey/base'
 import type { LockWatchEvent } from '@latchkey/lock'
 import {
   type As,
@@ -129,10 +129,9 @@ export function watchLocks(call: Call): Promise<Reply> {
 
 export function watchLock(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.lock, name)
-  return watched(call, { start: key, end: behind(key) }, [READ.lockOwner, key])
+  return watched(call, { start: key, end: keyAfter(key) }, [READ.lockOwner, key])
 }
 
-const behind = (key: Key): Key => Buffer.concat([key, Uint8Array.of(0)])
 const DECODING = { as: 'bytes', onUndecodable: 'bytes', prefix: EMPTY } as const
 
 interface Span {
@@ -158,7 +157,7 @@ export async function observe(call: Call, name: Key): Promise<Reply> {
   const start = lockKeyOf(KIND.election, name)
   const watch = call.by.lockPort.watchLocks({
     start,
-    end: behind(start),
+    end: keyAfter(start),
     renewals: false,
     isElection: true,
     decoding: DECODING,

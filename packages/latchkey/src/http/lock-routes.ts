@@ -137,28 +137,29 @@ export async function forceRelease(call: Call, name: Key): Promise<Reply> {
 export async function proclaim(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.election, name)
   const said = await proclaimBody(call)
-  const command = [OP.proclaim, key, said.id, said.token, said.context] as const
-  const owner = (await call.by.lockPort.command(command, limits(call)).result) as OwnerResult
-  if (!isGranted(owner)) throw lostHold(owner, key, said)
-  return granted(call, owner, owner[7])
+  return changed(call, key, said, [OP.proclaim, key, said.id, said.token, said.context])
 }
 
 /**
  * Gives the hold a new fencing token. From then on, the cluster refuses writes whose guard has the old token.
  */
-export const rotate: Locks = async (call, name) => {
+export const rotate: Locks = (call, name) => changedHold(call, name, OP.rotate)
+
+export const downgrade: Locks = (call, name) => changedHold(call, name, OP.downgrade)
+
+async function changedHold(
+  call: Call,
+  name: Key,
+  op: typeof OP.rotate | typeof OP.downgrade,
+): Promise<Reply> {
+  const key = lockKeyOf(KIND.lock, name)
   const hold = await holdBody(call)
-  return changed(call, name, hold, [OP.rotate, lockKeyOf(KIND.lock, name), hold.id, hold.token])
+  return changed(call, key, hold, [op, key, hold.id, hold.token])
 }
 
-export const downgrade: Locks = async (call, name) => {
-  const hold = await holdBody(call)
-  return changed(call, name, hold, [OP.downgrade, lockKeyOf(KIND.lock, name), hold.id, hold.token])
-}
-
-async function changed(call: Call, name: Key, hold: HoldBody, command: Command): Promise<Reply> {
+async function changed(call: Call, key: Key, hold: HoldBody, command: Command): Promise<Reply> {
   const owner = (await call.by.lockPort.command(command, limits(call)).result) as OwnerResult
-  if (!isGranted(owner)) throw lostHold(owner, lockKeyOf(KIND.lock, name), hold)
+  if (!isGranted(owner)) throw lostHold(owner, key, hold)
   return granted(call, owner, owner[7])
 }
 

@@ -39,7 +39,7 @@ export function refuseUnknownQuery({ method, path, query: known }: Route, query:
   }
 }
 
-export const timeoutOption = (call: Call): number | undefined => durationOption(call, 'timeout')
+const timeoutOption = (call: Call): number | undefined => durationOption(call, 'timeout')
 
 /** Returns the option as ms. */
 export function durationOption(call: Call, name: 'timeout' | 'ttl'): number | undefined {
@@ -62,6 +62,8 @@ export const limits = (call: Call) => ({
   timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT,
   signal: call.signal,
 })
+
+export const writeOptions = (call: Call) => ({ guard: guardOf(call), ...callOptions(call) })
 
 export function readOptions(call: Call): ReadOptions {
   const consistency = call.query.get('consistency') ?? 'linearizable'
@@ -131,7 +133,7 @@ export function nextOf(key: Uint8Array): string {
  * Reads the header Latchkey-Guard, which has the form `key;token` with a percent-encoded key. The write is
  * applied only while a hold of this lock with this fencing token is in force.
  */
-export function guardOf(call: Call): Guard | undefined {
+function guardOf(call: Call): Guard | undefined {
   const text = oneHeader(call, 'latchkey-guard')
   if (text === undefined) return undefined
   const [, key, token] = /^([^;]+);([1-9][0-9]{0,15})$/.exec(text.trim()) ?? []

@@ -5,7 +5,7 @@
 import type { Right } from '../member/rights.js'
 import { ANSWERS, BODIES, PARAMETERS, type RouteBody, type Schema } from './route-schemas.js'
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 export interface Route {
   readonly method: Method
@@ -67,7 +67,7 @@ const latch = (verb: string, summary: string) =>
     query: { timeout },
   }) as const
 
-export const ROUTES = {
+const ROUTES = {
   page: {
     method: 'GET',
     path: '/',

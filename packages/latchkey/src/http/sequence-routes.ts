@@ -2,20 +2,14 @@
 
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
-import { guardOf, readOptions, timeoutOption } from './request-options.js'
-
-const options = (call: Call) => ({
-  guard: guardOf(call),
-  timeout: timeoutOption(call),
-  signal: call.signal,
-})
+import { readOptions, writeOptions } from './request-options.js'
 
 /**
  * Returns a block of new numbers, which no other caller gets. A repeated request gets another block, and
  * nobody uses the numbers of the first block.
  */
 export async function nextSequence(call: Call, key: Uint8Array): Promise<Reply> {
-  const given = options(call)
+  const given = writeOptions(call)
   const { step = 1 } = await objectOf(call)
   return { status: 200, body: await call.by.getSequence(key, step as number, given) }
 }
@@ -25,6 +19,6 @@ export async function getSequence(call: Call, key: Uint8Array): Promise<Reply> {
 }
 
 export async function resetSequence(call: Call, key: Uint8Array): Promise<Reply> {
-  await call.by.resetSequence(key, options(call))
+  await call.by.resetSequence(key, writeOptions(call))
   return { status: 204 }
 }

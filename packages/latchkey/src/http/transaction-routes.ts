@@ -10,7 +10,7 @@ import { batchArgs, CAPS, show } from '@latchkey/protocol'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
 import { idempotencyKey, writeOnce, writeTxn } from './idempotency.js'
-import { guardOf, timeoutOption } from './request-options.js'
+import { writeOptions } from './request-options.js'
 import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './values-json.js'
 
 type Fields = Record<string, unknown>
@@ -19,7 +19,7 @@ type Fields = Record<string, unknown>
 const MOST_BYTES = 2 * CAPS.commandBytes
 
 export async function batch(call: Call): Promise<Reply> {
-  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const options = writeOptions(call)
   const given = await objectOf(call, MOST_BYTES)
   const ops = toOps(given.ops, 'ops') as WriteOp[]
   const idempotent = idempotencyKey(call)
@@ -32,7 +32,7 @@ export async function batch(call: Call): Promise<Reply> {
 }
 
 export async function txn(call: Call): Promise<Reply> {
-  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const options = writeOptions(call)
   const form = formOption(call)
   const given = await objectOf(call, MOST_BYTES)
   const { succeeded, revision, results } = await writeTxn(call, toTxn(given), options)

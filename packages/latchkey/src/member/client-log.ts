@@ -15,7 +15,7 @@ const LINES = { most: 10, every: 60_000 } as const
  */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
 
-export interface LoggedClient {
+interface LoggedClient {
   /** Called when the client uses a session that was opened over another connection. */
   movedHere(session: number): void
   /** Called when the connection has closed. `code` is the WebSocket status of the close. */

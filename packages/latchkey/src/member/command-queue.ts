@@ -44,7 +44,7 @@ const MOST_FULL = 4
  * Who sent a command: a connection to this member, or a text with the id of a member that forwards commands
  * and the id of the session of these commands.
  */
-export type CommandSender = object | string
+type CommandSender = object | string
 type OnOutcome = (outcome: Outcome, ticket: number) => void
 
 interface Waiting {

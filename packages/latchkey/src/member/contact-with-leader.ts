@@ -25,7 +25,7 @@ const BACK = 0.5
  */
 const HEARD = 0.5
 
-export interface LeaderView {
+interface LeaderView {
   readonly leads: boolean
   /** True if the leader is known and a connection to the leader is open. */
   readonly connected: boolean

@@ -11,7 +11,7 @@ type Question = Extract<MemberMessage, { kind: 'compare' }>
 type Answer = Extract<MemberMessage, { kind: 'compared' }>
 
 /** A row that differs between the two members. */
-export interface Difference {
+interface Difference {
   readonly space: SpaceName
   readonly key: string
   readonly what: 'it is only here' | 'it is only there' | 'it is another one there'

@@ -5,7 +5,7 @@ import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 import type { PeerTimes } from './connected-since.js'
 
 /** The fields of the status that concern the member's process. */
-export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
+type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
 /** `removed` is the message for clients if this member was removed, and undefined otherwise. */
 export function statusOf(

@@ -81,7 +81,7 @@ interface MemberPorts {
   }): KvStore
 }
 
-export type MemberEvents = {
+type MemberEvents = {
   failed: LatchkeyError
   /** True: the cluster has removed this member. False: the cluster has added this member again. */
   removed: boolean

@@ -14,7 +14,7 @@ import { CAPS, isTraceparent, toTraceIds } from '@latchkey/protocol'
 const SLOW_MS = 1_000
 const WARNINGS = { most: 20, every: 10_000 }
 
-export interface RequestTracerPorts {
+interface RequestTracerPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger
   readonly openTelemetry: OpenTelemetry

@@ -3,6 +3,8 @@
 // grants. Session ids are easy to guess. So the caller of `attach` (client-connection.ts) first checks that the
 // client has the right to write, and that no other identity opened the session.
 
+import { addByKey, deleteByKey } from '@latchkey/base'
+
 export class SessionAttachments<ClientConnection> {
   readonly #bySession = new Map<number, Set<ClientConnection>>()
   readonly #byConnection = new Map<ClientConnection, number>()
@@ -10,17 +12,14 @@ export class SessionAttachments<ClientConnection> {
   attach(session: number, clientConnection: ClientConnection): void {
     this.leave(clientConnection)
     this.#byConnection.set(clientConnection, session)
-    const clientConnections = this.#bySession.get(session) ?? new Set()
-    this.#bySession.set(session, clientConnections.add(clientConnection))
+    addByKey(this.#bySession, session, clientConnection)
   }
 
   leave(clientConnection: ClientConnection): void {
     const session = this.#byConnection.get(clientConnection)
     if (session === undefined) return
     this.#byConnection.delete(clientConnection)
-    const clientConnections = this.#bySession.get(session)
-    clientConnections?.delete(clientConnection)
-    if (clientConnections?.size === 0) this.#bySession.delete(session)
+    deleteByKey(this.#bySession, session, clientConnection)
   }
 
   of(session: number): Iterable<ClientConnection> {

@@ -13,7 +13,7 @@ const MiB = 1024 * 1024
 export const MOST_OF_ONE = 64 * MiB
 export const MOST_OF_ALL = 128 * MiB
 
-export interface Reader {
+interface Reader {
   /** Returns how many bytes the client has not read yet. */
   waiting(): number
   /** Closes the connection at once and drops its unread bytes. */

@@ -13,22 +13,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
-import { freePorts, tempFolders } from '../contract/testing/ports.js'
+import { expect, test } from 'vitest'
+import { closedAfterEach, freePorts, tempFolders } from '../contract/testing/ports.js'
 import { code } from '../contract/testing/small.js'
 import { open } from './open.js'
 import { recover } from './backup-of-stopped-member.js'
 import { restore } from './restore.js'
 
 const folder = tempFolders()
-const opened: { close(): Promise<void> }[] = []
-const later = <T extends { close(): Promise<void> }>(thing: T): T => {
-  opened.push(thing)
-  return thing
-}
-afterEach(async () => {
-  for (const thing of opened.splice(0).reverse()) await thing.close()
-})
+const later = closedAfterEach()
 
 /** The files of a directory with a digest of each. */
 function filesOf(dir: string): Record<string, string> {

@@ -27,7 +27,7 @@ import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/b
 import { refusalText } from './problem-json.js'
 
 /** In ms. A connection whose client or member has not proved its identity within this time is closed. */
-export const STRANGER_MS = 5_000
+const STRANGER_MS = 5_000
 /**
  * In ms. An HTTP connection without a request is closed after this time. Each answer has this time in its
  * Keep-Alive header.
@@ -45,7 +45,7 @@ const ANSWER_MS = 60_000
 const IDLE_SLACK_MS = 1_000
 
 /** How many connections of strangers and of clients the port may have, in all and from one address. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   readonly strangers: number
   readonly strangersOfOneAddress: number
   readonly clients: number
@@ -78,7 +78,7 @@ export function limitsOf(whole: number): ConnectionLimits {
   }
 }
 
-export type ConnectionKind = 'stranger' | 'client' | 'member'
+type ConnectionKind = 'stranger' | 'client' | 'member'
 
 /**
  * Called when a client or a member has proved its identity. Returns false if the port has no room for one

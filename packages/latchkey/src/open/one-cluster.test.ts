@@ -5,10 +5,9 @@ import { connect, type Store } from '@latchkey/client'
 import { pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { WebSocketServer } from 'ws'
-import type { OpenedMember } from './open-member.js'
 import { open } from './open.js'
 import type { OpenOptions } from './options.js'
-import { openedInTest } from './testing/opened.js'
+import { openedInTest, stopped } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
 const { inFolder, later, member, opening } = openedInTest()
@@ -31,14 +30,6 @@ async function directoryY(auth?: OpenOptions['auth']): Promise<string> {
   await store.close()
   return dir
 }
-
-const stopped = (opened: OpenedMember) =>
-  Promise.race([
-    opened.failed,
-    new Promise<never>((_, reject) =>
-      setTimeout(() => reject(new Error('it has not stopped')), 8_000).unref(),
-    ),
-  ])
 
 test('M22: a directory of another cluster, given the members of this one, serves nobody and stops; the others go on', async () => {
   const members = await addresses(['a', 'b', 'c'])

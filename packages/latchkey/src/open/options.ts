@@ -264,7 +264,7 @@ function checkMembers(members: unknown, id: string): Readonly<Record<string, str
   return { ...(members as Record<string, string>) }
 }
 
-export function checkUrl(url: unknown, name: string): URL {
+function checkUrl(url: unknown, name: string): URL {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
   if (parsed && (parsed.protocol === 'ws:' || parsed.protocol === 'wss:') && parsed.hostname !== '')
     return parsed

@@ -3,8 +3,7 @@
 
 import type { LatchkeyError, Store } from '@latchkey/client'
 import { expect, test } from 'vitest'
-import type { OpenedMember } from './open-member.js'
-import { openedInTest } from './testing/opened.js'
+import { openedInTest, stopped } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
 const IDS = ['a', 'b', 'c'] as const
@@ -29,14 +28,6 @@ const closeAll = ({ a, b, c }: Three<Store>) => Promise.all([a.close(), b.close(
 
 const urlsOf = async (store: Store) =>
   Object.fromEntries((await store.status()).members.map(({ id, url }) => [id, url]))
-
-const stopped = (opened: OpenedMember) =>
-  Promise.race([
-    opened.failed,
-    new Promise<never>((_, reject) =>
-      setTimeout(() => reject(new Error('it has not stopped')), 15_000).unref(),
-    ),
-  ])
 
 test('M22: the directory of a cluster with the same ids, given the members of this one, stops and names both; the others go on', async () => {
   const [forX, forY] = [await addresses(IDS), await addresses(IDS)]

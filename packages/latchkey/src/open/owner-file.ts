@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 
-export interface DirOwner {
+interface DirOwner {
   readonly id: string
   readonly cluster: string
 }

@@ -11,7 +11,7 @@ import { CAPS } from '@latchkey/protocol'
  */
 const TOO_OPEN = 0o027
 
-export interface WrittenAuth {
+interface WrittenAuth {
   readonly tokens?: unknown
   readonly memberToken?: unknown
 }

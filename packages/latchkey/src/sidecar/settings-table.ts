@@ -4,7 +4,7 @@
 
 import { CAPS } from '@latchkey/protocol'
 
-export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' | 'tokens'
+type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' | 'tokens'
 
 export interface SettingRow {
   readonly flag: string

@@ -18,7 +18,7 @@ export interface Sources {
   readonly file?: { readonly path: string; readonly text: string } | undefined
 }
 
-export interface Setting {
+interface Setting {
   readonly value: unknown
   /** Where the value comes from: `flag --x`, `env LATCHKEY_X`, `file PATH` or `default`. */
   readonly source: string

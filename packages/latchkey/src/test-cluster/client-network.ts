@@ -59,7 +59,7 @@ interface ClientNetworkOptions extends ConnectionOptions {
   readonly dialling: readonly [number, number]
 }
 
-export interface FrameCodec {
+interface FrameCodec {
   readonly encodeRequests: typeof encodeRequests
   readonly decodeRequests: typeof decodeRequests
   readonly encodeReplies: typeof encodeReplies
@@ -67,7 +67,7 @@ export interface FrameCodec {
 }
 
 /** The simulator implements this interface, and the network calls it for each message. */
-export interface Observer {
+interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
   answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
   /** Called when the process of a store has received bytes from a member. */

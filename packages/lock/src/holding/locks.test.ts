@@ -105,7 +105,7 @@ describe('acquire and Hold', () => {
       guarded: { guard: () => unknown; knownLost: () => boolean }
     }
     expect(hold.kv).toBe(hold.kv)
-    expect([guarded.guard(), guarded.knownLost()]).toEqual([[K, 1], false])
+    expect([guarded.guard(), guarded.knownLost()]).toEqual([[Buffer.from(K), 1], false])
     await finish(world, hold.release())
     expect(guarded.knownLost()).toBe(true)
   })

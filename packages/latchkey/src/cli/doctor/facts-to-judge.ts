@@ -73,7 +73,7 @@ export interface Facts {
   readonly clusterId: string | undefined
 }
 
-export type Check =
+type Check =
   | 'disk'
   | 'space'
   | 'files'

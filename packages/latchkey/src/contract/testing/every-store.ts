@@ -7,8 +7,8 @@ import { open } from '../../open/index.js'
 import { tempFolders } from './ports.js'
 import { openTrio, type Trio } from './trio.js'
 
-export const KINDS = ['one in memory', 'one on disk', 'leader of three', 'follower', 'remote'] as const
-export type Kind = (typeof KINDS)[number]
+const KINDS = ['one in memory', 'one on disk', 'leader of three', 'follower', 'remote'] as const
+type Kind = (typeof KINDS)[number]
 
 export interface At {
   readonly kind: Kind

@@ -1,9 +1,10 @@
-// Driver: free ports and temporary folders for tests. The folders are deleted after the test file.
+// Driver: free ports and temporary folders for tests, and the end of what a test has opened. The folders are
+// deleted after the test file.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, afterEach } from 'vitest'
 
 export { freePorts } from '../../open/testing/ports.js'
 
@@ -13,4 +14,16 @@ export function tempFolders(): () => string {
   afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }))
   let made = 0
   return () => join(root, `${++made}`)
+}
+
+/** Returns a function that closes its argument after the test. What was opened last is closed first. */
+export function closedAfterEach(): <T extends { close(): Promise<void> }>(thing: T) => T {
+  const opened: { close(): Promise<void> }[] = []
+  afterEach(async () => {
+    for (const thing of opened.splice(0).reverse()) await thing.close()
+  })
+  return (thing) => {
+    opened.push(thing)
+    return thing
+  }
 }

@@ -7,8 +7,8 @@ import type { Store } from '@latchkey/client'
 import { ROUTE_EXAMPLES } from '../../http/testing/route-examples.js'
 
 /** Makes one call. All keys and locks of the call begin with the prefix `at`. */
-export type StoreRow = (store: Store, at: string) => Promise<unknown>
-export interface HttpRow {
+type StoreRow = (store: Store, at: string) => Promise<unknown>
+interface HttpRow {
   readonly method: string
   path(at: string): string
   body?(at: string): string

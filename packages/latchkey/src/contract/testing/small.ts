@@ -1,5 +1,7 @@
 // Rule: small functions that the tests share.
 
+import type { LatchkeyError } from '../../index.js'
+
 export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 export const utf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'utf8'))
 export const text = (value: unknown): string => Buffer.from(value as Uint8Array).toString('utf8')
@@ -41,6 +43,15 @@ export const thrown = (run: () => unknown): unknown => {
   }
   return undefined
 }
+
+/** Resolves to the error with which the call fails. */
+export const errorOf = (call: Promise<unknown>): Promise<LatchkeyError> =>
+  call.then(
+    () => {
+      throw new Error('the call succeeded')
+    },
+    (error: LatchkeyError) => error,
+  )
 
 /**
  * In ms: a store reads what the error of a wait tells about others within 500 ms, and no longer. A process that

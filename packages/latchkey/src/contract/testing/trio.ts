@@ -48,7 +48,7 @@ export async function openTrio(folder: string, more: Partial<OpenOptions> = {}):
   }
 }
 
-export interface TrioOfFile {
+interface TrioOfFile {
   readonly leader: Trio['leader']
   /** Opens a remote store and closes it after the present test. The three members stay for the next test. */
   remote(): Promise<Store>

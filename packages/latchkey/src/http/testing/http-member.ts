@@ -21,7 +21,7 @@ export interface HttpMember {
   close(): Promise<void>
 }
 
-export interface Sent {
+interface Sent {
   readonly status: number
   readonly type: string | null
   readonly body: Record<string, unknown>

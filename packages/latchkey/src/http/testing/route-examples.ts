@@ -2,7 +2,7 @@
 
 import { isStream, ROUTE_IDS, type RouteId, routeAt } from '../route-table.js'
 
-export interface RouteExample {
+interface RouteExample {
   readonly id: RouteId
   readonly method: string
   /** The method and the path, as in the table of routes. */

@@ -11,7 +11,7 @@ import type { OpenedMember } from '../open-member.js'
 import { checkOptions, type OpenOptions } from '../options.js'
 import { listen } from '../http-and-websocket-server.js'
 
-export interface OpenedInTest {
+interface OpenedInTest {
   /** Returns a path in the folder of the test. */
   inFolder(name: string): string
   /** Opens a store. If the options name no election timeout, elections take a short time. */
@@ -52,3 +52,12 @@ export function openedInTest(): OpenedInTest {
     },
   }
 }
+
+/** Resolves to the error with which the member stops. */
+export const stopped = (opened: OpenedMember) =>
+  Promise.race([
+    opened.failed,
+    new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error('it has not stopped')), 15_000).unref(),
+    ),
+  ])

@@ -5,7 +5,7 @@
 /** The keys that a caller wants. 0 permits mean an exclusive hold. */
 export type Wants = readonly (readonly [key: string, permits: number])[]
 
-export interface Waiting {
+interface Waiting {
   readonly who: string
   readonly wants: Wants
   readonly isSet: boolean
