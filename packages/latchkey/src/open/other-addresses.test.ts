@@ -120,6 +120,33 @@ test('M24: members move one after the other, told by members update and started 
   expect(await urlsOf(stores.a)).toEqual(now)
 })
 
+// Without this law: a member has an address in the log that is new, and the others still have its old address in
+// their options. The member answers at the old address and then stops. The others dial the old address without
+// end, and the member at its new address is never reached.
+test('M24: a member that answers at its old address, and stops before it is dialled there, is found at its new address', async () => {
+  const [old, now] = [await addresses(IDS), await addresses(IDS)]
+  const electionTimeout = 2_000
+  const open = (id: Id, members: Three<string>) =>
+    opening({ id, dir: dirOf('y', id), members, electionTimeout })
+  const stores = { a: await open('a', old), b: await open('b', old), c: await open('c', old) }
+  for (const id of IDS) await stores[id].ready()
+  const { leader } = await stores.a.status()
+  const id = IDS.find((one) => one !== leader) as Id
+  const pause = (timeouts: number) =>
+    new Promise((resolve) => setTimeout(resolve, timeouts * electionTimeout))
+  const { members } = stores[leader as Id]
+  await members.update(id, now[id])
+  // With each change of the members, the others ask for the member at its old address.
+  await members.add('x', 'ws://127.0.0.1:1')
+  await pause(0.5)
+  await stores[id].close()
+  // An election timeout after the answer, the others dial the member at its old address.
+  await pause(1.5)
+  stores[id] = await open(id, { ...old, [id]: now[id] })
+  await stores[id].ready()
+  await stores[id].put('found', 'v')
+})
+
 test('M24: another name of the same address is asked once, and disturbs nobody', async () => {
   const old = await addresses(IDS)
   await closeAll(await three('y', old))

@@ -225,12 +225,26 @@ export class Replica {
   }
 
   #provedLater(id: MemberId): void {
+    this.#electionTimeoutLater(() => {
+      this.#addresses.proved(id)
+      this.#talkTo(this.node.raft.membership)
+      this.#electionTimeoutLater(() => this.#tryBothAddresses(id))
+    })
+  }
+
+  /** A member may have left its given address after it answered there. */
+  #tryBothAddresses(id: MemberId): void {
+    if (this.transport.connected(id)) return
+    this.#addresses.gone(id)
+    this.#talkTo(this.node.raft.membership)
+  }
+
+  #electionTimeoutLater(run: () => void): void {
     const timer = this.#ports.clock.after(
       this.#options.electionTimeout,
       () => {
         this.#proving.delete(timer)
-        this.#addresses.proved(id)
-        this.#talkTo(this.node.raft.membership)
+        run()
       },
       { ref: false },
     )

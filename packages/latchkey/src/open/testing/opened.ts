@@ -22,7 +22,7 @@ interface OpenedInTest {
   later<S extends { close(): Promise<void> }>(store: S): S
 }
 
-const SHORT = { electionTimeout: 200, heartbeat: 40 } as const
+const SHORT = { electionTimeout: 600, heartbeat: 50 } as const
 
 /** Call this function once in a test file, outside of the tests. */
 export function openedInTest(): OpenedInTest {
