@@ -168,6 +168,10 @@ export async function strangers(cluster: Cluster, options: StrangersOptions): Pr
   const ports = cluster.members.map((member) => member.options.port)
   const crowd = new Strangers(ports)
   const readers: Reader[] = []
+  const leave = () => {
+    crowd.stop()
+    for (const reader of readers) reader.stop()
+  }
   const until = performance.now() + options.seconds * 1000
   try {
     const load = work(store, until)
@@ -178,17 +182,18 @@ export async function strangers(cluster: Cluster, options: StrangersOptions): Pr
     }
     for (let i = 0; i < options.readers; i++) readers.push(new Reader(ports[i % ports.length] as number))
     const [met] = await Promise.all([load, watch])
+    const closed = crowd.closed + readers.reduce((sum, reader) => sum + reader.closed, 0)
+    leave()
     const [leaderNow, after] = await stand(cluster)
     return {
       ...met,
-      closed: crowd.closed + readers.reduce((sum, reader) => sum + reader.closed, 0),
+      closed,
       mostOpen: crowd.most,
       leaderChanged: leader !== leaderNow || before !== after,
       memory: [...memory].map(([id, figures]) => ({ id, ...figures })),
     }
   } finally {
-    crowd.stop()
-    for (const reader of readers) reader.stop()
+    leave()
     await store.close()
   }
 }
