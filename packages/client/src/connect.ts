@@ -95,7 +95,8 @@ function makeStore<S extends As>(
 
 /**
  * Waits for the first handshake. Rejects at once if the client's token, certificate or cluster is refused,
- * because no other address would help. After any other error it waits until the timeout.
+ * because no other address would help. After any other error the store dials again, and this function waits
+ * until the timeout.
  */
 function firstHandshake(
   store: ClientStore<As>,
@@ -129,8 +130,8 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /**
- * Returns the error for the case that no member was reached. If an address of another cluster has answered,
- * and no address of the right cluster, the error names that address.
+ * Returns the error for the case that no member was reached. `foreign` is the error that names an address of
+ * another cluster. It is used if such an address has answered, and no address of the right cluster.
  */
 const nobody = (
   cause: unknown,

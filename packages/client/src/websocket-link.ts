@@ -204,7 +204,8 @@ class SocketLink implements Link {
   #greeted(welcome: Welcome | string): void {
     if (typeof welcome === 'string') return this.#end(nonsense(this.#url, welcome))
     if (!welcome.ok) return this.#end(errorOf(welcome.answer))
-    // The member may prove to be of another cluster. So no request goes to it before it knows its cluster.
+    // If the member does not know its cluster yet, it may later report another cluster than the store's
+    // cluster. So the store does not use this link.
     if (welcome.clusterId === '' && this.#options.identity.clusterId !== undefined)
       return this.#end(unreachable(this.#url, 'it has not met its cluster yet'))
     if (!this.#isSameCluster(welcome.clusterId)) return this.#end(otherCluster(this.#url))

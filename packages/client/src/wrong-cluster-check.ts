@@ -103,7 +103,7 @@ export class OneCluster {
     const found = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in found ? found.clusterId : undefined
-    // The address may have moved to the right cluster since it refused the connection.
+    // If the ids are equal, the address may have moved to the right cluster since it refused the connection.
     if (id === own) return error
     // Usually the address belongs to a cluster with another name, and the member there does not tell its
     // cluster's id. The error of that member says why it refused the connection.
@@ -142,7 +142,8 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: replied }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // A cluster that is being founded has no id yet. The cluster's id is compared as soon as it is known.
+    // If the cluster is just being founded, it has no id yet. The id is compared as soon as it is known, and
+    // the link is used until then.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
@@ -169,8 +170,8 @@ export class OneCluster {
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
-    // While this dial was under way, the check of another address has succeeded. The cluster of that address is
-    // now the store's cluster.
+    // If another cluster is pinned now, the check of another address has succeeded while this dial was under
+    // way. The cluster of that address is now the store's cluster.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)

@@ -91,8 +91,8 @@ export class ActiveLink {
   }
 
   /**
-   * Called when a watch is open on this link. The member then sends events without further requests, so the
-   * router starts to watch for silence.
+   * Tells the router that a watch is open on this link. The member then sends events without further
+   * requests, so the router starts to watch for silence.
    */
   awaited(live: LinkState): void {
     this.#router().asked(live)

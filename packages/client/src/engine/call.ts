@@ -47,8 +47,8 @@ export interface LinkState {
   views: number
   open: boolean
   /**
-   * The error of all calls that need the cluster. The field is set if the member was removed from its cluster
-   * and the store has no other member.
+   * Every call that needs the cluster fails with this error. The field is set if the member was removed from
+   * its cluster and the store has no other member.
    */
   memberRemoved: LatchkeyError | undefined
   /**

@@ -4,8 +4,9 @@
 import type { Clock, Instant } from '@latchkey/base'
 
 /**
- * Law: the returned time is not later than the moment of the call, and at most one millisecond earlier. An
- * earlier time only makes the upper bound of cluster time (CT5) higher, which is the safe direction.
+ * Law: `take` returns a time that is not later than the moment of its call, and at most one millisecond
+ * earlier. An earlier send time only makes the upper bound of cluster time (CT5) higher, which is the safe
+ * direction.
  */
 export class SendTimes {
   readonly #clock: Clock

@@ -16,7 +16,10 @@ export interface DeadlineItem {
  * its time.
  */
 const WIDTH = 4
-/** How many empty buckets the heap may hold, besides one empty bucket for each bucket that has items. */
+/**
+ * The empty buckets are removed from the heap when their number is above the number of buckets with items
+ * plus this number.
+ */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends DeadlineItem> {

@@ -253,7 +253,7 @@ export class ExactlyOnceCommands {
    * attempt, but an earlier attempt of the call may have been executed.
    */
   #refusedAsOver(call: Call): void {
-    // over() handles all open calls of the session, and this call is one of them.
+    // If the store still uses this session, over() handles all open calls of the session, also this call.
     if (this.#session?.id === call.session) return this.over(call.session)
     this.#sessionIsOver(call)
     this.pump()
@@ -321,8 +321,9 @@ export class ExactlyOnceCommands {
 
   /**
    * Plans to send the call again, because its attempt has ended without a final answer. If the caller has
-   * stopped waiting, the call is not sent again. If its outcome is unknown, the request that cancels its
-   * number shows the outcome. Otherwise the number is finished now.
+   * stopped waiting, the call is not sent again. If the call's outcome is unknown, the request that cancels
+   * the call's number shows the outcome. Otherwise the call certainly was not executed, and its number is
+   * finished now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -348,7 +349,8 @@ export class ExactlyOnceCommands {
       live.inflight.delete(call.id)
       return this.lost(call)
     }
-    // The session of this call is over, so only the old link may still bring its answer.
+    // If the session of this call is over, the call is not sent again. Only the old link may still bring its
+    // answer.
     if (call.session !== this.#session?.id) return
     this.#activeLink.leave(call)
     call.uncertain = true

@@ -14,7 +14,8 @@ export class FailedAddresses {
   readonly #reasons = new Map<string, string>()
 
   failed(url: string | undefined, error: unknown): void {
-    // The store itself ended this attempt to connect, so the error says nothing about the address.
+    // A store that dials its own member gives no address. With ERR_CLOSED the store itself has ended the
+    // attempt. In both cases the error says nothing about an address.
     if (url === undefined || !(error instanceof Error) || isLatchkeyError(error, 'ERR_CLOSED')) return
     this.#reasons.delete(url)
     this.#reasons.set(url, error.message)

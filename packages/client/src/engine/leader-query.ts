@@ -90,7 +90,7 @@ export class LeaderQuery {
 
   #arrived(from: LinkState, live: LinkState): void {
     const ports = this.#ports
-    // The silent link has closed in the meantime, so the store uses the member that it asked.
+    // If the silent link has closed in the meantime, the store uses the link to the asked member.
     if (ports.active() === undefined) return ports.use(live)
     if (this.#asked !== 'dialling' || from !== ports.active()) return ports.shut(live)
     this.#asked = live

@@ -77,7 +77,7 @@ export class LinkReports {
   }
 
   leader(live: LinkState, leader: LeaderReply): void {
-    // A member that has not joined its cluster yet does not know the cluster's id.
+    // The id is empty while the member has not joined its cluster yet.
     if (leader.clusterId !== '') this.#to.bound.setCluster(leader.clusterId)
     // An embedded store reports the cluster as its own member sees it.
     if (live !== this.#to.activeLink.local) return this.resume()
@@ -122,13 +122,14 @@ export class LinkReports {
     this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
     for (const call of owed) {
-      // This call was sent on another link meanwhile, or waits to be sent again.
+      // A call whose `live` is another link, or undefined, was sent again meanwhile or waits to be sent
+      // again.
       if (call.live !== live) continue
       if (call.payload.what === 'command') commands.lost(call)
       else readsAndAdmin.lost(call, reason)
     }
-    // The store had left this link, and another link is active. No report of the active link would wake the
-    // calls that waited for an answer on the closed link, so a timer wakes these calls.
+    // If another link is active, the store had left the closed link before. No report of the active link
+    // would wake the calls that waited for an answer on the closed link, so a timer wakes these calls.
     if (owed.length > 0 && activeLink.link) activeLink.later()
     linkEvents?.lost(live.url, reason)
   }

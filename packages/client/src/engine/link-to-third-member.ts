@@ -21,8 +21,8 @@ import type { LinkState } from './call.js'
 /** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
   /**
-   * The ids of the members with which the own member is connected. The lost leader comes last, because the
-   * own member could not reach it.
+   * The ids of the members to which the own member has a connection. The lost leader comes last, because it
+   * probably cannot be reached even if its connection still looks open.
    */
   ids(): readonly string[]
   dialTo(id: string): Dial

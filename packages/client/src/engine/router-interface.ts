@@ -21,8 +21,9 @@ export interface RouterEvents {
   reply(live: LinkState, reply: Exclude<LinkReply, LeaderReply>): void
   lost(live: LinkState, reason: Error): void
   /**
-   * Called when the store has left this link. Requests without an answer are sent again on another link, and
-   * a late answer may still come.
+   * Called when the store has moved from this link to another one, although this link may still work. The
+   * unanswered requests of this link are sent again on the other link. A late answer on this link is still
+   * valid.
    */
   left(live: LinkState): void
   /** True if events or grants may come that answer no request. */

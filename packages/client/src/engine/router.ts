@@ -298,7 +298,8 @@ export class Router {
     if (url === live.url || this.#moving === url) return
     this.#moving = url
     const arrived = (next: LinkState): void => {
-      // Another member may lead by now. If the store has no other link, it uses this link nevertheless.
+      // While the store was dialling, another member may have become the leader. The store uses the new link
+      // nevertheless if it has no other link.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else shut(next)
     }

@@ -49,7 +49,7 @@ export class SilenceDetector {
   readonly #ports: SilenceDetectorPorts
   #live: LinkState | undefined
   #received = 0
-  /** True if an answer was missing at the previous beat too. */
+  /** Whether the next beat counts as a silent beat if the member sends nothing before that beat. */
   #owed = false
   #probed = false
   /** True if no answer is missing. The next beat then comes after a whole election timeout. */
@@ -141,7 +141,7 @@ export class SilenceDetector {
   }
 
   #next(live: LinkState): void {
-    // The store has left this link, so the detector may watch another link by now.
+    // If the store has left this link, the detector may watch another link by now.
     if (this.#live !== live) return
     if (live !== this.#ports.active()) return this.stop()
     const owed = live.inflight.size > 0 || this.#probed

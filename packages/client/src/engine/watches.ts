@@ -2,9 +2,10 @@
 // After the change, the stream continues at the new member with the next event.
 //
 // Laws (C11: no event is lost, repeated or out of order after a change of link):
-// - a watch delivers exactly the events of revisions up to the member's `upTo`, once and in order. Events
-//   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes. A watch
-//   that is resumed starts at the revision after the last complete one.
+// - with each batch of events a member sends `upTo`, the last revision of which it has sent all events. A
+//   watch delivers the events of revisions up to `upTo`, once and in order. Events beyond `upTo` are kept
+//   until their revision is complete, and are dropped when the link closes. A watch that is resumed starts at
+//   the revision after the last complete one.
 // - a member sends no more events than the watch's credit allows, except for the rest of a revision that it
 //   has begun.
 

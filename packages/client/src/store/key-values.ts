@@ -1,4 +1,5 @@
-// Door: the key-value calls. A wrong argument rejects the promise. A call that returns an iterator throws.
+// Door: the key-value calls. A call with a wrong argument rejects its promise. Only a call that returns an
+// iterator throws the error.
 
 import {
   type As,
@@ -81,13 +82,13 @@ import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
 /**
- * What the key-value calls of a hold need. These calls send the hold's guard with every write. If the hold is
- * known to be lost, these calls send no write.
+ * What the key-value calls of a hold need. Every write carries the guard of the hold, which is the key and
+ * the token of the lock. If the hold is known to be lost, these calls send no write.
  */
 export interface HoldGuard {
   /**
-   * Returns the guard with the whole key of the lock, even for a hold of a sub. A rotation changes the token
-   * of the guard.
+   * Returns the guard. Its key is the whole key of the lock, even for a hold of a sub. Its token is the
+   * present token, which `hold.rotate()` changes.
    */
   guard(): GuardArg
   knownLost(): boolean

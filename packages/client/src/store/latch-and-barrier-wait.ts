@@ -68,8 +68,8 @@ const ASK_TIMEOUT = 5_000
 const ASK_PAUSE = 100
 const LEAVE_TIMEOUT = 5_000
 /**
- * As a fraction: by how much cluster time may run faster than this process's clock. The value is twice the
- * allowed drift of two clocks.
+ * As a fraction: by how much cluster time may run faster than this process's clock. With the default
+ * drift, two clocks may differ by 1 %. The value is twice that, to be on the safe side.
  */
 const CLOCKS_DIFFER = 0.02
 /** In ms: how long a call whose wait is over still waits for the removal of its wait record. */
@@ -142,8 +142,8 @@ export class PartyWait {
       if ((await waiting(this.#port, this.#limit.wait(this.#woken()))) === OVER) return this.#waitIsOver()
       result = this.#ended ?? (await this.#ask())
       if (result?.[0] !== 'unknown') continue
-      // Either this store's session has ended, and the wait record has ended with it, or the wait is over by
-      // cluster time.
+      // The members do not know the wait record any more. Either this store's session has ended, and the wait
+      // record with it, or the wait is over by cluster time.
       this.#mayBeIn = false
       if (this.#terms.of === PARTY_OF.latch) result = await this.#enter()
       else if (this.#isNearlyOver) return this.#waitIsOver(result)
@@ -195,7 +195,8 @@ export class PartyWait {
     this.#whenFinal = call.whenFinal()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // The session is over, and its wait records have ended. A second wait at a latch does no harm.
+    // If the caller's limit has not ended the call, its outcome is unknown because the session is over. The
+    // session's wait records have ended too. A second wait at a latch does no harm.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }
@@ -229,8 +230,9 @@ export class PartyWait {
   }
 
   /**
-   * Called when the caller's time limit has ended. If the barrier or latch opened at the same moment, the
-   * call has succeeded.
+   * Called when the caller's time limit, its signal or the close of the store has ended the wait. If the
+   * barrier or latch opened just before the time limit ended, the call has succeeded. Otherwise this function
+   * throws.
    */
   async #waitIsOver(known?: PartyResult): Promise<PartyResult> {
     const { end } = this.#limit

@@ -31,7 +31,7 @@ export const nameBelow = (prefix: Uint8Array, name: unknown): Uint8Array =>
 
 export const LIST_OPTIONS = knownNames('as', 'timeout', 'signal')
 
-/** Returns the bytes with which the stored names begin that a query lists. */
+/** Returns the prefix of the stored names that a query lists. */
 export const prefixBelow = (prefix: Uint8Array, below: unknown): Uint8Array =>
   below === undefined ? prefix : keyBelow(prefix, toBound(below, 'prefix'), 'prefix')
 

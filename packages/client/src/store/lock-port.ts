@@ -97,7 +97,10 @@ class CommandCall implements LockCall {
   }
 }
 
-/** A place in a queue belongs to the session, so the session is kept alive while a caller waits. */
+/**
+ * Calls `run` for each pushed grant, and keeps the session alive, until the caller calls the returned
+ * function. A place in a queue belongs to the session and would be lost with the session.
+ */
 function whileWaiting(
   engine: Engine,
   key: Uint8Array,

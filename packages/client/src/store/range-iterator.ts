@@ -247,8 +247,8 @@ async function ask(
   before: Page | undefined,
 ): Promise<Page> {
   const limit = Math.min(cursor.left, CAPS.pageRows)
-  // If the range has more than one row, the member may end a page early, because the page would have too many
-  // bytes. So the view is needed until all rows have arrived.
+  // If more than one row is wanted, the member may end a page early, because the page would have too many
+  // bytes. So the request asks the member to keep the view open.
   const part = range.part ?? (range.keysOnly ? 'keys' : 'both')
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]

@@ -51,7 +51,10 @@ const registered = (): object | undefined =>
 type Loaded = { readonly api: typeof Api; readonly error?: never } | { readonly error: unknown }
 let loaded: Loaded | undefined
 
-/** The API is CommonJS for `require` too, and shares its registry with a copy that was imported. */
+/**
+ * Loads the API with `require`, so that a call need not wait for an import. A copy of the API that the
+ * program has loaded with `import` uses the same global registry.
+ */
 function load(): Loaded {
   try {
     loaded ??= { api: createRequire(import.meta.url)(PACKAGE) as typeof Api }

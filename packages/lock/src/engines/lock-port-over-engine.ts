@@ -31,8 +31,8 @@ interface EngineTerms {
   readonly drift: number
   readonly as: 'bytes' | 'string'
   /**
-   * In ms. A waiter that is not woken asks the engine again after this time, and a watch reads the locks
-   * again.
+   * In ms. A waiter that is not woken asks the engine again after this time. A watch reads the locks again
+   * after this time, or after MOST_WATCH_PAUSE if that is shorter.
    */
   readonly poll: number
   /** In ms: how long a waiter that does not ask keeps its place in the queue. */

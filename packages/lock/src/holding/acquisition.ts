@@ -170,8 +170,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Releases one acquire, or all acquires. Before a release of the last acquire is sent, the caller must have
-   * ended the validity.
+   * Releases one acquire, or all acquires. Before the last acquire is released, the caller must have called
+   * `validity.releasing()`, which ends the guarantee of the hold.
    */
   async release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
     if (all && this.#mayStillApply.length > 0) await this.#whenFinal(limit)
@@ -253,8 +253,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Handles a refusal because another acquirer has the lock. If this process believed that it had a hold,
-   * that hold is lost.
+   * Handles the answer that another acquirer has the lock. If this process believed that it had a hold, that
+   * hold is lost.
    */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')
@@ -262,7 +262,8 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // A new hold, and not a reentry, proves that the earlier hold had ended. The new hold is released later.
+    // If the answer reports a new hold instead of a reentry, the earlier hold had ended. Its loss then makes
+    // the lock object release the new hold in the background.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -288,7 +289,7 @@ export class Acquisition implements Releasable {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, clusterTimeRefresh: boundRenewal } = this.#services
     const [id, deadline, , token] = owner
-    // The grant is useless if its time is over, or if the store has released all of its holds meanwhile.
+    // The hold is useless if its time is over, or if the store has released all of its holds meanwhile.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
@@ -301,8 +302,9 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Whether a new hold can be used at once. Its deadline must be a whole lease after the cluster time of the
-   * answer. By the upper bound of cluster time (CT6), at least half of the lease must be left.
+   * Whether a new hold can be used without a renewal first. Its deadline must be a whole lease after the
+   * cluster time of the answer. A grant that the session has not confirmed yet may have less. By the upper
+   * bound of cluster time (CT6), at least half of the lease must be left.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
@@ -374,12 +376,13 @@ export class Acquisition implements Releasable {
         const [state, owner] = (await read) as TicketResult
         if (round !== this.#ticketRound) return
         if (state === 'granted' && owner !== null) this.#granted(owner)
-        // unknown: the place in the queue has ended, because its session or its wait was over. Each attempt
-        // that has time left asks again.
+        // The state `unknown` means that the place in the queue has ended, because its session or its wait
+        // was over. Each attempt that has time left asks again.
         if (state === 'unknown' || (state === 'queued' && isNewSession)) this.#wakeAll()
         return
       } catch (error) {
-        // The read was refused for good. Each attempt asks for the lock again and gets the same refusal.
+        // If the read was refused for good, each attempt asks for the lock again. The members refuse that
+        // request for the same reason, and the caller gets the error.
         if (!isWorthRetry(error)) return this.#wakeAll()
         await pause(port, TICKET_PAUSE)
       }

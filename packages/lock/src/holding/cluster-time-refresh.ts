@@ -99,8 +99,9 @@ export class ClusterTimeRefresh {
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#items.size === 0) return
     const { bound, clock } = this.#port
-    // The store is read even if only nine tenths of the interval have passed. Otherwise a timer that fires
-    // just before the full interval would have to wait for a whole second interval.
+    // The interval of the reads is a third of the shortest lease. The store is read if nine tenths of the
+    // interval have passed. Otherwise a tick just before the end of the interval would read nothing, and the
+    // next tick would come a whole interval later.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }

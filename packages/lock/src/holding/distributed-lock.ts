@@ -118,7 +118,10 @@ export class DistributedLock implements LockObject {
     return this.#holder.validity?.remaining() ?? 0
   }
 
-  /** The token of the current hold. Throws ERR_LOCK_LOST after a loss, otherwise ERR_NOT_OWNER. */
+  /**
+   * The token of the current hold. Without a hold, the call throws ERR_LOCK_LOST if the last hold was
+   * lost, and otherwise ERR_NOT_OWNER.
+   */
   getFencingToken(): number {
     const validity = this.#holder.validity
     if (validity === undefined) throw this.#holder.notHeld()

@@ -1,6 +1,6 @@
 // Rule: finds the flow to which a request for a lock belongs. A flow is work that takes its locks one at a
-// time. A flow consists of the name that the caller gives, and of the holds of withLock around the call
-// (docs/locks.md, section 13).
+// time. The flow of a request is known from the name that the caller gives, and from the holds of withLock
+// around the call (docs/locks.md, section 13).
 
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'

@@ -235,8 +235,8 @@ export class Holder {
   }
 
   /**
-   * Whether an attempt may keep the hold that it has got. An attempt that was aborted meanwhile releases the
-   * hold (K28).
+   * Returns whether the hold that the attempt has got is still in force. If the signal of the attempt has
+   * aborted meanwhile, releases the hold in the background and throws the error of the abort (K28).
    */
   #mayKeep(limit: CallLimit): boolean {
     if (!limit.signal?.aborted) return this.held
@@ -245,8 +245,10 @@ export class Holder {
   }
 
   async #failed(acquisition: Acquisition, wanted: Wanted, error: unknown): Promise<Turn> {
-    // An attempt with unknown outcome may have made a hold that this process does not know. If this process
-    // knows a hold of the id, the release of that hold also ends the unknown one.
+    // An attempt with unknown outcome may have acquired the lock without the knowledge of this process. Then
+    // a release is sent in the background (#retire). If this process knows a hold of the id, the later
+    // release of that hold also ends the unknown acquire. If other attempts still wait with the id, they keep
+    // the id.
     if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasWaitingAttempts)
       this.#retire(acquisition)
     else acquisition.rest()

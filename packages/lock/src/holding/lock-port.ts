@@ -67,7 +67,7 @@ export interface Observer {
   work<T>(key: Uint8Array, fencingToken: number, run: () => Promise<T>): Promise<T>
 }
 
-/** The numbers that the lock objects of one store count. */
+/** What a store counts for its metrics. The lock objects of the store change these numbers. */
 export interface HoldingCounts {
   /** How many callers now wait in a queue, at a latch or at a barrier. */
   waiting: number

@@ -3,7 +3,8 @@
 // Laws, for a lease L and a round trip R:
 // - A renewal that is sent at the time s proves the hold until about s + L, but its answer arrives only at s
 //   + R. So renewals at intervals of L / 16 keep a hold as long as R is below 15 / 16 of L. The drift of the
-//   clocks makes this limit a little smaller. The number of unanswered renewals does not matter.
+//   clocks makes this limit a little smaller. A renewal may be sent while earlier renewals have no answer
+//   yet.
 // - If R is known, the next renewal is sent so early that its answer and one more attempt are still in time.
 // - A hold that can survive a change of leader is renewed so early that it survives the change. Its remaining
 //   time is never less than the time of the change or three quarters of its lease, whichever is shorter.

@@ -45,8 +45,8 @@ export class RequestOrder {
   }
 
   /**
-   * The task counts as ended before its caller continues. So if no task waits, the next call of that caller
-   * begins at once.
+   * Starts the task. The task counts as ended before its caller continues. So if no task waits, the next call
+   * of that caller begins at once.
    */
   #begin<T>(task: () => Promise<T>): Promise<T> {
     this.#busy = true
@@ -56,8 +56,8 @@ export class RequestOrder {
   }
 
   /**
-   * #busy stays true from the end of a task to the start of the next waiting task, so that no new call begins
-   * in between.
+   * Starts the next waiting task. #busy stays true from the end of a task to the start of the next one, so
+   * that no new call begins in between.
    */
   readonly #next = (): void => {
     const begin = this.#waiting.shift()

@@ -59,9 +59,9 @@ export interface LockOptions {
 }
 
 /**
- * The lock calls of a store, or of one of its subs. A sub shares all parts with the store except the port.
- * The port of a sub has the prefix of the sub's names. Therefore `close` of the store also releases the holds
- * of its subs, and one request renews the holds of the store and of its subs.
+ * The lock calls of a store, or of one of its subs. A sub has its own port, with the prefix of the sub's
+ * names, and shares all other parts with the store. Because of the shared parts, `close` of the store also
+ * releases the holds of its subs, and one request renews the holds of the store and of its subs.
  */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>

@@ -19,11 +19,11 @@
 // Laws:
 // - No refusal without need: a request is refused only if it could not have been granted before a wait or a
 //   lease of the circle ends. So a search with too many steps reports no circle. For the same reason, the
-//   search assumes that each holder of a semaphore that is not stuck releases its permits. The next law goes
-//   before this law: while a set of keys waits, a request may be refused without need.
-// - No circle of named flows waits for ever. A waiter may overtake a set of keys only while something older
-//   than the set blocks the set. So if a hold that was granted after the set came blocks the set, the set
-//   counts as an obstacle of that waiter.
+//   search assumes that each holder of a semaphore that is not stuck releases its permits. The next law is
+//   stronger than this law: while a set of keys waits, a request may be refused without need.
+// - No circle of named flows waits for ever. A waiter for one key may overtake a set of keys only while a
+//   hold or waiter that is older than the set blocks the set. If a newer hold blocks the set, the waiter must
+//   wait for the set. So the set then counts as an obstacle of the waiter.
 // - Each member of the cluster finds the same circle, because the answer is a part of the replicated state.
 //   So the search visits holds in the order of their grants, and waiters in the order of their arrival.
 // - A flow that waits for a lock that it holds itself is a circle only if the hold and the request have the
@@ -93,7 +93,11 @@ interface WaitingPosition {
   readonly permits: number
   /** Waiters with this arrival number or a higher number came later, so they are no obstacles. */
   readonly before: number
-  /** Holds and waiters with an arrival number below `since` are no obstacles. */
+  /**
+   * Holds and waiters with an arrival number below `since` are no obstacles. `since` is the number of a set
+   * of keys if the search asks whether the set blocks a waiter for one key: that waiter may overtake the set
+   * while something older blocks the set. Otherwise `since` is 0.
+   */
   readonly since: number
   readonly isAsker: boolean
   readonly isSet: boolean

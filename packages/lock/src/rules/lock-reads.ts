@@ -29,7 +29,7 @@ export function holdOf(view: LockView, key: Uint8Array, id: string): HoldRow | u
 
 /**
  * Returns the hold that excludes other exclusive holds: the exclusive hold in force, or else the first shared
- * hold.
+ * hold. Undefined if there is neither.
  */
 export function holderOf(view: LockView, key: Uint8Array): HoldRow | undefined {
   const row = view.hold(key)

@@ -182,7 +182,10 @@ export interface LockTransaction extends LockView {
    */
   reclaimableHolds(): Iterable<HoldRow>
   waitersOf(session: number): WaiterRow[]
-  /** The waiters of the flow with that name, or within the hold with that id, in the order of arrival. */
+  /**
+   * The waiters of the flow with that name, in the order of arrival. If `name` is the id of a hold of
+   * withLock, the waiters whose requests were made inside of that hold.
+   */
   waitersOfFlow(name: string): WaiterRow[]
   /** The grants of a session that the session has not confirmed yet (HoldRow.touchBy). */
   untouchedHoldsOf(session: number): Iterable<HoldRow>

@@ -20,9 +20,11 @@ export const NO_FLOW: FlowArg = [null, []]
  * many small requests for permits would keep a large request waiting. Only a waiter for a set of keys may be
  * overtaken (waiting-key-sets.ts).
  *
- * Law: a queue exists only while the first waiter's hold would conflict with the present holds. Therefore
- * each rule that ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry. A
- * caller joins a queue only when it is refused with HELD.
+ * Law: at the end of an entry, no queue has a waiter that may be granted the lock. A first waiter for one
+ * key waits only while its hold would conflict with the present holds. A first waiter for a set waits until
+ * all keys of the set can be granted. Therefore each rule that ends or weakens a hold, or removes a waiter
+ * that others wait for, calls grantNext in the same entry. A caller joins a queue only when it is refused
+ * with HELD.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
   // A waiter for a set of keys is granted or removed at all of its keys together. So the queues of the other
