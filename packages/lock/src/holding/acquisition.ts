@@ -262,8 +262,7 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // If the answer reports a new hold instead of a reentry, the earlier hold had ended. Its loss then makes
-    // the lock object release the new hold in the background.
+    // An answer with a new hold proves that the earlier hold had ended. The new hold is then released too.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
