@@ -7,7 +7,7 @@ import { inElection, inLeader, inLog, inMessageDispatch, inQuorum, inRoleChanges
 
 export const electionBugs: readonly RaftBug[] = [
   {
-    name: 'vote reply before sync',
+    name: 'a member sends a vote before its log is synced',
     ids: ['E1'],
     changes: [
       inElection(
@@ -20,7 +20,7 @@ export const electionBugs: readonly RaftBug[] = [
     scenario: 'E1',
   },
   {
-    name: 'vote request before own sync',
+    name: 'a candidate asks for votes before its own vote is synced',
     ids: ['E4'],
     changes: [
       inElection(
@@ -32,7 +32,7 @@ export const electionBugs: readonly RaftBug[] = [
     seeds: 20,
   },
   {
-    name: 'votes twice in a term',
+    name: 'a member votes twice in a term',
     ids: ['E3'],
     changes: [
       inElection('onVote', (real) => (state, m) => {
@@ -56,7 +56,7 @@ export const electionBugs: readonly RaftBug[] = [
     seeds: 100,
   },
   {
-    name: 'vote ignores the length of the log',
+    name: 'a voter ignores the length of the log',
     ids: ['E5'],
     changes: [
       inLog(
@@ -72,7 +72,7 @@ export const electionBugs: readonly RaftBug[] = [
     seeds: 100,
   },
   {
-    name: 'vote compares the length before the term',
+    name: 'a voter compares the lengths of two logs before their terms',
     ids: ['E5'],
     changes: [
       inLog(
@@ -88,7 +88,7 @@ export const electionBugs: readonly RaftBug[] = [
     seeds: 1_000,
   },
   {
-    name: 'majority off by one for even sizes',
+    name: 'half of an even number of voters elects a leader',
     ids: ['E6'],
     changes: [
       inQuorum('tally', () => ({ voters, outgoing }, votes) => {
@@ -103,7 +103,7 @@ export const electionBugs: readonly RaftBug[] = [
     seeds: 200,
   },
   {
-    name: 'a pre-vote bumps the term',
+    name: 'a pre-vote increases the term',
     ids: ['E12'],
     changes: [
       inElection('onPreVote', (real) => (state, m) => {
@@ -115,7 +115,7 @@ export const electionBugs: readonly RaftBug[] = [
     scenario: 'E12',
   },
   {
-    name: 'no stickiness to a living leader',
+    name: 'a member votes although it hears from its leader',
     ids: ['E10', 'E13'],
     changes: [
       inElection('isSticky', () => () => false),
@@ -128,7 +128,7 @@ export const electionBugs: readonly RaftBug[] = [
     scenario: 'E10',
   },
   {
-    name: 'no check-quorum',
+    name: 'a leader without a quorum does not step down',
     ids: ['E11'],
     changes: [
       inLeader(
@@ -141,7 +141,7 @@ export const electionBugs: readonly RaftBug[] = [
     scenario: 'E11',
   },
   {
-    name: 'election timeouts are all the same',
+    name: 'all members have the same election timeout',
     ids: ['E20'],
     changes: [
       inRoleChanges(
@@ -153,7 +153,7 @@ export const electionBugs: readonly RaftBug[] = [
     scenario: 'E20',
   },
   {
-    name: 'the leader of a higher term is followed without taking its term',
+    name: 'a member follows the leader of a higher term in its own term',
     ids: ['E22'],
     changes: [
       inMessageDispatch('receive', (real) => (state, m) => {

@@ -30,7 +30,7 @@ const countedIn = (voters: (state: State) => readonly string[]): Change =>
 
 export const memberBugs: readonly RaftBug[] = [
   {
-    name: 'a configuration counts from its commit, not from its append',
+    name: 'a configuration counts only from its commit on',
     ids: ['M2'],
     changes: [
       inReplication('appendOwn', (real) => (state, kind, data, membership) => {
@@ -53,7 +53,7 @@ export const memberBugs: readonly RaftBug[] = [
     seeds: 300,
   },
   {
-    name: 'a second change while one is pending',
+    name: 'a second change of members begins before the first one is committed',
     ids: ['M3'],
     changes: [
       inMembershipChange('planChange', (real) => (state, leading, change) => {
@@ -66,7 +66,7 @@ export const memberBugs: readonly RaftBug[] = [
     scenario: 'M3',
   },
   {
-    name: 'a change before an entry of the own term is committed',
+    name: 'a leader changes members before it has committed an entry of its term',
     ids: ['M1'],
     changes: [
       inMembershipChange(
@@ -80,7 +80,7 @@ export const memberBugs: readonly RaftBug[] = [
     scenario: 'M1',
   },
   {
-    name: 'a learner is counted',
+    name: 'a learner counts for a majority',
     ids: ['M9'],
     changes: [countedIn(({ membership: { voters, learners } }) => [...voters, ...learners])],
     workload: 'membership',
@@ -88,7 +88,7 @@ export const memberBugs: readonly RaftBug[] = [
     scenario: 'M9',
   },
   {
-    name: 'joint: a majority of the union is enough',
+    name: 'in a joint configuration, a majority of all voters is enough',
     ids: ['M4'],
     changes: [
       inQuorum(
@@ -103,7 +103,7 @@ export const memberBugs: readonly RaftBug[] = [
     scenario: 'M4',
   },
   {
-    name: 'joint: never left',
+    name: 'a joint configuration is never left',
     breaks: 'liveness',
     ids: ['M5'],
     changes: [
@@ -139,7 +139,7 @@ export const memberBugs: readonly RaftBug[] = [
     seeds: 200,
   },
   {
-    name: 'a truncation does not bring the configuration before back',
+    name: 'after a truncation, a member still uses the removed configuration',
     ids: ['M2'],
     changes: [
       inMembership(
@@ -154,7 +154,7 @@ export const memberBugs: readonly RaftBug[] = [
     seeds: 1_000,
   },
   {
-    name: 'a stale snapshot is taken',
+    name: 'a member installs an older snapshot',
     ids: ['S1'],
     changes: [
       inReceiveSnapshot(
@@ -183,7 +183,7 @@ export const memberBugs: readonly RaftBug[] = [
     seeds: 1_000,
   },
   {
-    name: 'pieces of a snapshot are taken in any order',
+    name: 'a member accepts the pieces of a snapshot in any order',
     ids: ['S4'],
     changes: [
       inReceiveSnapshot('onSnapshot', (real) => (state, m) => {
@@ -196,7 +196,7 @@ export const memberBugs: readonly RaftBug[] = [
     seeds: 500,
   },
   {
-    name: 'entries are handed out while a snapshot is being installed',
+    name: 'entries are applied while a snapshot is being installed',
     ids: ['S3'],
     changes: [
       inCollectEffects(

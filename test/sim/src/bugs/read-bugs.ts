@@ -34,7 +34,7 @@ export const STAMP_OF_LAST_TICK = [
 
 export const readBugs: readonly RaftBug[] = [
   {
-    name: 'ReadIndex without a commit of the own term',
+    name: 'a leader answers a read before it has committed an entry of its term',
     ids: ['R1'],
     changes: [
       inReadIndex(
@@ -47,7 +47,7 @@ export const readBugs: readonly RaftBug[] = [
     scenario: 'R1',
   },
   {
-    name: 'the leader reads locally',
+    name: 'a leader answers a read without a quorum',
     ids: ['R2'],
     changes: [
       inReadIndex('read', (real) => (state, context) => {
@@ -61,7 +61,7 @@ export const readBugs: readonly RaftBug[] = [
     scenario: 'E18',
   },
   {
-    name: 'ReadIndex: the number of a round is used again',
+    name: 'two rounds of heartbeats for reads have the same number',
     ids: ['R3'],
     changes: [
       inReadIndex('pumpReads', (real) => (state) => {
@@ -77,7 +77,7 @@ export const readBugs: readonly RaftBug[] = [
     scenario: 'R3',
   },
   {
-    name: 'ReadIndex: a read joins the round that is under way',
+    name: 'a read joins a round of heartbeats that is already sent',
     ids: ['R5'],
     changes: [
       inReadIndex('pumpReads', (real) => (state) => {
@@ -92,7 +92,7 @@ export const readBugs: readonly RaftBug[] = [
     seeds: 2_000,
   },
   {
-    name: 'a read is answered with what it was asked at, not with what is applied',
+    name: 'a read may be answered without the last committed entry',
     ids: ['R4'],
     changes: [
       inReadIndex('pumpReads', (real) => (state) => {
@@ -107,13 +107,13 @@ export const readBugs: readonly RaftBug[] = [
     seeds: 100,
   },
   {
-    name: 'stamp from a clock reading of the last tick',
+    name: 'a leader gives entries the time of its last tick',
     ids: ['K41'],
     changes: STAMP_OF_LAST_TICK,
     seeds: 100,
   },
   {
-    name: 'cluster time starts from the own clock',
+    name: 'a new leader starts cluster time with its own clock',
     ids: ['K1', 'K3'],
     changes: [
       inClusterTime(
@@ -170,7 +170,7 @@ export const readBugs: readonly RaftBug[] = [
     seeds: 300,
   },
   {
-    name: 'cluster time without the clamp',
+    name: 'one reading of the clock may add any time to cluster time',
     ids: ['K3'],
     changes: [
       inClusterTime(
@@ -187,7 +187,7 @@ export const readBugs: readonly RaftBug[] = [
     seeds: 300,
   },
   {
-    name: 'the time of a read is that of the last entry',
+    name: 'the answer to a read has the time of the last entry',
     ids: ['K4'],
     changes: [TIME_OF_LAST_ENTRY],
     workload: 'reads',

@@ -14,7 +14,7 @@ import {
 
 export const replicationBugs: readonly RaftBug[] = [
   {
-    name: 'ack before sync',
+    name: 'a follower acknowledges entries before its log is synced',
     ids: ['L5', 'L6'],
     changes: [
       inFollower(
@@ -26,7 +26,7 @@ export const replicationBugs: readonly RaftBug[] = [
     seeds: 10,
   },
   {
-    name: 'Figure 8: an entry of an old term is committed by counting',
+    name: 'an entry of an old term is committed by counting (Figure 8)',
     ids: ['L1'],
     changes: [
       inReplication(
@@ -38,7 +38,7 @@ export const replicationBugs: readonly RaftBug[] = [
     scenario: 'L1',
   },
   {
-    name: 'ack ABA: a truncation leaves the durable end where it was',
+    name: 'after a truncation, the removed entries still count as durable',
     ids: ['L5'],
     changes: [
       inDurableBeforeSend(
@@ -57,7 +57,7 @@ export const replicationBugs: readonly RaftBug[] = [
     scenario: 'L5',
   },
   {
-    name: 'commit beyond what agrees',
+    name: 'a follower commits entries that may differ from the log of the leader',
     ids: ['L2'],
     changes: [
       inFollower('onHeartbeat', (real) => (state, m) => {
@@ -73,7 +73,7 @@ export const replicationBugs: readonly RaftBug[] = [
     scenario: 'L2',
   },
   {
-    name: 'truncates on every append',
+    name: 'a follower truncates its log at each append',
     ids: ['L3'],
     changes: [
       inFollower('onAppend', (real) => (state, m) => {
@@ -107,7 +107,7 @@ export const replicationBugs: readonly RaftBug[] = [
     seeds: 20,
   },
   {
-    name: 'an entry is applied before the own disk has it',
+    name: 'an entry is applied before it is durable on this member',
     ids: ['L6', 'A5'],
     changes: [
       inCollectEffects('finish', (real) => (state, synced) => {
@@ -134,7 +134,7 @@ export const replicationBugs: readonly RaftBug[] = [
     seeds: 200,
   },
   {
-    name: 'the window of appends under way is never freed',
+    name: 'the leader never frees the window of unanswered appends',
     breaks: 'liveness',
     ids: ['L11'],
     changes: [
@@ -152,7 +152,7 @@ export const replicationBugs: readonly RaftBug[] = [
     seeds: 200,
   },
   {
-    name: 'a follower that lacks the previous entry takes the rest',
+    name: 'a follower appends entries although its previous entry has another term',
     ids: ['L13'],
     changes: [
       inFollower('onAppend', (real) => (state, m) => {
@@ -163,7 +163,7 @@ export const replicationBugs: readonly RaftBug[] = [
     seeds: 200,
   },
   {
-    name: 'hint skips a common entry for ever',
+    name: 'the leader skips a common entry again and again',
     breaks: 'liveness',
     ids: ['L8'],
     changes: [

@@ -7,8 +7,8 @@ import { wholeProfile } from '../whole/whole-profile.js'
 const SEED = 1
 
 test.each([
-  ['E1', 'vote reply before sync', 'disk-before-word'],
-  ['CT2', 'stamp from a clock reading of the last tick', 'cluster-time'],
+  ['E1', 'a member sends a vote before its log is synced', 'disk-before-word'],
+  ['CT2', 'a leader gives entries the time of its last tick', 'cluster-time'],
 ])('%s: %s breaks %s', async (_, name, broken) => {
   const bug = bugs.find((one) => one.name === name)
   if (bug === undefined) throw new Error(`there is no bug "${name}"`)

@@ -1,5 +1,5 @@
-// Test: the production wiring in the simulator: fixed seeds and fresh ones, the same run twice, and known
-// bugs that must be noticed.
+// Test: whole members and clients in the simulator: fixed seeds, fresh seeds, two equal runs of one seed, and
+// known bugs that the simulator must find.
 
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const outcome = async (seed: number, workload?: (typeof WHOLE_WORKLOADS)[number]
     : `${verdict}: ${law}: ${message}; npm run sim -- --profile whole --seed ${seed}${words}`
 }
 
-describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2: the wiring of production under %s', (workload) => {
+describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2: the production code under the workload %s', (workload) => {
   test.each([9])('seed %i', async (seed) => {
     expect(await outcome(seed, workload)).toBe('pass')
   })
@@ -42,7 +42,7 @@ test.each([
   expect(await outcome(seed)).toBe('pass')
 })
 
-test('the same seed is the same run, to the byte', async () => {
+test('two runs of one seed are identical, byte for byte', async () => {
   for (const workload of ['kv', 'renewing', 'waiters'] as const) {
     const [first, second] = [
       await loaded.run(drawWhole(5, workload)),
@@ -56,7 +56,7 @@ test('the same seed is the same run, to the byte', async () => {
 
 describe.each([
   ["M22 C30: the directory of another cluster at a member's address", 'foreignDirectory', 0, 0],
-  ['C30: the same, and all clients reach all members', 'foreignAmongOthers', 0, 0],
+  ['C30: the directory of another cluster, and all clients reach all members', 'foreignAmongOthers', 0, 0],
   ['M12: no member sends a removed follower its removal', 'unseenRemoval', -1, 3],
 ] as const)('%s', (_, kind, who, embedded) => {
   test.each([1, 2, 3])('seed %i', async (seed) => {
@@ -94,7 +94,7 @@ describe('known bugs', () => {
     ['M22', 'a member serves clients before the listed members have answered'],
     ['C30', 'a client ignores the cluster ids of the other members'],
     ['M12', 'a member on an older connection does not learn of its removal'],
-  ])('%s: noticed: %s', async (_, name) => {
+  ])('%s: the simulator finds the bug: %s', async (_, name) => {
     const bug = wholeBugs.find((one) => one.name === name)
     expect(bug && (await hunt(bug, wholeProfile, loaded)).seed).toBeDefined()
   })
