@@ -7,7 +7,7 @@ import { connect as dial, type AddressInfo, type Socket } from 'node:net'
 import { uptime } from 'node:os'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { expect, onTestFinished, test } from 'vitest'
-import { limitsOf } from './connections-of-port.js'
+import { addressOf, limitsOf } from './connections-of-port.js'
 import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)
@@ -127,4 +127,20 @@ test('C22: a connection of HTTP is a client only while it is answered; idle ones
   for (let round = 0; round < 3; round++)
     expect(await Promise.all(Array.from({ length: 8 }, ask))).not.toContain(429)
   await counts({ client: 0 })
+})
+
+// Without this law: one user has 2^64 addresses, and takes all places.
+test.each([
+  ['10.0.0.7', '10.0.0.7'],
+  ['::ffff:10.0.0.7', '10.0.0.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
+  ['2001:db8::6', '2001:db8:0:0::/64'],
+  ['2001:db8::3:4:5:6', '2001:db8:0:0::/64'],
+  ['2001::2:3:4:5:6', '2001:0:0:2::/64'],
+  ['fe80::', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+])('C22: %s is counted as %s', (remoteAddress, counted) => {
+  expect(addressOf({ remoteAddress } as Socket)).toBe(counted)
 })
