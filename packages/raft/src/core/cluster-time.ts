@@ -2,8 +2,8 @@
 // Leases are measured in cluster time. Only a leader has this clock.
 //
 // Laws
-//   - the clock starts at the time of the last entry in the leader's log. The local clock is first read after
-//     the leader has appended that entry.
+//   - the clock of a new leader starts at the time of the last entry in its log. The first reading of the
+//     local clock is taken when that entry is already in the log.
 //   - each reading adds min(time since the last reading, clamp). So a pause of the leader can make leases end
 //     later, never earlier.
 //   - a reading of the local clock that is lower than the last reading adds nothing. So cluster time never

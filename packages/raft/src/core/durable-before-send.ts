@@ -86,15 +86,15 @@ export class Disk {
   /**
    * Called when a snapshot is durable. The snapshot contains the effects of all entries up to `index`. So the
    * log counts as durable up to `index`, even while the disk still writes these entries. If the member
-   * crashes, its log restarts after the snapshot.
+   * crashes before these writes are done, its log begins after the snapshot at the next start.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)
   }
 
   /**
-   * Called when the log restarts after a durable snapshot. The earlier entries do not belong to the log any
-   * more.
+   * Called when all entries are dropped, because the log begins again after the position of a durable
+   * snapshot.
    */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }

@@ -1,6 +1,6 @@
-// Rule: elections: pre-vote, votes, and when a member refuses to vote. Two kinds of elections do not wait for
-// an election timeout: when the leader's process has ended, and when the members of a new cluster have
-// connected.
+// Rule: elections: pre-vote, votes, and when a member refuses to vote. A member does not wait for an election
+// timeout in four cases: the leader's process has ended, the members of a new cluster have connected, the
+// leader transfers its leadership, or the member is the only voter.
 //
 // Laws
 //   - a member votes once in a term, and a vote for itself counts. The vote is on disk before it is sent (E1,

@@ -122,7 +122,7 @@ function askForSnapshot(state: State, to: string): void {
 
 /**
  * Sends the acknowledgement that the leader waits for, up to the durable index. If some entries are not
- * durable yet, this member sends the acknowledgement after the next sync instead.
+ * durable yet, nothing is sent until the next sync. `synced` is true in the call after a sync.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return

@@ -8,8 +8,8 @@
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //
-// A member that has lost its state asks for a snapshot. The leader sends that snapshot in each of these
-// states, in addition to appends.
+// A member that has lost its state asks for a snapshot. The leader sends this snapshot without changing the
+// state above: in probe and replicate it goes on to send appends, and in refused it sends none.
 //
 // Laws
 //   - `match` never decreases (L9), and `next` is greater than `match`.

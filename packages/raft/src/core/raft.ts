@@ -299,8 +299,9 @@ export class Raft {
   }
 
   /**
-   * True if this leader has asked another member to campaign in this term. The asked member may still
-   * campaign.
+   * True if this leader, in its present term, has asked another member to campaign immediately. The value
+   * stays true after the transfer was given up, because the asked member may get the request late and
+   * campaign then.
    */
   get targetAsked(): boolean {
     return this.state.leading?.targetAsked ?? false

@@ -9,7 +9,7 @@
 //   - while a snapshot is installed, no entry is given out to be applied, and no other snapshot begins (S3,
 //     S16).
 //   - if the log has the entry at the snapshot's position, the entries after that position stay. Otherwise
-//     the log restarts after that position, with the snapshot's membership (M14).
+//     all entries are dropped, and the log begins after that position, with the snapshot's membership (M14).
 
 import { AssertionError, assert } from '@latchkey/base'
 import { acknowledge, follow } from './follower.js'
@@ -22,8 +22,9 @@ export function onSnapshot(state: State, m: MessageOf<'snapshot'>): void {
   const { position } = m
   checkAgainstCommitted(state, position)
   if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
-  // This log begins after the snapshot's position, so the entries between the snapshot and the log would be
-  // missing. The next heartbeat makes this member ask for a newer snapshot.
+  // If this log begins after the snapshot's position, the entries between the snapshot and the log would be
+  // missing. So this member does not take the snapshot. The next heartbeat makes this member ask for a newer
+  // snapshot.
   if (position.index < state.log.start.index) return
   const staging = stagingFor(state, m)
   if (staging === undefined) return reply(state, m.from, position, 0, false)
@@ -47,8 +48,8 @@ function checkAgainstCommitted(state: State, { index, term }: LogPosition): void
 }
 
 /**
- * Returns true if the log has the entry at the snapshot's position. The snapshot then only proves that this
- * entry is committed.
+ * Returns true if the log has the entry at the snapshot's position. Then the snapshot is not needed, but it
+ * proves that this entry is committed. So this function also moves the commit index up to it.
  */
 function isHere(state: State, { index, term }: LogPosition): boolean {
   if (index > state.commit && !state.log.matches(index, term)) return false

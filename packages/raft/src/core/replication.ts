@@ -144,7 +144,7 @@ export function onAppendReply(state: State, peer: Progress, m: MessageOf<'append
   // While the leader probes, only the answer to the current probe counts. Other answers belong to earlier
   // appends (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
-  // The leader has not sent this index in this term, so the answer belongs to an earlier term.
+  // If the leader has not sent this index in this term, the answer belongs to an earlier term.
   if (m.rejected >= peer.next) return
   const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index
   peer.toProbe(Math.min(m.rejected, common + 1))
@@ -173,8 +173,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: MessageOf<'hea
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // An append was lost, or the member has restarted and does not know up to where its log agrees with the
-  // leader's log.
+  // In this case an append was lost, or the member has restarted and does not know up to where its log agrees
+  // with the leader's log.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)

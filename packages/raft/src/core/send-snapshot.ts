@@ -33,8 +33,8 @@ export function needSnapshot(state: State, peer: Progress): void {
 export function pumpSnapshot(state: State, peer: Progress): void {
   const { snapshot } = peer
   if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
-  // This leader's state machine has lost its data, so it has no snapshot to send. The next leader will send
-  // one.
+  // If `rebuilding`, this leader's state machine has lost its data, so there is no snapshot to send. The next
+  // leader will send one.
   if (state.rebuilding) return
   const { peers } = state.leading as Leading
   const busy = peers.filter((other) => other.snapshot !== undefined && other.snapshot.phase !== 'waiting')
@@ -56,8 +56,8 @@ export function onPiece(state: State, piece: SnapshotPiece): void {
   const snapshot = peer?.snapshot
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
-  // The log was compacted after this snapshot was made. A member that installed it would need another
-  // snapshot at once (S9).
+  // If the log now begins after the snapshot, it was compacted after the snapshot was made. A member that
+  // installed this snapshot would immediately need another one (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
     if (piece.offset !== 0 || snapshot.phase !== 'reading') return
@@ -80,8 +80,8 @@ export function onSnapshotReply(state: State, peer: Progress, m: MessageOf<'snap
   if (snapshot?.position === undefined || snapshot.position.index !== m.position.index) return
   if (m.installed) return installed(state, peer, m.position.index)
   if (m.offset === snapshot.end && snapshot.phase === 'sent') return next(state, peer.id, snapshot)
-  // The piece was sent twice, and the member reports an offset that is neither before nor after this piece.
-  // So the member has lost the bytes that it had.
+  // If the piece was sent twice, the member must report the offset before or after this piece. If it reports
+  // another offset, the member has lost the bytes that it had.
   if (snapshot.again && m.offset !== snapshot.end && m.offset !== snapshot.offset) startAgain(state, peer)
 }
 

@@ -87,8 +87,8 @@ export interface Leading {
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
   /**
-   * True if the leader has asked another member to campaign in this term. The asked member may still campaign
-   * after the leader has given up the transfer.
+   * True if this leader, in its present term, has asked another member to campaign immediately. The value
+   * stays true after the transfer was given up, because the asked member may get the request late.
    */
   targetAsked: boolean
   /**
@@ -196,7 +196,7 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // The state machine has lost its data, so its position does not prove that entries are committed.
+    // If the state machine has lost its data, its position does not prove that entries are committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied

@@ -179,8 +179,8 @@ export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
  * (collect-effects.ts explains the order).
  *
  * Law: a message that promises something durable (a vote, an acknowledgement) is sent after the promised data
- * is on disk. The core keeps the message until `persisted(batch.id)` is called. If a truncation or a newer
- * term has made the message invalid meanwhile, the core drops it.
+ * is on disk. The core keeps the message until `persisted(batch.id)` is called. If a newer term has begun
+ * meanwhile, the core drops the message.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }

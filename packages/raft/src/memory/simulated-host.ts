@@ -6,7 +6,8 @@
 //     message overtakes another message of its connection.
 //   - a dead process receives nothing, and its unfinished work does not continue.
 //   - a timer never fires too early by the machine's monotonic clock. A timer may fire late.
-//   - a process that stops between reading its clock and using the value uses the old value later (CT2).
+//   - a process can stop between reading its clock and using the value. When it continues, it uses the old
+//     value, as a real process does (CT2).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Timeline } from './simulated-time-types.js'

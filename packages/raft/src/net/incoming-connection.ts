@@ -73,8 +73,8 @@ export class IncomingConnection {
       handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
-    // A socket emits 'close' after every 'error', for example after a frame that is longer than SOCKET_CAPS
-    // allows.
+    // An 'error' comes, for example, when a frame is longer than SOCKET_CAPS allows. After every 'error' the
+    // socket also emits 'close', and the handler of 'close' does the rest.
     socket.on('error', () => socket.terminate())
     socket.on(
       'message',

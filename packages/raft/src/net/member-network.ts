@@ -33,8 +33,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   /** In bytes, how much this member has received from each other member. */
   readonly #received = new Map<MemberId, number>()
   /**
-   * Connections to addresses from this member's options that differ from the membership. Each of them only
-   * asks which member answers at the address.
+   * For a member whose address in the options differs from its address in the membership: the connection to
+   * the address in the options. The connection only asks which member answers there.
    */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: RefusedHandshakesLog

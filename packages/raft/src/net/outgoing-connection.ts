@@ -7,7 +7,7 @@
 //   - 'dead' comes only if the peer's process has certainly ended. There are two proofs after a close: the
 //     peer's operating system refuses a new connection, or a process with another boot number (drawn at each
 //     start) answers (TR3).
-//   - the first attempt after a close is made at once. The pauses between later attempts grow.
+//   - the first attempt after a close is made immediately. The pauses between later attempts grow.
 //   - when the connection closes, all messages that wait to be sent are dropped. So no message of an old
 //     connection is sent on a new connection (TR1).
 

@@ -1,9 +1,9 @@
-// Rule: how a member proves that it has the member token, without sending the token.
-// Each side draws a nonce for each connection. Then each side sends an HMAC-SHA-256 with the token as the
-// key, over the parts in this table. The right column says which attack the part prevents:
+// Rule: how a member proves that it has the member token, without sending the token. If the token were sent,
+// a stranger could listen at the address of a member that is down, and read the token out of the greeting.
 //
-//   the token itself is not sent   a stranger listens at the address of a member that is down, and reads the
-//                                  token out of the greeting
+// Each side draws a nonce for each connection. Then each side sends an HMAC-SHA-256 with the token as the
+// key, over the parts in this table. The right column says which attack would be possible without the part:
+//
 //   the receiver's nonce           a stranger records a proof and sends it again on another connection
 //   the sender's nonce             a stranger chooses the whole text, and collects proofs for later use
 //   the direction                  a stranger who is dialled sends the dialler's proof back as its own

@@ -147,8 +147,8 @@ export interface Transport {
    */
   sendApp(to: MemberId, bytes: Uint8Array): boolean
   /**
-   * Sends the queued messages at once. Without this call, they are sent at the end of this turn of the event
-   * loop.
+   * Sends the queued messages immediately. Without this call, they are sent at the end of this turn of the
+   * event loop.
    */
   flush(): void
   /**

@@ -78,7 +78,10 @@ export class Applier {
     else then()
   }
 
-  /** Called when a snapshot was installed. `state` is the snapshot's position and membership. */
+  /**
+   * Continues after an installed snapshot: the next entry to apply is the entry after `state`, which is the
+   * snapshot's position and membership. Ends a pause.
+   */
   restart(state: AppliedState): void {
     this.#epoch++
     this.#busy = false

@@ -30,7 +30,10 @@ export interface CopiedMember {
 
 export interface WholeLog {
   readonly identity: Identity
-  /** The position and membership up to which the state machine has now applied the log. */
+  /**
+   * The position of the last entry that the state machine has now applied, and the membership at that
+   * position.
+   */
   readonly state: AppliedState
   /** How many entries were applied by this call. */
   readonly fromLog: number

@@ -6,7 +6,7 @@
 //   a position          before start                   rebuild: the next entries are not in the log
 //   a position          in the log, with its term      continue after this position
 //   a position          in the log, with another term  rebuild: an old copy of a disk was restored
-//   a position          after last                     restart the log there: a crash came after a snapshot
+//   a position          after last                     drop all entries: a crash came after a snapshot
 
 import type { LogPosition } from '../core/types.js'
 import type { AppliedState } from './state-machine.js'

@@ -23,8 +23,8 @@ export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
 export type Done = (outcome: Outcome, ticket: number) => void
 
 /**
- * A command whose bytes can be copied into an entry. `add` copies the command before it returns. A Buffer has
- * these two members too.
+ * A command whose bytes can be copied into an entry. `add` copies the command before it returns. A Buffer
+ * also has `length` and `copy`, so a Buffer can be passed as a command.
  */
 export interface LogRecord {
   readonly length: number

@@ -89,16 +89,18 @@ export class Addresses {
   }
 
   /**
-   * Called when a process has answered at the address that the options of this member give for member `id`.
-   * The answer names the cluster of that process.
+   * Notes that the given address of member `id` need not be asked again. Called when a process has answered
+   * there and has named its cluster.
    */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * Called when the process at the address from the options has proved to be member `id`, and an election
-   * timeout has passed since then. In that time the member could connect at the log's address.
+   * From now on member `id` is dialled at the given address as soon as it is not connected at the log's
+   * address. Called an election timeout after the process at the given address has proved to be member `id`.
+   * In that time the member could connect at the log's address. Nothing changes if a connection to the member
+   * was closed meanwhile.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
@@ -132,8 +134,8 @@ export class Addresses {
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
     // The leader's own address comes first, because the leader writes one address at a time, and writes its
-    // own address only while `#moved` has members. When the log has the new address of the last moved member,
-    // `#moved` becomes empty, and the leader's own address would never be written.
+    // own address only while `#moved` has members. `#moved` becomes empty when the log has the new address of
+    // the last moved member. If the own address came after that one, it would never be written.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

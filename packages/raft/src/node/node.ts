@@ -3,8 +3,8 @@
 // long: one loop; each event and each effect of the core is one short method
 //
 // Laws
-//   N1  One event is one call of the core, and its effects follow at once. So no state is kept in a local
-//       variable across an await.
+//   N1  One event is one call of the core, and its effects are carried out immediately. So no state is kept
+//       in a local variable across an await.
 //   N2  A tick is handled after the messages that arrived before it. So after a pause the sockets are read
 //       first (T2).
 //   N3  Commands that arrive while the log is being written share the next entry (proposer.ts).

@@ -114,8 +114,8 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
 }
 
 /**
- * Returns the hard state for a log that restarts at this position. A restored backup may have a higher term
- * than this log. This member has not voted in that term.
+ * Returns the hard state for a log that drops its entries and begins again after this position. A restored
+ * backup may have a higher term than this log. This member has not voted in that term.
  */
 function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
   return hardState.term >= term ? hardState : { term, vote: undefined }

@@ -12,8 +12,10 @@ export interface ReplicaOptions {
   readonly id: MemberId
   readonly group?: number
   /**
-   * The addresses of all voters of a new cluster, including this member. Only the first start uses them.
-   * Undefined means a cluster of one member.
+   * The addresses of all voters of a new cluster, including this member. The first start writes them to the
+   * log. At a later start the log's members count. Then these addresses only help to find members that have
+   * moved (member-addresses.ts) or belong to another cluster (wrong-cluster-check.ts). Undefined means a
+   * cluster of one member.
    */
   readonly members: Readonly<Record<MemberId, string>> | undefined
   /**

@@ -18,8 +18,8 @@ export class Ticker {
   }
 
   /**
-   * Makes the next tick come in at most `ms` milliseconds, rounded up. A timer that fired before the deadline
-   * would have to be set again.
+   * Makes the next tick come in at most `ms` milliseconds. The time is rounded up, because a timer that fired
+   * before the deadline would have to be set again.
    */
   within(ms: number): void {
     const wait = Math.max(1, Math.ceil(ms))

@@ -96,7 +96,11 @@ export class OneCluster {
     return !this.#isOver
   }
 
-  /** Called with the membership in force, at the start and after each change. */
+  /**
+   * Finds the unknown members again, stores the addresses of `membership` as known, and judges the answers.
+   * The first call starts the time limit if there are unknown members. Called with the membership in force,
+   * at the start and after each change.
+   */
   look(membership: Membership): void {
     const { id, given, note, clock, patience } = this.#ports
     const known = membersOf(membership)
@@ -112,8 +116,8 @@ export class OneCluster {
   }
 
   /**
-   * Called when the member `id`, which was dialled at `url`, has proved its identity and has admitted or
-   * refused this member.
+   * Notes the answer of an unknown member and judges all answers. Called when the member `id`, which was
+   * dialled at `url`, has proved its identity and has admitted or refused this member.
    */
   answered(id: MemberId, url: string, info: PeerInfo): void {
     if (!Object.hasOwn(this.#unknownMembers, id) || this.#unknownMembers[id] !== url) return
@@ -138,7 +142,10 @@ export class OneCluster {
     if (own === '' ? asked.length === 0 : answers.every((answer) => answer === own)) this.#end()
   }
 
-  /** Called when this member leads a new cluster that has no id yet. */
+  /**
+   * Stops this member, because its options name the id of a cluster, and it would have to draw a new id.
+   * Called when this member leads a new cluster that has no id yet.
+   */
   refuseToFound(): void {
     this.#ports.stop(this.#notExpected('is of no cluster yet, and would found one'))
   }

@@ -48,7 +48,10 @@ export class LogState {
     return { truncateFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
   }
 
-  /** Called when segments were removed, so that the log begins after `index`. */
+  /**
+   * Moves the start of the log, and drops the memberships that were replaced before the new start. Called
+   * when segments were removed, so that the log begins after `index`.
+   */
   startAt(index: number): void {
     this.startIndex = index
     const later = this.#memberships.findIndex((one) => one.index > index)

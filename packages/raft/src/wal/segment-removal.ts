@@ -23,8 +23,9 @@ interface CompactionPorts {
 export class Compaction {
   readonly #ports: CompactionPorts
   /**
-   * The number of the segment in which the log begins: the first segment, or the segment that contains a
-   * restart of the log.
+   * The number of the segment in which the log begins. Usually this is the first segment. But a record in a
+   * later segment can drop all entries before it (`restartAfter` in core/types.ts). Then the log begins in
+   * that later segment.
    */
   #startSegment: number
   #wanted = 0
@@ -37,20 +38,25 @@ export class Compaction {
     this.#startSegment = startSegment
   }
 
-  /** Called when a record that restarts the log is being written to segment `number`. */
+  /**
+   * Called when a record that drops all earlier entries (`restartAfter` in core/types.ts) is being written to
+   * segment `number`.
+   */
   restarting(number: number): void {
     this.#startSegment = number
   }
 
   /**
-   * Called when the restart is durable. The log now begins after `index`. Indices that were passed to `upTo`
-   * before the restart do not count any more.
+   * Called when that record is durable. The log now begins after `index`. Indices that were passed to `upTo`
+   * earlier do not count any more.
    */
   restarted(index: number): void {
     this.#wanted = index
   }
 
-  /** Called when the entries up to `index` are not needed any more. */
+  /**
+   * Deletes the segments that have only entries up to `index`, because nobody needs these entries any more.
+   */
   upTo(index: number): void {
     this.#wanted = Math.max(this.#wanted, index)
     this.#next()

@@ -33,8 +33,9 @@ export class Reading {
   readonly replay = new Replay()
   readonly segments = new Segments()
   /**
-   * The number of the segment in which the log begins: the first segment, or the segment that contains a
-   * restart of the log.
+   * The number of the segment in which the log begins. Usually this is the first segment. But a record in a
+   * later segment can drop all entries before it (`restartAfter` in core/types.ts). Then the log begins in
+   * that later segment.
    */
   startSegment = 0
   tail: Tail | undefined

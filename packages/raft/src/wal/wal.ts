@@ -51,7 +51,10 @@ export class Wal {
   /** The callbacks of the records that are being written now. */
   #flying: Appended[] = []
   #busy = false
-  /** Set if the write that is under way restarts the log. The log then begins after this index. */
+  /**
+   * Set if the write that is under way drops all entries (see `restart`). The log then begins after this
+   * index.
+   */
   #restarting: number | undefined
   /** The log contains the entries from #first + 1 to #last, once all waiting records are written. */
   #first: number
