@@ -1,4 +1,4 @@
-// The tests of examples/testing-vitest with Node's own test runner: node --test examples/testing-node-test/
+// The tests of examples/testing-vitest with Node's own test runner: node --test examples/testing-node-test/orders.test.mjs
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testCluster } from 'latchkey/testing'

@@ -11,6 +11,8 @@ import { type Entry, decodeMembership, encodeMembership, nodeFileSystem, Wal } f
 import { Cluster, type Sidecar } from '@latchkey/test-chaos/cluster'
 import { expect, test } from 'vitest'
 
+const patient = { timeout: '1m' } as const
+
 /** 15 KB: ranges over the same long keys, each of which was gathered anew. */
 const RANGES: Command = [
   OP.batch,
@@ -79,8 +81,11 @@ test.each([1, 3])(
       const store = await connect(cluster.urls)
       const long = (i: number) => String(i).padStart(6, '0').repeat(680)
       for (let i = 0; i < 5_000; i += 500)
-        await store.putAll(Array.from({ length: 500 }, (_, n) => [long(i + n), ''] as const))
-      await store.put('m', Buffer.alloc(900_000, 1))
+        await store.putAll(
+          Array.from({ length: 500 }, (_, n) => [long(i + n), ''] as const),
+          patient,
+        )
+      await store.put('m', Buffer.alloc(900_000, 1), patient)
       await store.close()
       await Promise.all(cluster.members.map((member) => member.stop()))
       const last = await append(cluster.members, [RANGES, MERGES])
@@ -88,8 +93,8 @@ test.each([1, 3])(
         for (const member of cluster.members) member.start()
         await cluster.ready()
         const again = await connect(cluster.urls)
-        expect((await again.get('m'))?.length).toBe(900_000)
-        await again.put('after', String(start))
+        expect((await again.get('m', patient))?.length).toBe(900_000)
+        await again.put('after', String(start), patient)
         expect((await again.keys({ gte: '0', lt: '1', limit: 5_001 }).next()).done).toBe(false)
         for (const member of cluster.members)
           await expect.poll(async () => (await member.status())?.applied ?? 0).toBeGreaterThan(last)

@@ -24,7 +24,9 @@ const node = async (...args: string[]) => {
 }
 
 test('the example with node:test', async () => {
-  expect(await node('--test', '--test-reporter=tap', 'examples/testing-node-test/')).toMatch(/# pass 3\n/)
+  expect(await node('--test', '--test-reporter=tap', 'examples/testing-node-test/orders.test.mjs')).toMatch(
+    /# pass 3\n/,
+  )
 })
 
 test.each([
