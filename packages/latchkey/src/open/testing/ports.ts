@@ -5,8 +5,8 @@
 import { createServer } from 'node:net'
 
 /**
- * The two test processes that run at a time have different halves of the range. So none of them gets the port
- * of a member that the other one starts again.
+ * The two test processes that run at a time have different halves of the range. So neither process gets the
+ * port of a member that the other process starts again.
  */
 const HALF = 8_500
 const LOW = 15_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 2) * HALF
