@@ -21,10 +21,10 @@ The script \`node scripts/api-doc.mjs\` writes this page from the types and thei
 const client = (name) => `packages/client/dist/${name}.d.ts`
 const objects = (name) => `packages/lock/dist/holding/${name}.d.ts`
 const server = (name) => `packages/latchkey/dist/${name}.d.ts`
-const encodings = 'packages/protocol/dist/encodings.d.ts'
+const encodings = 'packages/protocol/dist/key-and-value-encodings.d.ts'
 const contract = (name) => `packages/protocol/dist/${name}-types.d.ts`
 const keyValue = contract('key-value')
-const locks = contract('lock')
+const locks = contract('lock-and-latch')
 
 /** What stands under which title, in which order: files, and the names in them. */
 export const SECTIONS = [
@@ -34,8 +34,8 @@ export const SECTIONS = [
     [server('open/options'), 'OpenOptions'],
     [server('open/tls-options'), 'TlsOptions'],
     [server('open/embedded-store'), 'EmbeddedStore'],
-    [server('open/reload'), 'ReloadOptions'],
-    [server('member/rights'), 'AuthOptions', 'TokenEntry', 'Right'],
+    [server('open/new-certificates-and-tokens'), 'ReloadOptions'],
+    [server('member/identity-and-rights'), 'AuthOptions', 'TokenEntry', 'Right'],
     ['packages/base/dist/logger.d.ts', 'Logger'],
   ],
   [
@@ -45,11 +45,11 @@ export const SECTIONS = [
     [client('remote-store'), 'RemoteStore'],
     [client('connect-options'), 'ClientReload'],
   ],
-  ['Restore', [server('open/restore'), 'restore', 'RestoreOptions']],
+  ['Restore', [server('open/directory-from-backup'), 'restore', 'RestoreOptions']],
   [
     'The store',
     [
-      client('store/store'),
+      client('store/store-interface'),
       'Store',
       'SubStore',
       'SubCalls',
@@ -92,7 +92,7 @@ export const SECTIONS = [
   [
     'Locks in the style of RheaKV',
     [objects('distributed-lock'), 'DistributedLock'],
-    [objects('lock-interface'), 'LockAttempt', 'LockObject'],
+    [objects('distributed-lock-interface'), 'LockAttempt', 'LockObject'],
     [objects('store-lock-calls'), 'LockOptions'],
     [objects('renewing-watchdog'), 'Watchdog', 'WatchdogEvents'],
     [locks, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],

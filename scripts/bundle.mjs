@@ -34,7 +34,7 @@ const ownSources = (bundled) => ({
 const APART = [
   ['latchkey/src/cli/index.ts', ['client/', 'protocol/', 'lock/', 'raft/', 'kv/']],
   [
-    'latchkey/src/cli/run-command.ts',
+    'latchkey/src/cli/command-dispatcher.ts',
     ['client/', 'raft/src/node/replica.ts', 'raft/src/wal/', 'raft/src/net/', 'kv/'],
   ],
   ['client/src/index.ts', ['raft/', 'kv/']],

@@ -11,7 +11,7 @@ const BEGIN = '<!-- suite: from here on made by scripts/engines-doc.mjs -->'
 const END = '<!-- suite: up to here -->'
 
 const dist = (path) => import(new URL(`../packages/${path}`, import.meta.url))
-const { memoryLocks } = await dist('locks/dist/memory/memory-locks.js')
+const { memoryLocks } = await dist('locks/dist/memory/memory-lock-engine.js')
 const { LATCHKEY } = await dist('locks/dist/open/locks-by-address.js')
 const { postgresLocks } = await dist('postgres/dist/index.js')
 const { redisLocks, redisQuorumLocks } = await dist('redis/dist/index.js')

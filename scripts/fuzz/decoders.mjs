@@ -9,7 +9,7 @@ import * as wire from '../../packages/protocol/dist/index.js'
 import { decodeMembership, encodeMembership } from '../../packages/raft/dist/core/membership.js'
 import { toMessage } from '../../packages/raft/dist/net/message-decoder.js'
 import { Assembly, turnParts } from '../../packages/raft/dist/net/frames.js'
-import * as handshake from '../../packages/raft/dist/net/handshake.js'
+import * as handshake from '../../packages/raft/dist/net/handshake-frames.js'
 import { PROOF_BYTES } from '../../packages/raft/dist/net/token-proof.js'
 import { messageItem } from '../../packages/raft/dist/net/message-encoder.js'
 import { readRecord } from '../../packages/raft/dist/wal/record-decoder.js'
@@ -33,19 +33,19 @@ import { isRowOf } from '../../packages/kv/dist/snapshot/row-format-check.js'
 import { StateStream } from '../../packages/kv/dist/snapshot/received-state-check.js'
 import { FrameWriter, PREAMBLE } from '../../packages/kv/dist/snapshot/stream-format.js'
 import { EventGroup } from '../../packages/kv/dist/state/events-of-sixteen-revisions.js'
-import { decodeEvents } from '../../packages/kv/dist/state/event-row.js'
+import { decodeEvents } from '../../packages/kv/dist/state/event-row-format.js'
 import { decodeCounter, decodeHold, decodeWaiter } from '../../packages/kv/dist/state/lock-rows.js'
 import { decodeMeta, emptyMeta, encodeMeta } from '../../packages/kv/dist/state/meta-row.js'
 import {
   decodeMemberMessage,
   encodeMemberMessage,
-} from '../../packages/latchkey/dist/member/member-messages.js'
+} from '../../packages/latchkey/dist/member/non-raft-member-messages.js'
 import { acquireBody, holdBody } from '../../packages/latchkey/dist/http/lock-body.js'
 import {
   callOptions,
   readOptions,
   refuseUnknownQuery,
-} from '../../packages/latchkey/dist/http/request-options.js'
+} from '../../packages/latchkey/dist/http/request-headers-and-query.js'
 import { routeOf } from '../../packages/latchkey/dist/http/route-of-path.js'
 import { COMMANDS, MESSAGES, READS, REPLIES, REQUESTS, key, value } from './samples.mjs'
 

@@ -1,7 +1,7 @@
 // Driver: puts one listener on each AbortSignal, even if many calls wait for that signal. Node warns of a
 // leak when a signal has more than ten listeners, and a library must not cause this warning.
 
-import { RecyclingMap } from './recycling-map.js'
+import { RecyclingMap } from './map-with-frequent-deletes.js'
 
 interface Waiting {
   readonly run: () => void

@@ -24,17 +24,17 @@ export {
   ConnectionErrors,
   codePlace,
   shortError,
-} from './connection-errors.js'
+} from './connection-handler-errors.js'
 export { endRefused, REFUSED_MS } from './close-refused-socket.js'
 export { Emitter } from './emitter.js'
-export { RecyclingMap } from './recycling-map.js'
+export { RecyclingMap } from './map-with-frequent-deletes.js'
 export { addByKey, deleteByKey } from './sets-by-key.js'
 export { newId } from './random-ids.js'
 export { canonicalUrl, sameUrl } from './same-url.js'
 export { type Logger, loggerOption, silentLogger } from './logger.js'
-export { LimitedLines, shortText } from './log-line-limit.js'
+export { LimitedLines, shortText } from './log-line-rate.js'
 export { type RefusalCount, RefusalLog } from './refusal-log.js'
 export { didYouMean, nearest } from './nearest-name.js'
 export { NONCE_BYTES, newNonce } from './nonce.js'
-export { type Random, seededRandom } from './random.js'
+export { type Random, seededRandom } from './seeded-random.js'
 export { type Defer, Turns } from './end-of-turn.js'

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { type Apart, withApart } from './uncopied-large-pieces.js'
-import { seededRandom } from './random.js'
+import { seededRandom } from './seeded-random.js'
 
 test('the parts in a row are the buffer with each large piece in its place', () => {
   const random = seededRandom('apart')

@@ -10,7 +10,7 @@ import { connect, connectIn } from './connect.js'
 import { checkConnect, type ConnectOptions } from './connect-options.js'
 import { socketDial } from './websocket-link.js'
 import { ClientStore } from './store/create-store.js'
-import type { Store } from './store/store.js'
+import type { Store } from './store/store-interface.js'
 import { codeOf, follow, scene } from './testing/stores.js'
 import { socketMembers } from './testing/socket-member.js'
 

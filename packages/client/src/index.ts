@@ -10,7 +10,7 @@ export {
 } from './connect-options.js'
 export type { RemoteStore } from './remote-store.js'
 export { connectToMember, type MemberConnection } from './member-status-connection.js'
-export type { Dial, Link, LinkEvents } from './link-port.js'
+export type { Dial, Link, LinkEvents } from './link-interface.js'
 export type {
   AdminCall,
   AnswerReply,
@@ -18,7 +18,7 @@ export type {
   LeaderReply,
   LinkReply,
   LinkRequest,
-} from './link-port.js'
+} from './link-interface.js'
 export { Barriers, type EnterOptions, type Passage } from './store/barriers.js'
 export { Latches } from './store/latches.js'
 export { backupPieces, writeBackup } from './store/backup-file.js'
@@ -26,10 +26,10 @@ export { txnOnce } from './store/apply-once-txn.js'
 export { pagesOf } from './store/range-iterator.js'
 export { OpenTelemetry, requireOpenTelemetry, type Span, type SpanTerms } from './tracing/open-telemetry.js'
 export { Tracing } from './tracing/tracing.js'
-export type { CallMessage, WaitMessage, WorkMessage } from './tracing/channels.js'
+export type { CallMessage, WaitMessage, WorkMessage } from './tracing/diagnostics-channels.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
 export type { Route } from './engine/router-interface.js'
-export type { OtherMembers } from './engine/link-to-third-member.js'
+export type { OtherMembers } from './engine/embedded-store-fallback-link.js'
 export { ClientStore, type StoreOptions } from './store/create-store.js'
 export type {
   EventCalls,
@@ -41,6 +41,6 @@ export type {
   SubCalls,
   SubOptions,
   SubStore,
-} from './store/store.js'
+} from './store/store-interface.js'
 export type { Mirror, MirrorEvents, MirrorOptions, MirrorTarget } from './store/mirror.js'
 export * from './shared-exports.js'

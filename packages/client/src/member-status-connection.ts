@@ -16,7 +16,7 @@ import {
   type Status,
 } from '@latchkey/protocol'
 import { type ConnectOptions, checkConnect } from './connect-options.js'
-import type { Link } from './link-port.js'
+import type { Link } from './link-interface.js'
 import { toStatus } from './store/cluster-calls.js'
 import { socketDial } from './websocket-link.js'
 

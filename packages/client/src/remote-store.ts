@@ -4,7 +4,7 @@
 import type { As } from '@latchkey/protocol'
 import { type ClientReload, checkReload, type Credentials } from './connect-options.js'
 import { ClientStore, type StoreOptions } from './store/create-store.js'
-import type { Store } from './store/store.js'
+import type { Store } from './store/store-interface.js'
 
 export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
   /**

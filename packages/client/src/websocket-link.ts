@@ -20,7 +20,7 @@ import {
 } from '@latchkey/protocol'
 import { WebSocket } from 'ws'
 import type { ClientTls } from './connect-options.js'
-import type { Dial, Link, LinkEvents } from './link-port.js'
+import type { Dial, Link, LinkEvents } from './link-interface.js'
 
 interface SocketOptions {
   readonly clock: Clock

@@ -12,7 +12,7 @@ import { type ClientEnvironment, connect, connectIn } from './connect.js'
 import { ASK_MS, OneCluster } from './wrong-cluster-check.js'
 import { socketDial } from './websocket-link.js'
 import { checkConnect, type ConnectOptions } from './connect-options.js'
-import type { Store } from './store/store.js'
+import type { Store } from './store/store-interface.js'
 import { socketMembers } from './testing/socket-member.js'
 
 const { member, opened } = socketMembers()

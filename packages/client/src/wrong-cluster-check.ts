@@ -21,7 +21,7 @@
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
-import type { Dial, Link, LinkEvents } from './link-port.js'
+import type { Dial, Link, LinkEvents } from './link-interface.js'
 
 /**
  * The identity that all sockets of a store share. Once the cluster is known, each socket refuses every other

@@ -1,6 +1,6 @@
 // Rule: the exports that `latchkey start` needs besides the store: its log, its metrics and its web console.
 // An embedded store does not load this package, so its program needs neither pino nor prom-client.
 
-export { jsonLogger, type LogLevel } from './log.js'
+export { jsonLogger, type LogLevel } from './json-log-writer.js'
 export { FRESH_MS, Metrics } from './metrics.js'
 export { pageFile } from './page-files.js'

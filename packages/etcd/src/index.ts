@@ -1,6 +1,6 @@
 // Rule: the exports of @latchkey/etcd.
 
-export { locksFromUrl } from './from-url.js'
+export { locksFromUrl } from './locks-from-url.js'
 export { type EtcdLocks, etcdLocks, type EtcdOptions } from './etcd-locks.js'
 export type { EtcdClient, EtcdOperation, TxnAnswer } from './etcd-types.js'
 export {

@@ -5,7 +5,7 @@ import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } fr
 import { describe, expect, test } from 'vitest'
 import { encodeBatch } from './commands/entry-records.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
-import type { RowBuilder, RowStorage, RowRange, RowStore, RowView } from './storage/row-store.js'
+import type { RowBuilder, RowStorage, RowRange, RowStore, RowView } from './storage/row-store-interface.js'
 import { World, k, record } from './testing/world.js'
 
 const refused = (words: RegExp) => [expect.any(Number), expect.stringMatching(words), false, false]

@@ -16,11 +16,11 @@
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
-import { type Surveyed, type Turns, surveyRange } from './stored-key-lookups.js'
+import { type Surveyed, type Turns, surveyRange } from './stored-rows-for-range-commands.js'
 import { storedChecksum } from './storage/stored-row-checksum.js'
 import { type KeySpan, type Needed, type WholeRange, rangesOf } from './rules/needed-ranges.js'
 import type { EventCaps } from './state/command-event-rows.js'
-import { eventBytes } from './state/event-row.js'
+import { eventBytes } from './state/event-row-format.js'
 import type { RangeObserver } from './state/row-table-with-overlay.js'
 import type { State } from './state/store-state.js'
 

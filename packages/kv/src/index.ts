@@ -1,6 +1,6 @@
 // Rule: exports the replicated key-value state machine, the format of its log entries, and the stores in
 // which a member can keep its rows.
-export { sentForm } from './commands/answers.js'
+export { sentForm } from './commands/answer-encoding.js'
 export {
   BatchReader,
   type CommandRecord,
@@ -10,7 +10,7 @@ export {
   encodeRecord,
 } from './commands/entry-records.js'
 export { isPlainPut } from './commands/plain-put.js'
-export { StateDigest, type RowsDigest } from './state-digest.js'
+export { StateDigest, type RowsDigest } from './state-row-digests.js'
 export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './default-limits.js'
 export { KvMachine } from './key-value-state-machine.js'
@@ -27,7 +27,7 @@ export type {
   RowRange,
   RowStore,
   RowView,
-} from './storage/row-store.js'
+} from './storage/row-store-interface.js'
 export type {
   KeyRange,
   KvLimits,

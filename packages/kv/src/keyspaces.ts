@@ -10,7 +10,7 @@
 //   expiry     0 | u48 time | the user's key      empty: the key expires at this cluster time
 //              1 | u48 session | the user's key   empty: the key is removed when the session ends
 //              2 | u48 session                    empty: the session may have keys: state/key-expiry-index.ts
-//   events     u48 first revision of 16 | u16 0   the events of 16 revisions: state/event-row.ts
+//   events     u48 first revision of 16 | u16 0   the events of 16 revisions: state/event-row-format.ts
 //              u48 revision | u16 piece, from 1   a part of the events of a large revision
 //   sessions   u48 id                             a session: state/session-rows.ts
 //   replies    u48 session | u48 number           u32 checksum of the request | answer

@@ -16,11 +16,11 @@ import type {
 } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
-import type { StateDigest } from './state-digest.js'
+import type { StateDigest } from './state-row-digests.js'
 import type { CountsByKind, LockFigures } from './state/lock-counts.js'
 import type { PartyCounts } from './state/latches-and-barriers.js'
-import type { LevelFigures } from './storage/level-figures.js'
-import type { RowStorage } from './storage/row-store.js'
+import type { LevelFigures } from './storage/leveldb-stats-parser.js'
+import type { RowStorage } from './storage/row-store-interface.js'
 
 export interface KvOptions {
   /**

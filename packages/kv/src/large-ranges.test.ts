@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import type { KvMachine } from './key-value-state-machine.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { memoryLevelStorage } from './storage/memory-level-storage.js'
-import type { RowStore } from './storage/row-store.js'
+import type { RowStore } from './storage/row-store-interface.js'
 import { hashOfRows } from './testing/members.js'
 import { World, k } from './testing/world.js'
 

@@ -14,7 +14,7 @@ import {
 } from '@latchkey/protocol'
 import type { SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
-import type { Row, RowRange, RowView } from './storage/row-store.js'
+import type { Row, RowRange, RowView } from './storage/row-store-interface.js'
 
 import { damagedRow, isIntact } from './storage/stored-row-checksum.js'
 import { modifiedOf, valueOf } from './state/key-value-row-format.js'

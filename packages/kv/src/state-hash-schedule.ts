@@ -2,7 +2,7 @@
 // compare their states. Every member computes the hash after the same entry. The state machine applies no
 // other entry until the hash is computed and the promise of `onStateHash` (kv-store-types.ts) has settled.
 
-import type { Turns } from './stored-key-lookups.js'
+import type { Turns } from './stored-rows-for-range-commands.js'
 import type { State } from './state/store-state.js'
 import type { KvOptions } from './kv-store-types.js'
 

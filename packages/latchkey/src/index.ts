@@ -24,7 +24,7 @@ export {
   isLatchkeyError,
 } from '@latchkey/client'
 export type * from '@latchkey/client'
-export { type AuthOptions, type Right, type TokenEntry } from './member/rights.js'
+export { type AuthOptions, type Right, type TokenEntry } from './member/identity-and-rights.js'
 export {
   type EmbeddedStore,
   type OpenOptions,

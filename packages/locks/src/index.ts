@@ -2,7 +2,12 @@
 
 export { locks, type LocksOptions } from './open/locks-by-address.js'
 export { LockMemory } from './memory/lock-memory.js'
-export { memoryEngine, type MemoryLocks, memoryLocks, type MemoryOptions } from './memory/memory-locks.js'
+export {
+  memoryEngine,
+  type MemoryLocks,
+  memoryLocks,
+  type MemoryOptions,
+} from './memory/memory-lock-engine.js'
 export { engineHistory, type HistoryOptions, type HistoryReport } from './suite/engine-history.js'
 export {
   engineSuite,

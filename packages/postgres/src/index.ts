@@ -1,6 +1,6 @@
 // Rule: the exports of @latchkey/postgres.
 
-export { locksFromUrl } from './from-url.js'
+export { locksFromUrl } from './locks-from-url.js'
 export type { PgClient, PgPool } from './pg-types.js'
 export { type PostgresLocks, postgresLocks, type PostgresOptions } from './postgres-locks.js'
 export {

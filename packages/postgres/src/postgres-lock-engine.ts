@@ -4,7 +4,7 @@ import { asBuffer, prefixEnd } from '@latchkey/base'
 import type { Capabilities, EngineHold, LockEngine, ReleaseAnswer, TakeAnswer } from '@latchkey/lock'
 import { CAPS, type ContextArg, type LockInfoResult } from '@latchkey/protocol'
 import type { Listening } from './listen-connection.js'
-import { toLockError } from './pg-errors.js'
+import { toLockError } from './outcome-of-pg-error.js'
 import type { PgClient } from './pg-types.js'
 
 interface HoldRow {

@@ -3,7 +3,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { postgresLocks } from './index.js'
-import { toLockError } from './pg-errors.js'
+import { toLockError } from './outcome-of-pg-error.js'
 import type { PgPool } from './pg-types.js'
 
 /** A pool that reaches nobody. */

@@ -3,19 +3,19 @@
 // keeps an array after the call must copy it.
 
 import { copyBytes } from '@latchkey/base'
-import { CAPS } from './caps.js'
+import { CAPS } from './fixed-limits.js'
 import { millis } from './duration.js'
 import { LatchkeyError } from './errors.js'
 import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './unknown-name-errors.js'
-import { KIND, lockKeyOf } from './lock-keys.js'
+import { KIND, lockKeyOf } from './lock-names-to-keys.js'
 import type { GuardArg } from './operations.js'
-import { show } from './show-value.js'
-import type { As, Decoding, OnUndecodable } from './encodings.js'
+import { show } from './value-in-errors.js'
+import type { As, Decoding, OnUndecodable } from './key-and-value-encodings.js'
 import type { CloseOptions } from './status-and-admin-types.js'
 import type { CallOptions, Guard, ReadOptions } from './key-value-types.js'
 import { encodeParsed } from './value-codec.js'
 
-export { show } from './show-value.js'
+export { show } from './value-in-errors.js'
 
 export const tooLarge = (name: string, bytes: number, most: number) =>
   new LatchkeyError(

@@ -2,7 +2,7 @@
 // frame has the messages of one turn of the event loop, and the receiver accepts or refuses it as a whole.
 
 import { show } from './call-arguments.js'
-import { CAPS } from './caps.js'
+import { CAPS } from './fixed-limits.js'
 import { pack } from './msgpack-encoder.js'
 import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
 import {
@@ -13,7 +13,7 @@ import {
   checkWelcome,
   toReply,
   toRequest,
-} from './client-frame-checks.js'
+} from './client-message-checks.js'
 import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome } from './client-messages.js'
 
 // ---- Frames

@@ -2,7 +2,7 @@
 
 import { utf8 } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { CAPS } from './caps.js'
+import { CAPS } from './fixed-limits.js'
 import { overBudget, tooManyKeys } from './command-budget.js'
 import { type Command, OP, STEP, type Step } from './operations.js'
 

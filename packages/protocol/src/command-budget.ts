@@ -7,7 +7,7 @@
 // Law: every member refuses the same command with the same message, because the stored answer to a command is
 // part of the replicated state.
 
-import { CAPS } from './caps.js'
+import { CAPS } from './fixed-limits.js'
 import { type Command, OP, STEP, type Step } from './operations.js'
 
 export interface BudgetLimits {

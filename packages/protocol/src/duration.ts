@@ -1,6 +1,6 @@
 // Door: converts durations that users give. A wrong duration is a TypeError before anything is sent.
 
-import { show } from './show-value.js'
+import { show } from './value-in-errors.js'
 
 /**
  * A number of milliseconds, or text such as '250ms', '10s', '2m' or '1h'. The text has a positive whole

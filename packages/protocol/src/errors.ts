@@ -1,8 +1,8 @@
 // Rule: the table of error codes. Each error that a caller gets is a TypeError or a LatchkeyError with a code
 // of this table.
 
-import type { Bytes } from './encodings.js'
-import type { Owner } from './lock-types.js'
+import type { Bytes } from './key-and-value-encodings.js'
+import type { Owner } from './lock-and-latch-types.js'
 
 export type Outcome = 'not-applied' | 'unknown'
 

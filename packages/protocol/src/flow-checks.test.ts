@@ -1,7 +1,7 @@
 // Test: the check of the flow in a lock request from outside.
 
 import { expect, test } from 'vitest'
-import { decodeCommand } from './command-codec.js'
+import { decodeCommand } from './command-and-answer-codec.js'
 import { pack } from './msgpack-encoder.js'
 import { OP } from './operations.js'
 

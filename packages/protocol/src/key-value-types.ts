@@ -1,7 +1,7 @@
 // Types: the public calls for keys and values of a store, with their options and results.
 
 import type { Duration } from './duration.js'
-import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from './encodings.js'
+import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from './key-and-value-encodings.js'
 import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-watch-types.js'
 
 /**

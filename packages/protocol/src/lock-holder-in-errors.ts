@@ -2,7 +2,7 @@
 
 import { ERRORS, LatchkeyError, type LockHolder } from './errors.js'
 import type { HolderResult } from './results.js'
-import { show, shownKey } from './show-value.js'
+import { show, shownKey } from './value-in-errors.js'
 
 /**
  * Converts the holder in an answer. The context is copied if it is bytes, because the answer is a view of the

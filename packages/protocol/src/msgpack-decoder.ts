@@ -16,7 +16,7 @@
 //   the methods that every object has.
 
 import { asBuffer } from '@latchkey/base'
-import { CAPS } from './caps.js'
+import { CAPS } from './fixed-limits.js'
 
 export class Malformed extends Error {
   override readonly name = 'Malformed'

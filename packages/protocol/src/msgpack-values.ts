@@ -11,7 +11,7 @@
 // a TypeError that names the value.
 
 import { Packr, addExtension } from 'msgpackr/pack'
-import { show } from './show-value.js'
+import { show } from './value-in-errors.js'
 
 /**
  * A Map, in the form that msgpackr gets. Without this extension msgpackr can return either plain objects or

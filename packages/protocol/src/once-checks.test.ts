@@ -1,8 +1,8 @@
 // Test: the check of a txn that is applied only once, in bytes from outside.
 
 import { expect, test } from 'vitest'
-import { CAPS } from './caps.js'
-import { decodeCommand } from './command-codec.js'
+import { CAPS } from './fixed-limits.js'
+import { decodeCommand } from './command-and-answer-codec.js'
 import { pack } from './msgpack-encoder.js'
 import { OP } from './operations.js'
 

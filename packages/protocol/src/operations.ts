@@ -58,8 +58,8 @@ export type LifeArg = number | undefined
 type Key = Uint8Array
 type Data = Uint8Array
 /**
- * The write is applied only while the lock `key` (lock-keys.ts) is held with `token`. With `shared`, the hold
- * may be a shared hold.
+ * The write is applied only while the lock `key` (lock-names-to-keys.ts) is held with `token`. With `shared`,
+ * the hold may be a shared hold.
  */
 export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
 /** The guard of a write: one lock, a list of locks that must all be held, or null for no guard. */

@@ -5,7 +5,7 @@
 import { elementAt } from '@latchkey/base'
 import type { RenewalArg } from './operations.js'
 import { OWNER_CODES, type OwnerResult, type RenewResult } from './results.js'
-import { KEEP_LEASE_SUCCESS } from './lock-types.js'
+import { KEEP_LEASE_SUCCESS } from './lock-and-latch-types.js'
 
 const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')
 

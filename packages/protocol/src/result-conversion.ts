@@ -2,7 +2,7 @@
 // caller owns the result. An invalid result throws ERR_PROTOCOL.
 
 import { elementAt, startsWith, text } from '@latchkey/base'
-import type { As, Decoding } from './encodings.js'
+import type { As, Decoding } from './key-and-value-encodings.js'
 import { LatchkeyError } from './errors.js'
 import { unpack } from './msgpack-decoder.js'
 import type { ContextArg, Step } from './operations.js'
@@ -18,7 +18,7 @@ import {
 import type { InitialPut } from './list-and-watch-types.js'
 import type { SessionInfo } from './status-and-admin-types.js'
 import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-types.js'
-import type { BarrierInfo, LatchInfo, LockHistory } from './lock-types.js'
+import type { BarrierInfo, LatchInfo, LockHistory } from './lock-and-latch-types.js'
 import { undecodable } from './undecodable-value-error.js'
 import { decodeParsed } from './value-codec.js'
 

@@ -7,8 +7,8 @@ type Key = Uint8Array
 type Data = Uint8Array
 
 /**
- * The holder of a lock, as the answer to a request of a lock. The fields are those of Owner (lock-types.ts),
- * in this order. code is an index into OWNER_CODES.
+ * The holder of a lock, as the answer to a request of a lock. The fields are those of Owner
+ * (lock-and-latch-types.ts), in this order. code is an index into OWNER_CODES.
  */
 export type OwnerResult = readonly [
   id: string,

@@ -4,9 +4,9 @@
 // among a million would end each scan, and an operator could not find its key.
 
 import { text } from '@latchkey/base'
-import type { Decoding } from './encodings.js'
+import type { Decoding } from './key-and-value-encodings.js'
 import { LatchkeyError, type Outcome } from './errors.js'
-import { show } from './show-value.js'
+import { show } from './value-in-errors.js'
 
 interface Undecodable {
   /** The stored key, with the prefix of `store.sub(prefix)`. */

@@ -5,7 +5,7 @@
 // written.
 
 import { didYouMean } from '@latchkey/base'
-import { show } from './show-value.js'
+import { show } from './value-in-errors.js'
 
 export type KnownNames = Readonly<Record<string, true>>
 

@@ -3,9 +3,9 @@
 // Law (VA2): a value is either stored completely or refused. Without this law, a program could put an order
 // as JSON, with a Map of its items. JSON turns a Map into `{}`, and the items would be lost.
 
-import type { As } from './encodings.js'
+import type { As } from './key-and-value-encodings.js'
 import { packValue, unpackValue } from './msgpack-values.js'
-import { show } from './show-value.js'
+import { show } from './value-in-errors.js'
 
 export function encodeJson(value: unknown, name: string): Uint8Array {
   let text: string | undefined

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest'
 import { RedisConnection } from './redis-connection.js'
 import { quorumEngine } from './quorum-locks.js'
 import { RedisEngine } from './redis-lock-engine.js'
-import { scriptsOf } from './lua-scripts.js'
+import { scriptsOf } from './lock-lua-scripts.js'
 import { Subscription } from './push-subscription.js'
 import { startServer } from './testing/servers.js'
 

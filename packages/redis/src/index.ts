@@ -1,6 +1,6 @@
 // Rule: the exports of @latchkey/redis.
 
-export { locksFromUrl } from './from-url.js'
+export { locksFromUrl } from './locks-from-url.js'
 export { redisQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
 export { redisLocks, type RedisOptions } from './redis-locks.js'
 export type { RedisArg, RedisClient } from './redis-types.js'

@@ -8,7 +8,7 @@ import { RedisConnection } from './redis-connection.js'
 import { redisLocks } from './index.js'
 import { quorumEngine } from './quorum-locks.js'
 import { RedisEngine } from './redis-lock-engine.js'
-import { scriptsOf } from './lua-scripts.js'
+import { scriptsOf } from './lock-lua-scripts.js'
 import { Subscription } from './push-subscription.js'
 import { startServer } from './testing/servers.js'
 

@@ -17,7 +17,7 @@ import { QuorumEngine } from './quorum-lock-engine.js'
 import { RedisCalls } from './redis-calls.js'
 import { clientArg, prefixArg } from './redis-locks.js'
 import type { RedisClient } from './redis-types.js'
-import { type Scripts, scriptsOf } from './lua-scripts.js'
+import { type Scripts, scriptsOf } from './lock-lua-scripts.js'
 
 export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**

@@ -5,7 +5,7 @@ import type { EngineHold, LockEngine, ReleaseAnswer, TakeAnswer, TakeRequest, Ti
 import { CAPS, type ContextArg, type LockInfoResult } from '@latchkey/protocol'
 import type { RedisConnection } from './redis-connection.js'
 import type { RedisArg } from './redis-types.js'
-import type { Script, Scripts } from './lua-scripts.js'
+import type { Script, Scripts } from './lock-lua-scripts.js'
 
 type HoldReply =
   | []

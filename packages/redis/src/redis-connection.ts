@@ -7,9 +7,9 @@
 
 import type { Clock } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'
-import { toLockError } from './redis-errors.js'
+import { toLockError } from './outcome-of-redis-error.js'
 import type { RedisArg, RedisClient } from './redis-types.js'
-import type { Script } from './lua-scripts.js'
+import type { Script } from './lock-lua-scripts.js'
 
 /** In ms. A call waits this long for the connection. */
 const CONNECT_PATIENCE = 1_000

@@ -4,7 +4,7 @@ import type { Capabilities, LockEngine, TakeRequest } from '@latchkey/lock'
 import { refusedByServer } from '@latchkey/lock'
 import type { RedisConnection } from './redis-connection.js'
 import { RedisCalls } from './redis-calls.js'
-import type { Scripts } from './lua-scripts.js'
+import type { Scripts } from './lock-lua-scripts.js'
 import type { Subscription } from './push-subscription.js'
 
 interface RedisTerms {

@@ -13,7 +13,7 @@ import { knownNames, refuseUnknown, show } from '@latchkey/protocol'
 import { RedisConnection } from './redis-connection.js'
 import { RedisEngine } from './redis-lock-engine.js'
 import type { RedisClient } from './redis-types.js'
-import { scriptsOf } from './lua-scripts.js'
+import { scriptsOf } from './lock-lua-scripts.js'
 import { Subscription } from './push-subscription.js'
 
 export interface RedisOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {

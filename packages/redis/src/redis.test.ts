@@ -6,7 +6,7 @@ import { notReached, refusedByServer, ClientClock } from '@latchkey/lock'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { locksFromUrl, redisLocks, redisQuorumLocks } from './index.js'
-import { toLockError } from './redis-errors.js'
+import { toLockError } from './outcome-of-redis-error.js'
 import { Votes, vote } from './ask-all-masters.js'
 
 /** Clients that never connect. */

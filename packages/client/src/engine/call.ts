@@ -3,8 +3,8 @@
 
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
-import type { Link } from '../link-port.js'
-import type { DeadlineItem } from './deadlines.js'
+import type { Link } from '../link-interface.js'
+import type { DeadlineItem } from './deadline-timer.js'
 import type { CallState } from './outcome-of-answer.js'
 import type { CallTrace } from '../tracing/call-trace.js'
 import type { InFlightRequests } from './in-flight-requests.js'

@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Dial, LinkEvents } from '../link-port.js'
+import type { Dial, LinkEvents } from '../link-interface.js'
 import type { LinkState } from './call.js'
 import { InFlightRequests } from './in-flight-requests.js'
 import type { Route } from './router-interface.js'

@@ -2,7 +2,7 @@
 // does with the other connections when one succeeds.
 
 import { expect, test } from 'vitest'
-import type { LinkEvents } from '../link-port.js'
+import type { LinkEvents } from '../link-interface.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
 interface Dialled {

@@ -13,7 +13,7 @@ import type { Call, LinkState } from './call.js'
 import { SessionUpkeep } from './session-upkeep.js'
 import type { PendingCalls } from './pending-calls.js'
 import { judgeCommand, sessionOver } from './outcome-of-answer.js'
-import type { ActiveLink } from './active-link.js'
+import type { ActiveLink } from './shared-by-all-calls.js'
 import { Queue } from './fifo-queue.js'
 import type { Session } from './session.js'
 

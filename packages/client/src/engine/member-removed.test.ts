@@ -4,7 +4,7 @@
 import { utf8 } from '@latchkey/base'
 import { LatchkeyError, OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import type { LinkEvents } from '../link-port.js'
+import type { LinkEvents } from '../link-interface.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
 /** A store over a link into its own process, with a session. */

@@ -4,7 +4,7 @@
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
-import { Deadlines } from './deadlines.js'
+import { Deadlines } from './deadline-timer.js'
 import { type CallState, aborted, overdue, type Leaderless, addLastLeader } from './outcome-of-answer.js'
 
 interface PendingCallsPorts {

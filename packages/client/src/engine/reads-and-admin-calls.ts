@@ -9,7 +9,7 @@ import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey
 import type { Call, LinkState } from './call.js'
 import type { PendingCalls } from './pending-calls.js'
 import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcome-of-answer.js'
-import type { ActiveLink } from './active-link.js'
+import type { ActiveLink } from './shared-by-all-calls.js'
 import { Queue } from './fifo-queue.js'
 
 /** How many requests of one link may be without an answer. Further calls wait in a queue. */

@@ -1,9 +1,9 @@
 // Types: how a store reaches members, and the events that its router sends to the engine.
 
 import type { LatchkeyError, LeaderReply, LinkReply } from '@latchkey/protocol'
-import type { Dial } from '../link-port.js'
+import type { Dial } from '../link-interface.js'
 import type { LinkState } from './call.js'
-import type { OtherMembers } from './link-to-third-member.js'
+import type { OtherMembers } from './embedded-store-fallback-link.js'
 
 /**
  * How a store reaches members. An embedded store uses its own member, and another member while its own member

@@ -3,7 +3,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import type { Dial } from '../link-port.js'
+import type { Dial } from '../link-interface.js'
 import { FakeCluster, type FakeLink } from '../testing/fake-cluster.js'
 import { World } from '../testing/virtual-time.js'
 import { Call } from './call.js'

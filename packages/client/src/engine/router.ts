@@ -12,7 +12,7 @@
 //   the silent member sends something. The store sends the unanswered requests of the former link again, and
 //   a late answer on the former link is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
-//   off from the leader (link-to-third-member.ts).
+//   off from the leader (embedded-store-fallback-link.ts).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { type LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
@@ -22,7 +22,7 @@ import { FailedAddresses } from './failed-addresses.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
 import type { Route, RouterEvents } from './router-interface.js'
-import { ThirdMember } from './link-to-third-member.js'
+import { ThirdMember } from './embedded-store-fallback-link.js'
 
 /** In ms. If an attempt to connect has no answer after this time, the next address is dialled too. */
 const STAGGER = 250

@@ -3,7 +3,7 @@
 // comes before the timer fires, the timer is already set.
 
 import type { Timer } from '@latchkey/base'
-import type { ActiveLink } from './active-link.js'
+import type { ActiveLink } from './shared-by-all-calls.js'
 import type { Session } from './session.js'
 
 /** In ms: the shortest pause before the next check. */

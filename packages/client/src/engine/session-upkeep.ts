@@ -4,7 +4,7 @@
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
 import { Call, type LinkState } from './call.js'
-import type { ActiveLink } from './active-link.js'
+import type { ActiveLink } from './shared-by-all-calls.js'
 import { KeepAlive } from './session-keep-alive.js'
 import { Session } from './session.js'
 

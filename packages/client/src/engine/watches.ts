@@ -20,7 +20,7 @@ import {
 } from '@latchkey/protocol'
 import type { LinkState } from './call.js'
 import { judgeRead } from './outcome-of-answer.js'
-import type { ActiveLink } from './active-link.js'
+import type { ActiveLink } from './shared-by-all-calls.js'
 
 /** How many events of one watch a member may send before the reader has taken them. */
 const CREDIT = 1_024

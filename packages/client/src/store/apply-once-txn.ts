@@ -14,7 +14,7 @@ import {
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 import { encoded } from './key-values.js'
-import { guardNamed, throwNamed } from './refused-write-errors.js'
+import { guardNamed, throwNamed } from './arguments-in-write-errors.js'
 
 const BYTES: Decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY }
 

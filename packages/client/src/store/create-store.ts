@@ -30,8 +30,8 @@ import { attempt } from './reject-not-throw.js'
 import type { Tracing } from '../tracing/tracing.js'
 import { backupToFile } from './backup-file.js'
 import { Cluster } from './cluster-calls.js'
-import { PrefixedStore, portOf } from './prefixed-store.js'
-import type { Store } from './store.js'
+import { PrefixedStore, portOf } from './store-calls-with-prefix.js'
+import type { Store } from './store-interface.js'
 
 export interface StoreOptions {
   /**

@@ -16,7 +16,7 @@ import {
   errorAnswer,
   okAnswer,
 } from '@latchkey/protocol'
-import type { Dial, Link, LinkEvents } from '../link-port.js'
+import type { Dial, Link, LinkEvents } from '../link-interface.js'
 import { Machine } from './machine.js'
 import type { World } from './virtual-time.js'
 

@@ -1,7 +1,7 @@
 // Rule: the trace of one call of a store, and what a span says at its end.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import type { CallMessage, Publication } from './channels.js'
+import type { CallMessage, Publication } from './diagnostics-channels.js'
 import type { Attributes, Span } from './open-telemetry.js'
 
 /** The trace of one call, until its caller has its result or its error. */

@@ -13,7 +13,13 @@ import type { Observer, WaitKind } from '@latchkey/lock'
 import { commandName, nameOfLockKey, OP, opOf, readName, shownKey } from '@latchkey/protocol'
 import type { Payload } from '../engine/call.js'
 import { addressAttributes, CallTrace, endSpan } from './call-trace.js'
-import { type CallMessage, CHANNELS, Publication, type WaitMessage, type WorkMessage } from './channels.js'
+import {
+  type CallMessage,
+  CHANNELS,
+  Publication,
+  type WaitMessage,
+  type WorkMessage,
+} from './diagnostics-channels.js'
 import { type Attributes, OpenTelemetry, requireOpenTelemetry, type Span } from './open-telemetry.js'
 
 /** The value of db.system.name. */

@@ -6,7 +6,7 @@ import { button, el, field, setText } from './html-elements.js'
 import { Table } from './keyed-table.js'
 import { encodedKey, type SentKey, shownKey, whole } from './format-texts.js'
 import { after, timeOfDay } from './browser-clock.js'
-import { preview, type SentValue } from './value-forms.js'
+import { preview, type SentValue } from './value-display-formats.js'
 
 interface Change extends SentKey {
   readonly number: number

@@ -7,7 +7,7 @@ import { whyOf } from './confirm-dialog.js'
 import { Table } from './keyed-table.js'
 import { encodedKey, type SentKey, shownKey, whole } from './format-texts.js'
 import { after, Refresher } from './browser-clock.js'
-import { preview, type SentValue } from './value-forms.js'
+import { preview, type SentValue } from './value-display-formats.js'
 
 interface Entry extends SentKey {
   readonly value: SentValue

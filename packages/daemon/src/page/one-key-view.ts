@@ -6,7 +6,7 @@ import { button, el, fact, setText } from './html-elements.js'
 import { whyOf } from './confirm-dialog.js'
 import { duration, shownKey, size, whole } from './format-texts.js'
 import { every, now, Refresher } from './browser-clock.js'
-import { bestForm, type Form, FORMS, inForm, MOST_SHOWN } from './value-forms.js'
+import { bestForm, type Form, FORMS, inForm, MOST_SHOWN } from './value-display-formats.js'
 
 const NAMES = ['Changed at revision', 'Created at revision', 'Version', 'Size', 'Lives for'] as const
 

@@ -3,7 +3,7 @@
 import type { Console, View } from './shared-view-types.js'
 import { may } from './signed-in-person.js'
 import { button, el, fact, setText } from './html-elements.js'
-import { type LockEvent, pastEvent, notReceived } from './lock-history.js'
+import { type LockEvent, pastEvent, notReceived } from './lock-history-collector.js'
 import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks-view.js'
 import { ask, whyOf } from './confirm-dialog.js'
 import { Table } from './keyed-table.js'

@@ -1,7 +1,7 @@
 // Types: the objects that all views of the page share.
 
 import type { Api } from './member-requests.js'
-import type { LockHistory } from './lock-history.js'
+import type { LockHistory } from './lock-history-collector.js'
 import type { Person } from './signed-in-person.js'
 
 export interface Member {

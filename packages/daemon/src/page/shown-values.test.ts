@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { MetricsReading, quantile, rate } from './metrics-rates.js'
 import { readMessagePack } from './read-message-pack.js'
 import { decodedKey, duration, encodedKey, shownKey, size, visible } from './format-texts.js'
-import { bestForm, inForm, preview } from './value-forms.js'
+import { bestForm, inForm, preview } from './value-display-formats.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

@@ -40,7 +40,7 @@ import {
   answerBytes,
   answerOf,
   type GivenAnswer,
-} from '../commands/answers.js'
+} from '../commands/answer-encoding.js'
 import { BatchReader } from '../commands/entry-records.js'
 import { plainKeyAt, plainKeyEnd, plainValueAt } from '../commands/plain-put.js'
 import { bodyChecksum } from '../storage/stored-row-checksum.js'

@@ -26,7 +26,7 @@
 //   the next generation could get the same number. The two workers would do the same work.
 
 import type { PartyResult, CommandOf } from '@latchkey/protocol'
-import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
+import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answer-encoding.js'
 import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { BARRIER, endAll, partyOf } from './end-latch-and-barrier-waits.js'

@@ -14,7 +14,7 @@ import {
   type StepResult,
   type CommandOf,
 } from '@latchkey/protocol'
-import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
+import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answer-encoding.js'
 import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key-value-row-format.js'
 import type { WriteSet } from './command-write-set.js'
 import { keptRecord } from './once-txn-answers.js'

@@ -13,7 +13,7 @@
 //   (command-write-set.ts).
 
 import type { BudgetLimits } from '@latchkey/protocol'
-import { Refused } from '../commands/answers.js'
+import { Refused } from '../commands/answer-encoding.js'
 import type { WorkOfTurn } from './work-limit-per-turn.js'
 
 /**

@@ -17,9 +17,9 @@ import {
   valueOf,
 } from '../state/key-value-row-format.js'
 import type { ChangedRow } from '../state/row-table-with-overlay.js'
-import { Sum } from '../state/set-hash.js'
+import { Sum } from '../state/row-set-hash.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'
-import { type Change, eventBytes } from '../state/event-row.js'
+import { type Change, eventBytes } from '../state/event-row-format.js'
 import type { State } from '../state/store-state.js'
 import type { Budget } from './command-budget.js'
 

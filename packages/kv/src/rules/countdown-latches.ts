@@ -21,7 +21,7 @@
 // created again under the same name, it is another latch.
 
 import type { PartyResult, CommandOf } from '@latchkey/protocol'
-import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answers.js'
+import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answer-encoding.js'
 import type { WorkOfTurn } from './work-limit-per-turn.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { endAll, LATCH, partyOf } from './end-latch-and-barrier-waits.js'

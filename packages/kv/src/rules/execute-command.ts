@@ -29,7 +29,7 @@ import {
   type PartyCommand,
   rowsNamed,
 } from '@latchkey/protocol'
-import { fencedBy, MALFORMED, refusedWith } from '../commands/answers.js'
+import { fencedBy, MALFORMED, refusedWith } from '../commands/answer-encoding.js'
 import type { Expiry } from '../state/key-value-row-format.js'
 import { expiryAfter } from '../state/key-expiry-index-rows.js'
 import type { Session } from '../state/session-rows.js'

@@ -6,7 +6,7 @@
 
 import { binary, text, utf8 } from '@latchkey/base'
 import type { CommandOf } from '@latchkey/protocol'
-import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answers.js'
+import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answer-encoding.js'
 import { valueLength, valueOf } from '../state/key-value-row-format.js'
 import type { WriteSet } from './command-write-set.js'
 

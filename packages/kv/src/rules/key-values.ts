@@ -3,9 +3,9 @@
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, EVENT, type LifeArg, type CommandOf } from '@latchkey/protocol'
-import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
+import { MERGED_TOO_LARGE, type Refused } from '../commands/answer-encoding.js'
 import { type Expiry, hasExpiry, nextRow, valueOf, withExpiry } from '../state/key-value-row-format.js'
-import { lowerBound } from '../storage/sorted-keys.js'
+import { lowerBound } from '../storage/lazily-sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'
 import type { Found } from './needed-ranges.js'

@@ -4,7 +4,7 @@
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { OP, PARTY_OF, type PartyResult } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { BARRIERS_FULL, LATCHES_FULL, PARTIES_FULL } from '../commands/answers.js'
+import { BARRIERS_FULL, LATCHES_FULL, PARTIES_FULL } from '../commands/answer-encoding.js'
 import { emptyMeta } from '../state/meta-row.js'
 import { Parties } from '../state/latches-and-barriers.js'
 import { MapParties, PartyModel } from '../testing/party-model.js'

@@ -16,7 +16,7 @@
 
 import { equalBytes } from '@latchkey/base'
 import { type OnceArg, pack, type StepResult, unpack } from '@latchkey/protocol'
-import { type Refused, USED_FOR_OTHER } from '../commands/answers.js'
+import { type Refused, USED_FOR_OTHER } from '../commands/answer-encoding.js'
 import { modifiedOf, valueOf } from '../state/key-value-row-format.js'
 
 export const keptRecord = (

@@ -3,7 +3,7 @@
 
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
-import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
+import { type Refused, SEQUENCE_USED_UP } from '../commands/answer-encoding.js'
 import { CHECKSUM_BYTES, withChecksum } from '../storage/stored-row-checksum.js'
 import type { RowTable } from '../state/row-table-with-overlay.js'
 

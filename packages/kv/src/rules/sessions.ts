@@ -12,7 +12,13 @@
 
 import { endSession, type LockTransaction, removeWaiters } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
-import { CANCELLED, answerOf, Refused, TOO_MANY_OF_ONE, TOO_MANY_SESSIONS } from '../commands/answers.js'
+import {
+  CANCELLED,
+  answerOf,
+  Refused,
+  TOO_MANY_OF_ONE,
+  TOO_MANY_SESSIONS,
+} from '../commands/answer-encoding.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import type { Sessions } from '../state/sessions.js'
 import type { State } from '../state/store-state.js'

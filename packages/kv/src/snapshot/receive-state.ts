@@ -4,7 +4,7 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotWriter } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
-import type { RowBuilder } from '../storage/row-store.js'
+import type { RowBuilder } from '../storage/row-store-interface.js'
 import { StateStream } from './received-state-check.js'
 import { damagedStream } from './stream-format.js'
 

@@ -2,12 +2,12 @@
 // a checksum. The end of the stream has the number of rows. The meta row has a sum of checksums for each of
 // four kinds of rows. So the check finds a row that has changed, is missing, or came twice.
 
-import type { Row } from '../storage/row-store.js'
+import type { Row } from '../storage/row-store-interface.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
 import { isIntact, storedChecksum } from '../storage/stored-row-checksum.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { type Meta, decodeMeta } from '../state/meta-row.js'
-import { Sum } from '../state/set-hash.js'
+import { Sum } from '../state/row-set-hash.js'
 import { isRowOf } from './row-format-check.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream-format.js'
 

@@ -5,7 +5,7 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
-import type { Row, RowView } from '../storage/row-store.js'
+import type { Row, RowView } from '../storage/row-store-interface.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'

@@ -3,11 +3,18 @@
 import { pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { META_KEY, SPACE, eventKey, keyOf } from '../keyspaces.js'
-import type { Row } from '../storage/row-store.js'
+import type { Row } from '../storage/row-store-interface.js'
 import { setChecksum, withChecksum, storedChecksum } from '../storage/stored-row-checksum.js'
 import { nextRow } from '../state/key-value-row-format.js'
 import { EventGroup, LEAST } from '../state/events-of-sixteen-revisions.js'
-import { type Change, encodePiece, eventBytes, firstHash, hashWith, writeEvents } from '../state/event-row.js'
+import {
+  type Change,
+  encodePiece,
+  eventBytes,
+  firstHash,
+  hashWith,
+  writeEvents,
+} from '../state/event-row-format.js'
 import { type Meta, emptyMeta, encodeMeta } from '../state/meta-row.js'
 import { StateStream } from './received-state-check.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'

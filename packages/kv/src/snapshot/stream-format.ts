@@ -12,7 +12,7 @@
 
 import { elementAt, checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Row } from '../storage/row-store.js'
+import type { Row } from '../storage/row-store-interface.js'
 
 export const FRAME = { meta: 0, rows: 1, end: 2 } as const
 export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8Array.of(1)])

@@ -5,7 +5,7 @@
 
 import { eventKey } from '../keyspaces.js'
 import { setChecksumOfParts } from '../storage/stored-row-checksum.js'
-import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstHash, hashWith } from './event-row.js'
+import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstHash, hashWith } from './event-row-format.js'
 
 export interface EventCaps {
   readonly events: number

@@ -1,5 +1,5 @@
-// Rule: builds the row with the events of sixteen revisions (event-row.ts). Each event is written directly
-// into the bytes of the row, and so only once.
+// Rule: builds the row with the events of sixteen revisions (event-row-format.ts). Each event is written
+// directly into the bytes of the row, and so only once.
 //
 // Laws: revisions are added in order. Written bytes never change, except the checksum. A closed row is
 // complete. An open row is stored as a copy, because more events will be written to the open row.
@@ -8,7 +8,7 @@ import { asBuffer } from '@latchkey/base'
 import { CHECKSUM_BYTES, setChecksum } from '../storage/stored-row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { writeU16, writeU32 } from '../little-endian.js'
-import { GROUP, SCRATCH, areEvents } from './event-row.js'
+import { GROUP, SCRATCH, areEvents } from './event-row-format.js'
 
 const HEAD = 14
 const TABLE = CHECKSUM_BYTES + GROUP * HEAD
@@ -144,8 +144,8 @@ export function isGroup(first: number, row: Uint8Array): boolean {
 }
 
 /**
- * For each revision of the group from `floor` on, returns the hash of its changes (event-row.ts). `pieces` is
- * the number of rows that the large revisions among them have.
+ * For each revision of the group from `floor` on, returns the hash of its changes (event-row-format.ts).
+ * `pieces` is the number of rows that the large revisions among them have.
  */
 export function groupSums(
   first: number,

@@ -5,7 +5,7 @@
 
 import { assert, binary, copyBytes } from '@latchkey/base'
 import { SPACE } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import { decodeCounter, encodeCounter } from './lock-rows.js'
 import type { Meta } from './meta-row.js'

@@ -9,7 +9,7 @@
 import { RecyclingMap, addByKey, binary, deleteByKey } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'
 import { type Due, DueHeap } from './deadline-heap.js'

@@ -15,12 +15,12 @@ import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
 import type { KeySpan } from '../rules/needed-ranges.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
-import type { RowStore } from '../storage/row-store.js'
+import type { RowStore } from '../storage/row-store-interface.js'
 import { type Expiry, hasExpiry, expiryOf } from './key-value-row-format.js'
 import { KIND, PERIOD, indexedAt, periodOf, indexKeyOf } from './key-expiry-index-rows.js'
 import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
-import type { Sum } from './set-hash.js'
+import type { Sum } from './row-set-hash.js'
 
 /** The most ended sessions whose keys one entry removes. This limit bounds the work of one entry. */
 const SESSIONS_AT_ONCE = 16

@@ -6,7 +6,7 @@
 // would read two old values of 1 MiB from its disk for each put of 1 MiB. All other calls would wait.
 
 import { binary, fromBinary } from '@latchkey/base'
-import type { RowChange, RowStore } from '../storage/row-store.js'
+import type { RowChange, RowStore } from '../storage/row-store-interface.js'
 import { damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 
 /** In bytes, about how much memory a map entry takes besides its key and its value. */

@@ -5,7 +5,7 @@ import { binary } from '@latchkey/base'
 import { CAPS, check, pack } from '@latchkey/protocol'
 import { SPACE, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { BarrierRow, PartyRow } from '../rules/latch-and-barrier-tables.js'
-import type { Row } from '../storage/row-store.js'
+import type { Row } from '../storage/row-store-interface.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import { unpackRow } from './unpack-stored-row.js'
 

@@ -6,7 +6,7 @@ import { pack } from '@latchkey/protocol'
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { binary, copyBytes } from '@latchkey/base'
 import { SPACE, counterKey, keyOf, keyOfBinary, keyOfNumber, numberIn } from '../keyspaces.js'
-import type { Row } from '../storage/row-store.js'
+import type { Row } from '../storage/row-store-interface.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import {
   COUNTER_SHAPE,

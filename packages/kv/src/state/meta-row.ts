@@ -6,7 +6,7 @@ import { LatchkeyError, pack, show } from '@latchkey/protocol'
 import { META_KEY } from '../keyspaces.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import { META_SHAPE, unpackRow } from './unpack-stored-row.js'
-import { Sum, type SumParts } from './set-hash.js'
+import { Sum, type SumParts } from './row-set-hash.js'
 
 /** The version of the formats of all rows. A member refuses to open a store with another version. */
 const FORMAT = 1

@@ -4,7 +4,7 @@
 import { binary, copyBytes } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
 import { rowsOf } from '../storage/scan-rows.js'
-import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 
 interface Named {
   readonly name: Uint8Array

@@ -2,11 +2,11 @@
 
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'
-import type { RowStore } from '../storage/row-store.js'
+import type { RowStore } from '../storage/row-store-interface.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { PrefetchedRows } from './prefetched-rows.js'
-import { Sum } from './set-hash.js'
+import { Sum } from './row-set-hash.js'
 
 const bytes = (text: string) => Buffer.from(text)
 const rowOf = (key: string, body: Uint8Array) => withChecksum(keyOfBinary(SPACE.data, key), body)

@@ -1,5 +1,5 @@
 // Driver: keeps in memory how many events each recent revision has, with their bytes and the hash of its
-// changes (event-row.ts). So the history can drop its oldest revision without reading a row.
+// changes (event-row-format.ts). So the history can drop its oldest revision without reading a row.
 //
 // Law: the counts of a revision equal those in its row, or are 0 if they are not known.
 

@@ -4,12 +4,12 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'
-import type { RowChange, RowStore } from '../storage/row-store.js'
+import type { RowChange, RowStore } from '../storage/row-store-interface.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import { RowCache } from './row-cache.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
-import { Sum } from './set-hash.js'
+import { Sum } from './row-set-hash.js'
 
 const bytes = (text: string) => Buffer.from(text)
 const shown = (value: Uint8Array | undefined) =>

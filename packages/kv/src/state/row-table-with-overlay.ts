@@ -16,13 +16,13 @@
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
-import type { RowChange, RowStore } from '../storage/row-store.js'
+import type { RowChange, RowStore } from '../storage/row-store-interface.js'
 import { damagedRow, isIntact, storedChecksum } from '../storage/stored-row-checksum.js'
 import type { RowKeys } from '../storage/compact-list-of-keys.js'
-import { SortedKeys } from '../storage/sorted-keys.js'
+import { SortedKeys } from '../storage/lazily-sorted-keys.js'
 import { RowCache } from './row-cache.js'
 import { PrefetchedRows } from './prefetched-rows.js'
-import type { Sum } from './set-hash.js'
+import type { Sum } from './row-set-hash.js'
 
 /** In bytes, about how much memory an entry of the overlay takes besides its key and its value. */
 const ENTRY_BYTES = 100

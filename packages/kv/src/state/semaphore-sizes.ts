@@ -5,7 +5,7 @@
 import { RecyclingMap, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { rowsOf } from '../storage/scan-rows.js'
-import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import { decodeSize, encodeSize } from './lock-rows.js'
 

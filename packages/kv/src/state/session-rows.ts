@@ -7,8 +7,8 @@
 //             request | answer
 
 import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
-import { type GivenAnswer, answerSize } from '../commands/answers.js'
-import type { Row } from '../storage/row-store.js'
+import { type GivenAnswer, answerSize } from '../commands/answer-encoding.js'
+import type { Row } from '../storage/row-store-interface.js'
 import { CHECKSUM_BYTES, setChecksum } from '../storage/stored-row-checksum.js'
 import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
 import type { Due } from './deadline-heap.js'

@@ -5,9 +5,9 @@
 // no batch has the reply.
 
 import { assert } from '@latchkey/base'
-import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
+import { type GivenAnswer, NumberAnswer } from '../commands/answer-encoding.js'
 import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import { damagedRow, intactBody } from '../storage/stored-row-checksum.js'
 import { DueHeap } from './deadline-heap.js'

@@ -4,14 +4,14 @@
 // Law: `collect` returns the net effect of whole entries, together with the meta row, which names the last of
 // these entries (A2). No caller calls `collect` while an entry is half applied.
 
-import type { RowChange, RowStore } from '../storage/row-store.js'
+import type { RowChange, RowStore } from '../storage/row-store-interface.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
-import type { Row } from '../storage/row-store.js'
+import type { Row } from '../storage/row-store-interface.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'
 import type { KvLimits, StateHash } from '../kv-store-types.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { Counters } from './fencing-counters.js'
-import { Events } from './events.js'
+import { Events } from './key-event-history.js'
 import { Holds } from './holds.js'
 import { LockCounts } from './lock-counts.js'
 import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
@@ -20,7 +20,7 @@ import { Parties } from './latches-and-barriers.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { SemaphoreSizes } from './semaphore-sizes.js'
 import { Sessions } from './sessions.js'
-import { Sum } from './set-hash.js'
+import { Sum } from './row-set-hash.js'
 import { Waiters } from './waiters.js'
 
 export class State {

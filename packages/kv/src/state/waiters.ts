@@ -4,7 +4,7 @@
 import { addByKey, assert, binary, deleteByKey } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import { byKind, COUNTED_KINDS, type CountsByKind, type LockCounts, kindIndexOf } from './lock-counts.js'

@@ -14,7 +14,7 @@ import { EventLog } from './event-log.js'
 import { eventLogName } from './event-log-file.js'
 import { crc32c } from './leveldb-check/crc32c.js'
 import { nodeFiles } from './file-operations.js'
-import type { RowChange, RowStore } from './row-store.js'
+import type { RowChange, RowStore } from './row-store-interface.js'
 import { isIntact, withChecksum } from './stored-row-checksum.js'
 
 const folders = new Folders()

@@ -29,9 +29,9 @@ import {
   operation,
   tablesOfLevel,
   translated,
-} from './level-rows.js'
+} from './abstract-level-row-store.js'
 import { damageIn, tablesOf } from './leveldb-check/manifest.js'
-import type { Row, RowBuilder, RowChange, RowStorage, RowStore } from './row-store.js'
+import type { Row, RowBuilder, RowChange, RowStorage, RowStore } from './row-store-interface.js'
 import { SpaceReclaimer } from './space-reclaimer.js'
 import { tableDamage } from './leveldb-check/tables.js'
 

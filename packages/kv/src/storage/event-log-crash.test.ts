@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { eventLogOnDisk } from '../testing/event-log-on-disk.js'
 import type { ValidEnd } from './event-log-format.js'
 import { EventLog } from './event-log.js'
-import type { RowChange } from './row-store.js'
+import type { RowChange } from './row-store-interface.js'
 import { CHECKSUM_BYTES, withChecksum } from './stored-row-checksum.js'
 
 const FOLDER = 'rows'

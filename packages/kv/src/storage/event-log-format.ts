@@ -25,7 +25,7 @@
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Row, RowChange } from './row-store.js'
+import type { Row, RowChange } from './row-store-interface.js'
 import { valueBytes } from './row-value-of-parts.js'
 import { CHECKSUM_BYTES, isIntact, setChecksum, storedChecksum, intactBody } from './stored-row-checksum.js'
 

@@ -4,7 +4,7 @@ import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { EventLogFile } from './event-log-file.js'
 import type { ValidEnd } from './event-log-format.js'
-import type { Row, RowPage, RowRange } from './row-store.js'
+import type { Row, RowPage, RowRange } from './row-store-interface.js'
 import { damagedRow } from './stored-row-checksum.js'
 
 /** The file, the offset and the length of a row's value. */

@@ -6,7 +6,7 @@ import { Folders } from '../testing/folders.js'
 import { EventLogFile } from './event-log-file.js'
 import { EventLog } from './event-log.js'
 import { RowsWithEventLog } from './level-with-event-log.js'
-import type { RowStore } from './row-store.js'
+import type { RowStore } from './row-store-interface.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

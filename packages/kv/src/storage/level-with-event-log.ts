@@ -7,10 +7,10 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import type { EventLog } from './event-log.js'
 import { VALID_END_KEY, type ValidEnd, decodeValidEnd, encodeValidEnd } from './event-log-format.js'
-import type { LevelFigures } from './level-figures.js'
+import type { LevelFigures } from './leveldb-stats-parser.js'
 import type { EventLogView } from './event-log-view.js'
-import { storageFailed } from './level-rows.js'
-import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
+import { storageFailed } from './abstract-level-row-store.js'
+import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store-interface.js'
 
 const FIRST = Uint8Array.of(SPACE.events)
 const BEHIND = Uint8Array.of(SPACE.events + 1)

@@ -15,7 +15,7 @@
 import { valueBytes } from './row-value-of-parts.js'
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Row, RowChange } from './row-store.js'
+import type { Row, RowChange } from './row-store-interface.js'
 import { CHECKSUM_BYTES, setChecksum, intactBody } from './stored-row-checksum.js'
 
 export const BATCH_ROWS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }

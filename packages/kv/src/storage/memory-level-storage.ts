@@ -3,9 +3,9 @@
 
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
-import { LevelRows, operation } from './level-rows.js'
+import { LevelRows, operation } from './abstract-level-row-store.js'
 import { wholeValue } from './row-value-of-parts.js'
-import type { RowBuilder, RowChange, RowStorage, RowStore } from './row-store.js'
+import type { RowBuilder, RowChange, RowStorage, RowStore } from './row-store-interface.js'
 
 export function memoryLevelStorage(): RowStorage {
   return new MemoryLevelStorage()

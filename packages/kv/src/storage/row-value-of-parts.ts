@@ -1,6 +1,6 @@
 // Rule: computes the length and the bytes of a changed row's value, which may be in several parts.
 
-import type { RowChange } from './row-store.js'
+import type { RowChange } from './row-store-interface.js'
 
 const NO_PARTS: readonly Uint8Array[] = []
 

@@ -2,7 +2,7 @@
 
 import { keyAfter, lastOf } from '@latchkey/base'
 import { spaceRange } from '../keyspaces.js'
-import type { Row, RowPage, RowStore, RowView } from './row-store.js'
+import type { Row, RowPage, RowStore, RowView } from './row-store-interface.js'
 
 const PAGE_ROWS = 1_000
 const PAGE_BYTES = 1024 * 1024

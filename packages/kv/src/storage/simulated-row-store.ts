@@ -15,8 +15,8 @@ import type {
   RowRange,
   RowStore,
   RowView,
-} from './row-store.js'
-import { lowerBound } from './sorted-keys.js'
+} from './row-store-interface.js'
+import { lowerBound } from './lazily-sorted-keys.js'
 
 /**
  * The store calls this function at each step at which a test may let the disk crash or fail. If this function

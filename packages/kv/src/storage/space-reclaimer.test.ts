@@ -6,7 +6,7 @@ import { seededRandom } from '@latchkey/base'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
-import type { RowChange, RowStore } from './row-store.js'
+import type { RowChange, RowStore } from './row-store-interface.js'
 import { SpaceReclaimer, type Tables } from './space-reclaimer.js'
 import { withChecksum } from './stored-row-checksum.js'
 

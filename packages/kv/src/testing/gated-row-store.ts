@@ -1,7 +1,7 @@
 // Driver: the simulated disk, whose writes and reads of pages wait until the test releases them.
 
 import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
-import type { RowStore, RowView } from '../storage/row-store.js'
+import type { RowStore, RowView } from '../storage/row-store-interface.js'
 
 class Gate {
   #open = Promise.resolve()

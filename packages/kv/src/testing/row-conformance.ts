@@ -3,7 +3,7 @@
 import { keyAfter, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
-import type { Row, RowStorage, RowRange, RowStore, RowView } from '../storage/row-store.js'
+import type { Row, RowStorage, RowRange, RowStore, RowView } from '../storage/row-store-interface.js'
 import { CHECKSUM_BYTES, withChecksum } from '../storage/stored-row-checksum.js'
 
 const b = (text: string) => Buffer.from(text)

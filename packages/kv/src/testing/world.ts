@@ -7,7 +7,7 @@ import type { Applied } from '@latchkey/raft/node'
 import { type CommandRecord, encodeBatch } from '../commands/entry-records.js'
 import { KvMachine } from '../key-value-state-machine.js'
 import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
-import type { RowStorage } from '../storage/row-store.js'
+import type { RowStorage } from '../storage/row-store-interface.js'
 import type { KvOptions } from '../kv-store-types.js'
 
 export const MEMBERS: Membership = {

@@ -6,7 +6,7 @@ import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
 import { duration, flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
 import { explain } from './exit-codes.js'
-import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './command-io.js'
+import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './command-environment.js'
 
 const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
 

@@ -7,7 +7,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
 import { type EmbeddedStore, open } from '../open/index.js'
 import { freePorts } from '../open/testing/ports.js'
-import type { CommandStore } from './command-io.js'
+import type { CommandStore } from './command-environment.js'
 import { main } from './main.js'
 
 const parts = {

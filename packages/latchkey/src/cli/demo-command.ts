@@ -5,7 +5,7 @@ import { type Command, flag, positiveNumber, words } from './command.js'
 import { loadDaemon } from './load-daemon-package.js'
 import { Trio } from './demo-members.js'
 import { EXIT, explain } from './exit-codes.js'
-import type { CommandStore, Io } from './command-io.js'
+import type { CommandStore, Io } from './command-environment.js'
 import { jsonLine, paint } from './print-values.js'
 import { JSON_OPTION } from './command-store.js'
 

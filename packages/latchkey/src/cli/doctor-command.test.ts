@@ -13,9 +13,9 @@ import { fakeIo } from '../../test/fake-io.js'
 import { readLine } from './command.js'
 import { doctorCommand } from './doctor-command.js'
 import { rateOf } from './doctor/cluster-findings.js'
-import type { DirFacts, Finding } from './doctor/facts-to-judge.js'
+import type { DirFacts, Finding } from './doctor/collected-facts.js'
 import { type Probes, realProbes } from './doctor/probes.js'
-import type { ConnectOptions } from './command-io.js'
+import type { ConnectOptions } from './command-environment.js'
 
 const GB = 1e9
 const DAY = 86_400_000

@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { isLatchkeyError } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
 import { UsageError } from './command.js'
-import { Interrupted } from './command-io.js'
+import { Interrupted } from './command-environment.js'
 
 export const EXIT = {
   ok: 0,

@@ -2,7 +2,7 @@
 // short command spends most of its time loading code.
 
 import { main } from './main.js'
-import { latchkeyVersion } from '../member/version.js'
+import { latchkeyVersion } from '../member/package-version.js'
 import { processIo } from './process-io.js'
 
 async function sidecar() {

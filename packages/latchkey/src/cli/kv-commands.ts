@@ -13,7 +13,7 @@ import {
   words,
 } from './command.js'
 import { EXIT } from './exit-codes.js'
-import type { Io } from './command-io.js'
+import type { Io } from './command-environment.js'
 import { field, jsonLine } from './print-values.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 

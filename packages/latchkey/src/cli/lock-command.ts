@@ -5,7 +5,7 @@ import type { LockInfo } from '@latchkey/protocol'
 import { type Command, flag, type Line, text } from './command.js'
 import { EXIT } from './exit-codes.js'
 import { printable, seconds } from './print-values.js'
-import type { AcquireOptions, CommandStore, Hold, Io } from './command-io.js'
+import type { AcquireOptions, CommandStore, Hold, Io } from './command-environment.js'
 import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, type Run, runOf, runWhileHeld } from './run-while-held.js'
 import { STORE_OPTIONS, withStore } from './command-store.js'
 

@@ -5,9 +5,9 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { fakeIo, NO_PARTS } from '../../test/fake-io.js'
 import { exitOf } from './exit-codes.js'
-import { Interrupted } from './command-io.js'
+import { Interrupted } from './command-environment.js'
 import { main } from './main.js'
-import { commandsOf } from './run-command.js'
+import { commandsOf } from './command-dispatcher.js'
 
 const parts = { ...NO_PARTS, version: '1.2.3' }
 const commands = commandsOf(parts)

@@ -1,8 +1,8 @@
 // Driver: turns the arguments of the command line into an exit code. This file answers `--version` itself,
 // before a command is loaded.
 
-import type { Io } from './command-io.js'
-import type { Parts } from './run-command.js'
+import type { Io } from './command-environment.js'
+import type { Parts } from './command-dispatcher.js'
 
 const VERSION_WORDS: readonly (string | undefined)[] = ['--version', '-V', 'version']
 
@@ -11,6 +11,6 @@ export async function main(args: readonly string[], io: Io, parts: Parts): Promi
     io.out(`${parts.version}\n`)
     return 0
   }
-  const { runCommand } = await import('./run-command.js')
+  const { runCommand } = await import('./command-dispatcher.js')
   return runCommand(args, io, parts)
 }

@@ -11,7 +11,7 @@ import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'
 import { duration, keyWord, type Line, type OptionTable, text, UsageError } from './command.js'
 import { EXIT, explain, signalExit } from './exit-codes.js'
-import type { CommandStore, Hold, Io } from './command-io.js'
+import type { CommandStore, Hold, Io } from './command-environment.js'
 import { hasLeader } from './command-store.js'
 
 export const RUN_OPTIONS: OptionTable = {

@@ -5,7 +5,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
 import { ConfigError } from '../sidecar/index.js'
-import { Reloader } from '../sidecar/reloader.js'
+import { Reloader } from '../sidecar/certificate-and-token-reloader.js'
 import { main } from './main.js'
 import type { SidecarParts } from './start-command.js'
 

@@ -15,7 +15,7 @@ import {
 } from '../sidecar/index.js'
 import { type Command, flag, type Line, type Option, text, words } from './command.js'
 import { EXIT, explain, signalExit } from './exit-codes.js'
-import { Interrupted, type Io } from './command-io.js'
+import { Interrupted, type Io } from './command-environment.js'
 import { jsonLine } from './print-values.js'
 import { JSON_OPTION } from './command-store.js'
 

@@ -4,7 +4,7 @@
 import type { Txn } from '@latchkey/protocol'
 import { type Command, UsageError, words } from './command.js'
 import { EXIT, explain } from './exit-codes.js'
-import type { Io } from './command-io.js'
+import type { Io } from './command-environment.js'
 import { field, jsonLine } from './print-values.js'
 import { STORE_OPTIONS, withStore } from './command-store.js'
 

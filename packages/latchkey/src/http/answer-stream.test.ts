@@ -9,7 +9,7 @@ import { systemClock } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
 import { HEARTBEAT_MS, writeStream } from './answer-stream.js'
-import type { Stream } from './http-ports.js'
+import type { Stream } from './http-route-dependencies.js'
 
 /** Answers one request with the stream. `result` is what the caller reads, and `written` how the writing ended. */
 async function answered(stream: Stream, signal: AbortSignal = new AbortController().signal) {

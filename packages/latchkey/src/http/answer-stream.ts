@@ -11,7 +11,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, onAbort, type Timer } from '@latchkey/base'
-import type { Stream } from './http-ports.js'
+import type { Stream } from './http-route-dependencies.js'
 
 /** In ms. An answer without an end gets a heartbeat at this interval. */
 export const HEARTBEAT_MS = 10_000

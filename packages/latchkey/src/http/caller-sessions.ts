@@ -25,11 +25,11 @@ import {
   type TicketArg,
   type TicketResult,
 } from '@latchkey/protocol'
-import type { Identity } from '../member/rights.js'
-import { holdName } from './acquired-leases.js'
-import { keyJson, problem } from './errors.js'
+import type { Identity } from '../member/identity-and-rights.js'
+import { holdName } from './lease-durations-by-hold.js'
+import { keyJson, problem } from './http-status-of-errors.js'
 import { eventStream, type SentEvent } from './event-stream.js'
-import type { Call, Reply } from './http-ports.js'
+import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
 
 /** In ms. After a failed release or a failed read of a hold, the next attempt begins after this time. */

@@ -8,8 +8,8 @@
 // - An error after the first event is sent as the last event, with the name "error", its code and advice.
 // - A wrong or forbidden request is answered with its HTTP status, and sends no event.
 
-import type { Call, Reply } from './http-ports.js'
-import { errorReply } from './errors.js'
+import type { Call, Reply } from './http-route-dependencies.js'
+import { errorReply } from './http-status-of-errors.js'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -1,7 +1,7 @@
 // Rule: connects each route of the table with the function that handles it.
 
 import { KIND } from '@latchkey/protocol'
-import type { Call, Reply } from './http-ports.js'
+import type { Call, Reply } from './http-route-dependencies.js'
 import { deleteKey, getKey, increment, putKey, touchKey } from './key-routes.js'
 import {
   countDown,
@@ -11,7 +11,7 @@ import {
   listLatches,
   removeLatch,
   waitForLatch,
-} from './latch-routes.js'
+} from './latch-and-barrier-routes.js'
 import { getMany, listKeys } from './key-list-routes.js'
 import {
   listLocks,
@@ -30,8 +30,8 @@ import {
   rotate,
   showLeader,
   showLock,
-} from './lock-routes.js'
-import { backup, members, openApi, status, transferLeadership, version } from './member-routes.js'
+} from './lock-semaphore-election-routes.js'
+import { backup, members, openApi, status, transferLeadership, version } from './member-and-cluster-routes.js'
 import type { RouteId } from './route-table.js'
 import { getSequence, nextSequence, resetSequence } from './sequence-routes.js'
 import { endSession, identity, listSessions } from './session-routes.js'

@@ -7,8 +7,8 @@
 
 import { txnOnce } from '@latchkey/client'
 import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'
-import type { Call } from './http-ports.js'
-import { oneHeader } from './request-options.js'
+import type { Call } from './http-route-dependencies.js'
+import { oneHeader } from './request-headers-and-query.js'
 
 const KEPT_BELOW = 'latchkey/idempotency/'
 /** In ms. The store keeps an answer for a day. */

@@ -1,3 +1,3 @@
 export { HttpRequestHandler } from './request-handler.js'
 export { refuseOrigin } from './request-guards.js'
-export type { CallerStore, HttpPorts } from './http-ports.js'
+export type { CallerStore, HttpPorts } from './http-route-dependencies.js'

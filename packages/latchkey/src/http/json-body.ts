@@ -1,7 +1,7 @@
 // Door: reads a request body as a JSON object. A field that the table of routes does not list is an error.
 
 import { knownNames, refuseUnknown } from '@latchkey/protocol'
-import type { Call } from './http-ports.js'
+import type { Call } from './http-route-dependencies.js'
 
 /**
  * In bytes. A body must not be longer. A context of 4 KiB in which each character is escaped fits into this

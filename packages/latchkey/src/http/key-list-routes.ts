@@ -6,10 +6,17 @@
 import { compareBytes, elementAt } from '@latchkey/base'
 import { pagesOf } from '@latchkey/client'
 import { CAPS, DEFAULT_TIMEOUT, LatchkeyError, type Range, rangeArgs, show } from '@latchkey/protocol'
-import { keyJson } from './errors.js'
-import type { Call, Reply } from './http-ports.js'
+import { keyJson } from './http-status-of-errors.js'
+import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { afterOption, bytesOption, flagOption, limitOption, nextOf, readOptions } from './request-options.js'
+import {
+  afterOption,
+  bytesOption,
+  flagOption,
+  limitOption,
+  nextOf,
+  readOptions,
+} from './request-headers-and-query.js'
 import { bytesField, formOption, type ValueForm, valueJson } from './values-json.js'
 
 export async function listKeys(call: Call): Promise<Reply> {

@@ -2,11 +2,11 @@
 // modRevision. As in etcd, this is the revision of the last change of the key.
 
 import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/protocol'
-import { problem } from './errors.js'
-import type { Call, Reply } from './http-ports.js'
+import { problem } from './http-status-of-errors.js'
+import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
 import { idempotencyKey, type TxnDone, writeTxn } from './idempotency.js'
-import { durationOption, oneHeader, readOptions, writeOptions } from './request-options.js'
+import { durationOption, oneHeader, readOptions, writeOptions } from './request-headers-and-query.js'
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')
 const etagOf = (revision: number) => ({ etag: `"${revision}"` })

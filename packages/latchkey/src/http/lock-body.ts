@@ -10,9 +10,9 @@ import {
   type ShareArg,
   show,
 } from '@latchkey/protocol'
-import type { Call } from './http-ports.js'
+import type { Call } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { oneHeader } from './request-options.js'
+import { oneHeader } from './request-headers-and-query.js'
 import { valueOf } from './values-json.js'
 
 type Fields = Record<string, unknown>

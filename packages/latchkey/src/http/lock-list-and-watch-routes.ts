@@ -18,12 +18,19 @@ import {
   type Read,
   toLockHistory,
 } from '@latchkey/protocol'
-import { keyJson } from './errors.js'
+import { keyJson } from './http-status-of-errors.js'
 import { eventStream, type SentEvent } from './event-stream.js'
-import type { Call, Reply } from './http-ports.js'
-import { saidJson } from './lock-routes.js'
+import type { Call, Reply } from './http-route-dependencies.js'
+import { saidJson } from './lock-semaphore-election-routes.js'
 import { contextJson } from './owner-json.js'
-import { afterOption, bytesOption, flagOption, limitOption, limits, nextOf } from './request-options.js'
+import {
+  afterOption,
+  bytesOption,
+  flagOption,
+  limitOption,
+  limits,
+  nextOf,
+} from './request-headers-and-query.js'
 import { formOption } from './values-json.js'
 
 type Key = Uint8Array

@@ -2,7 +2,7 @@
 
 import { type LockPort, toOwner } from '@latchkey/lock'
 import { LatchkeyError, nameOfLockKey, type OwnerResult, shownKey } from '@latchkey/protocol'
-import type { Reply } from './http-ports.js'
+import type { Reply } from './http-route-dependencies.js'
 import { codeOf, ownerJson } from './owner-json.js'
 
 /** Returns the answer with the Owner of the lock and the fields that every refusal has. */

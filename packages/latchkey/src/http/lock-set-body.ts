@@ -3,7 +3,7 @@
 import { binary } from '@latchkey/base'
 import { modeArg } from '@latchkey/lock'
 import { CAPS, KIND, knownNames, lockKeyOf, refuseUnknown, show } from '@latchkey/protocol'
-import type { Call } from './http-ports.js'
+import type { Call } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
 import { askOf, contextOf, idOf, leaseOf, tokenOf } from './lock-body.js'
 import type { LockSetRequest } from './wait-for-lock-set.js'

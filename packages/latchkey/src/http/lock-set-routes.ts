@@ -15,15 +15,15 @@ import {
   type TicketArg,
 } from '@latchkey/protocol'
 import type { CallerSessions } from './caller-sessions.js'
-import type { CallsUnderWay } from './calls-under-way.js'
-import { keyJson } from './errors.js'
-import type { Call, Reply } from './http-ports.js'
-import { holdName, type Leases } from './acquired-leases.js'
+import type { CallsUnderWay } from './calls-in-progress-per-hold.js'
+import { keyJson } from './http-status-of-errors.js'
+import type { Call, Reply } from './http-route-dependencies.js'
+import { holdName, type Leases } from './lease-durations-by-hold.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
 import { releaseSetBody, renewSetBody, setBody } from './lock-set-body.js'
 import { LockSetWait, type LockSetResult, type LockSetRequest } from './wait-for-lock-set.js'
 import { codeOf, isGranted, promisedMillis } from './owner-json.js'
-import { limits } from './request-options.js'
+import { limits } from './request-headers-and-query.js'
 
 type Key = Uint8Array
 

@@ -3,7 +3,7 @@
 
 import { ERROR_CODES, LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { errorReply } from './errors.js'
+import { errorReply } from './http-status-of-errors.js'
 import { isOwnPage, refuseOrigin } from './request-guards.js'
 import { ROUTE_IDS, routeAt } from './route-table.js'
 import { promisedMillis } from './owner-json.js'

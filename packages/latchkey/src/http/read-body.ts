@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Sender, WhyEnded } from '../member/unfinished-messages-limit.js'
-import { TooSlow } from './errors.js'
-import type { RequestBodyBytes } from './http-ports.js'
+import { TooSlow } from './http-status-of-errors.js'
+import type { RequestBodyBytes } from './http-route-dependencies.js'
 
 /**
  * In bytes. After a body was refused, the member still reads this much of it. Many callers read the refusal

@@ -3,8 +3,8 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { LatchkeyError, show } from '@latchkey/protocol'
-import type { Identity, Right } from '../member/rights.js'
-import type { HttpPorts } from './http-ports.js'
+import type { Identity, Right } from '../member/identity-and-rights.js'
+import type { HttpPorts } from './http-route-dependencies.js'
 
 /** The right that a route needs. 'any' means that every known caller may use the route. */
 export type NeededRight = Right | 'any'

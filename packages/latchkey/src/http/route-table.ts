@@ -2,7 +2,7 @@
 // 404 and 405, and the OpenAPI document all use this table.
 // long: one table is easier to read than several
 
-import type { Right } from '../member/rights.js'
+import type { Right } from '../member/identity-and-rights.js'
 import { ANSWERS, BODIES, PARAMETERS, type RouteBody, type Schema } from './route-schemas.js'
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'

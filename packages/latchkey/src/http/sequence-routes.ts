@@ -1,8 +1,8 @@
 // Door: the routes for sequences, which are counters that give out unique numbers.
 
-import type { Call, Reply } from './http-ports.js'
+import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { readOptions, writeOptions } from './request-options.js'
+import { readOptions, writeOptions } from './request-headers-and-query.js'
 
 /**
  * Returns a block of new numbers, which no other caller gets. A repeated request gets another block, and

@@ -1,10 +1,10 @@
 // Door: the route that shows the caller's identity, and the routes that list and end sessions.
 
 import { show } from '@latchkey/protocol'
-import type { Identity } from '../member/rights.js'
-import { keyJson } from './errors.js'
-import type { Call, Reply } from './http-ports.js'
-import { callOptions } from './request-options.js'
+import type { Identity } from '../member/identity-and-rights.js'
+import { keyJson } from './http-status-of-errors.js'
+import type { Call, Reply } from './http-route-dependencies.js'
+import { callOptions } from './request-headers-and-query.js'
 
 export async function identity({ who }: Call): Promise<Reply> {
   const { name, rights, keys, locks } = who as Identity

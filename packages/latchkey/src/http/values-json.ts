@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { knownNames, notOneOf, refuseUnknown, show, toValue } from '@latchkey/protocol'
-import type { Call } from './http-ports.js'
+import type { Call } from './http-route-dependencies.js'
 
 export type ValueForm = 'text' | 'base64' | 'json'
 const FORMS = ['text', 'base64', 'json'] as const

@@ -1,10 +1,10 @@
 // Door: GET /v1/watch, which sends the changes of keys as server-sent events.
 
 import { type InitialWatchEvent, LatchkeyError, type WatchEvent, type WatchTarget } from '@latchkey/protocol'
-import { keyJson } from './errors.js'
+import { keyJson } from './http-status-of-errors.js'
 import { eventStream, type SentEvent, withNext } from './event-stream.js'
-import type { Call, Reply } from './http-ports.js'
-import { bytesOption, callOptions, flagOption, oneHeader, wholeOption } from './request-options.js'
+import type { Call, Reply } from './http-route-dependencies.js'
+import { bytesOption, callOptions, flagOption, oneHeader, wholeOption } from './request-headers-and-query.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
 
 type Event = InitialWatchEvent<WatchEvent>

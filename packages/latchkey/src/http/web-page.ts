@@ -4,8 +4,8 @@
 // of another page. Without this law: a value of the store becomes a script that acts with the user's rights.
 // Or another page hides the console in a frame, and the user presses a button without seeing it.
 
-import { problem } from './errors.js'
-import type { Call, HttpPorts, Reply } from './http-ports.js'
+import { problem } from './http-status-of-errors.js'
+import type { Call, HttpPorts, Reply } from './http-route-dependencies.js'
 
 const POLICY = [
   "default-src 'none'",

@@ -2,7 +2,7 @@
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'
-import type { CallerStore } from './http-ports.js'
+import type { CallerStore } from './http-route-dependencies.js'
 import { type HttpMember, httpMember } from './testing/http-member.js'
 
 let ready = true

@@ -17,8 +17,8 @@ import {
 } from '@latchkey/protocol'
 import { type HandOver, isMember, isVoter, type RaftNode } from '@latchkey/raft'
 import { type MemberChanges, noSuchMember } from './membership-changes.js'
-import type { Forwarder } from './forwarder.js'
-import type { Right } from './rights.js'
+import type { Forwarder } from './forwarded-requests.js'
+import type { Right } from './identity-and-rights.js'
 import { endSession, listSessions } from './list-and-end-sessions.js'
 
 export interface AdminPorts {

@@ -9,7 +9,7 @@ import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { SessionAttachments } from './session-attachments.js'
 import { Outbox } from './replies-to-connection.js'
-import { ANONYMOUS, type Identity, type Right, RIGHTS } from './rights.js'
+import { ANONYMOUS, type Identity, type Right, RIGHTS } from './identity-and-rights.js'
 import type { ClientConnection } from './client-connection.js'
 
 let opened: OpenedMember

@@ -25,10 +25,10 @@ import type { Admin } from './admin-calls.js'
 import { ClientReads } from './client-reads.js'
 import { ClientWatches } from './client-watches.js'
 import { type SourceCounters, TimedRequests } from './call-counters.js'
-import { ConnectionTraces } from './connection-traces.js'
+import { ConnectionTraces } from './traced-requests-of-connection.js'
 import type { CommandQueue } from './command-queue.js'
-import type { Forwarder } from './forwarder.js'
-import type { ReadTurns } from './read-turns.js'
+import type { Forwarder } from './forwarded-requests.js'
+import type { ReadTurns } from './read-bytes-limit-per-turn.js'
 import {
   isAnonymous,
   isLimited,
@@ -37,10 +37,10 @@ import {
   openerName,
   refusalOfCommand,
 } from './required-rights.js'
-import { type HiddenFields, heldBackOf, ownerWithoutContext } from './hidden-fields.js'
+import { type HiddenFields, heldBackOf, ownerWithoutContext } from './hidden-hold-contexts.js'
 import { failedReply, refusalError, refusedReply, tooWide } from './request-errors.js'
 import type { RequestTracer } from './request-tracer.js'
-import type { Identity, Right } from './rights.js'
+import type { Identity, Right } from './identity-and-rights.js'
 
 export interface ClientConnectionPorts {
   readonly node: RaftNode

@@ -6,7 +6,7 @@ import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey
 import type { Membership, Replica } from '@latchkey/raft'
 import type { CallCounters, CallSource } from './call-counters.js'
 import { ClientConnection, type ClientConnectionPorts } from './client-connection.js'
-import type { Identity } from './rights.js'
+import type { Identity } from './identity-and-rights.js'
 import { SessionAttachments } from './session-attachments.js'
 import { leaderReplyOf } from './member-status.js'
 

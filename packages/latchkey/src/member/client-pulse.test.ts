@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ClientWebSockets } from './client-websockets.js'
 import { ClientLog } from './client-log.js'
 import { UnreadBytesLimit } from './unread-bytes-limit.js'
-import { ANONYMOUS } from './rights.js'
+import { ANONYMOUS } from './identity-and-rights.js'
 import type { ClientConnection } from './client-connection.js'
 import { UnfinishedMessagesLimit } from './unfinished-messages-limit.js'
 

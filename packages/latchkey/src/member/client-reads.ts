@@ -12,11 +12,11 @@ import {
   type TicketResult,
 } from '@latchkey/protocol'
 import type { RaftNode } from '@latchkey/raft'
-import { ticketWithoutContext } from './hidden-fields.js'
-import type { ReadTurns } from './read-turns.js'
+import { ticketWithoutContext } from './hidden-hold-contexts.js'
+import type { ReadTurns } from './read-bytes-limit-per-turn.js'
 import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.js'
 import { refusalOfRead } from './required-rights.js'
-import type { Identity } from './rights.js'
+import type { Identity } from './identity-and-rights.js'
 
 /** Reads whose answer has no limit of its own. Such an answer may have at most MOST_ANSWER bytes. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
@@ -80,7 +80,7 @@ export class ClientReads {
 
   /**
    * Serves the read in this turn of the event loop, or in a later turn if this turn has read enough bytes
-   * (read-turns.ts).
+   * (read-bytes-limit-per-turn.ts).
    */
   #serve(id: number, read: Read, time: number): void {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))

@@ -4,7 +4,7 @@ import type { KvStore, Watch, WatchSink } from '@latchkey/kv'
 import { errorAnswer, LatchkeyError, type LinkReply, type LinkRequest } from '@latchkey/protocol'
 import type { RaftNode } from '@latchkey/raft'
 import { refusalOfWatch } from './required-rights.js'
-import type { Identity } from './rights.js'
+import type { Identity } from './identity-and-rights.js'
 
 /** How many watches one connection may have. A further watch fails with ERR_BUSY. */
 const MOST_WATCHES = 1_000

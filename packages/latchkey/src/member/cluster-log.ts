@@ -11,7 +11,7 @@
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import type { ElectionReason, Replica } from '@latchkey/raft'
-import { AbsentMembers } from './absent-members.js'
+import { AbsentMembers } from './unreachable-members-log.js'
 import { whyElectionLost } from './lost-election-reason.js'
 import { leaderReplyOf, whyNoLeader } from './member-status.js'
 

@@ -7,7 +7,7 @@ import { type Command, decodeAnswer, encodeCommand, ERROR_CODES, OP } from '@lat
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
-import { ANONYMOUS } from './rights.js'
+import { ANONYMOUS } from './identity-and-rights.js'
 import type { ClientConnection } from './client-connection.js'
 
 let opened: OpenedMember

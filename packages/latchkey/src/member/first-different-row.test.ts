@@ -5,7 +5,7 @@ import { encodeBatch, KvMachine, SimulatedRowStorage, SPACE_NAMES } from '@latch
 import { type Command, encodeCommand, OP } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { afterEach, expect, test } from 'vitest'
-import type { MemberMessage } from './member-messages.js'
+import type { MemberMessage } from './non-raft-member-messages.js'
 import { StateSearch } from './first-different-row.js'
 
 const MEMBERS = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }

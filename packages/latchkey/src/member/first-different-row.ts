@@ -5,7 +5,7 @@
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
-import { type MemberMessage, firstId } from './member-messages.js'
+import { type MemberMessage, firstId } from './non-raft-member-messages.js'
 
 type Question = Extract<MemberMessage, { kind: 'compare' }>
 type Answer = Extract<MemberMessage, { kind: 'compared' }>

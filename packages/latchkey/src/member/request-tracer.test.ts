@@ -4,7 +4,7 @@ import { OpenTelemetry } from '@latchkey/client'
 import { CAPS, encodeCommand, errorAnswer, type LinkRequest, OP, okAnswer, READ } from '@latchkey/protocol'
 import { silentLogger } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { ConnectionTraces } from './connection-traces.js'
+import { ConnectionTraces } from './traced-requests-of-connection.js'
 import { RequestTracer } from './request-tracer.js'
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'

@@ -26,7 +26,7 @@ import {
   touchedByRead,
 } from './required-rights.js'
 import { tidyPrefixes } from './key-prefixes.js'
-import { ANONYMOUS, type Identity, type Right } from './rights.js'
+import { ANONYMOUS, type Identity, type Right } from './identity-and-rights.js'
 
 const k = (text: string) => Buffer.from(text)
 const texts = (keys: readonly Uint8Array[]) => keys.map((key) => Buffer.from(key).toString()).join(' ')

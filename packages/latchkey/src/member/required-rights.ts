@@ -69,7 +69,7 @@ import {
   type WatchOf,
 } from '@latchkey/protocol'
 import { isBelowOne, prefixOf, type Span } from './key-prefixes.js'
-import { ANONYMOUS, type Identity, RIGHTS, type Right } from './rights.js'
+import { ANONYMOUS, type Identity, RIGHTS, type Right } from './identity-and-rights.js'
 
 type Key = Uint8Array
 export interface Touched {

@@ -7,7 +7,13 @@
 // - No error message contains a token or a piece of the file, because error messages are logged.
 
 import { CAPS, unknownName } from '@latchkey/protocol'
-import { type Auth, type AuthOptions, digestOf, RIGHTS, type TokenEntry } from '../member/rights.js'
+import {
+  type Auth,
+  type AuthOptions,
+  digestOf,
+  RIGHTS,
+  type TokenEntry,
+} from '../member/identity-and-rights.js'
 import { checkMemberToken } from './choose-member-proof.js'
 import { parseToken } from './token-text.js'
 import { readTokensFile } from './tokens-file.js'

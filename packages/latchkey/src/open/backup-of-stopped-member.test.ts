@@ -18,7 +18,7 @@ import { closedAfterEach, freePorts, tempFolders } from '../contract/testing/por
 import { code } from '../contract/testing/small.js'
 import { open } from './open.js'
 import { recover } from './backup-of-stopped-member.js'
-import { restore } from './restore.js'
+import { restore } from './directory-from-backup.js'
 
 const folder = tempFolders()
 const later = closedAfterEach()

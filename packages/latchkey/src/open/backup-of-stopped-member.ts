@@ -19,7 +19,7 @@ import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { applyWholeLog, type WholeLog } from '@latchkey/raft/node'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
 import { withDisk } from './disk-errors.js'
-import { ownerOf } from './owner-file.js'
+import { ownerOf } from './member-json-file.js'
 
 export interface RecoverOptions {
   /** The directory of the member. The member's process must not run. */

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import { certifiedName, whyUntrusted } from '@latchkey/raft'
-import type { Identities, Identity } from '../member/rights.js'
+import type { Identities, Identity } from '../member/identity-and-rights.js'
 import type { TlsOptions } from './tls-options.js'
 
 /** Returns the caller's identity, or the error if the caller has no identity. */

@@ -9,7 +9,7 @@
 //   - A cluster of one member has tokens for clients, but no member token and no `tls.ca`. Then no process
 //     may connect as a member, and no member can be added.
 
-import type { Auth } from '../member/rights.js'
+import type { Auth } from '../member/identity-and-rights.js'
 
 interface Proofs {
   readonly auth: Pick<Auth, 'memberToken'> | undefined

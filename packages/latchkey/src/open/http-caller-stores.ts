@@ -3,7 +3,7 @@
 // check rights.
 
 import type { ClientStore } from '@latchkey/client'
-import { ANONYMOUS, type Identity } from '../member/rights.js'
+import { ANONYMOUS, type Identity } from '../member/identity-and-rights.js'
 
 export class HttpCallerStores {
   /** The member's own store. If no tokens are configured, every caller uses this store. */

@@ -6,7 +6,7 @@ import type { Dial, OtherMembers, Route } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { removed } from '../member/own-membership.js'
 import type { Member } from '../member/member.js'
-import { embeddedIn, type Identity } from '../member/rights.js'
+import { embeddedIn, type Identity } from '../member/identity-and-rights.js'
 
 export interface LocalMember {
   /** Returns the member, or undefined while it is opened again. */

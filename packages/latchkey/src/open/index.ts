@@ -1,10 +1,10 @@
 // Rule: the exports of this folder.
 export { OpenedMember } from './open-member.js'
-export { isClaimed } from './owner-file.js'
+export { isClaimed } from './member-json-file.js'
 export type { EmbeddedStore } from './embedded-store.js'
 export { open, openMember } from './open.js'
 export type { OpenOptions } from './options.js'
 export type { TlsOptions } from './tls-options.js'
-export type { ReloadOptions } from './reload.js'
-export { type RestoreOptions, restore } from './restore.js'
+export type { ReloadOptions } from './new-certificates-and-tokens.js'
+export { type RestoreOptions, restore } from './directory-from-backup.js'
 export { type RecoverOptions, type RecoveredMember, recover } from './backup-of-stopped-member.js'

@@ -10,7 +10,7 @@ import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
 import { diskUse } from './disk-space-used.js'
 import type { Settings } from './options.js'
-import { claimDirectory, type OwnDirectory } from './owner-file.js'
+import { claimDirectory, type OwnDirectory } from './member-json-file.js'
 import { closeToOthers } from './private-directory.js'
 
 /** The log and the state of a member. A member that is closed and opened again uses the same Storage. */

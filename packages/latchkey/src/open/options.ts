@@ -15,12 +15,12 @@ import {
   toOnUndecodable,
   unknownName,
 } from '@latchkey/protocol'
-import type { Auth, AuthOptions } from '../member/rights.js'
+import type { Auth, AuthOptions } from '../member/identity-and-rights.js'
 import { checkAuth, checkClientCertificates } from './auth-options.js'
 import { refuseUnprovenMembers } from './choose-member-proof.js'
 import { checkTls, type TlsOptions } from './tls-options.js'
 
-export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
+export type { AuthOptions, Right, TokenEntry } from '../member/identity-and-rights.js'
 
 /** The options of `open`. `id` is required, and so is either `dir` or `memory`. */
 export interface OpenOptions<S extends As = 'bytes'> {

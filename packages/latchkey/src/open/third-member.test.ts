@@ -3,7 +3,11 @@
 import { type Store, Watchdog } from '@latchkey/client'
 import { type Duration, encodeCommand, LatchkeyError, OP } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'
-import { decodeMemberMessage, encodeMemberMessage, type MemberMessage } from '../member/member-messages.js'
+import {
+  decodeMemberMessage,
+  encodeMemberMessage,
+  type MemberMessage,
+} from '../member/non-raft-member-messages.js'
 import { openMember } from './open.js'
 import type { OpenedMember } from './open-member.js'
 import { checkOptions } from './options.js'

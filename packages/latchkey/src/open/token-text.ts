@@ -5,7 +5,7 @@
 // sends SECRET is refused. The operator gives the reader the whole text, and the reader has all rights.
 
 import { didYouMean } from '@latchkey/base'
-import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
+import { RIGHTS, type Right, type TokenEntry } from '../member/identity-and-rights.js'
 
 const HOW =
   'the rights are read, write and admin, joined with +; a secret that contains a colon needs rights in front of it: read+write+admin:SECRET'

@@ -17,9 +17,9 @@ import type { Proven } from '../open/connections-of-port.js'
 import type { UnreadBytesLimit } from '../member/unread-bytes-limit.js'
 import type { UnfinishedMessagesLimit } from '../member/unfinished-messages-limit.js'
 import type { RequestTracer } from '../member/request-tracer.js'
-import type { Identity } from '../member/rights.js'
+import type { Identity } from '../member/identity-and-rights.js'
 import type { OpenOptions } from '../open/options.js'
-import type { ReloadOptions } from '../open/reload.js'
+import type { ReloadOptions } from '../open/new-certificates-and-tokens.js'
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>

@@ -3,5 +3,5 @@
 
 export { jsonLogger } from '@latchkey/daemon'
 export { openMember } from '../open/index.js'
-export { Reloader } from './reloader.js'
-export { Sidecar } from './sidecar.js'
+export { Reloader } from './certificate-and-token-reloader.js'
+export { Sidecar } from './member-process.js'

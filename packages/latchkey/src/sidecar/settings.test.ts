@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { jsonLogger } from '@latchkey/daemon'
 import { checkOptions } from '../open/options.js'
-import { sidecarOptions } from './options.js'
+import { sidecarOptions } from './options-from-settings.js'
 import { configJson, configText } from './print-config.js'
 import { ConfigError, resolveSettings, type Sources } from './settings.js'
 

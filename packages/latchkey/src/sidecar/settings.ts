@@ -2,7 +2,7 @@
 // the configuration file, and the file over the default.
 
 import { type Duration, millis } from '@latchkey/protocol'
-import type { TokenEntry } from '../member/rights.js'
+import type { TokenEntry } from '../member/identity-and-rights.js'
 import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 

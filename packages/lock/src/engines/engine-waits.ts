@@ -3,7 +3,7 @@
 
 import { addByKey, binary, type Clock, deleteByKey, type Timer } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
-import type { TakeAnswer } from './lock-engine.js'
+import type { TakeAnswer } from './lock-engine-interface.js'
 
 interface Asked {
   readonly answer: TakeAnswer

@@ -11,7 +11,7 @@ import {
   toUserKey,
 } from '@latchkey/protocol'
 import type { LockWatchEvent } from '../holding/lock-watch-types.js'
-import { toContext } from '../holding/owner-decoding.js'
+import { toContext } from '../holding/owner-from-wire-format.js'
 
 interface WatchSource {
   /** Reads the present holds with their queues, and the time of the engine's clock. */

@@ -6,9 +6,9 @@ export {
   engineLocks,
   type EngineLocks,
   type EngineOptions,
-} from './engine-locks.js'
+} from './engine-lock-client.js'
 export { guardedKey, serverPrefixArg, withDriver } from './engine-arguments.js'
-export { mayHaveArrived, notReached, refusedByServer } from './engine-errors.js'
+export { mayHaveArrived, notReached, refusedByServer } from './engine-unreachable-errors.js'
 export type {
   Capabilities,
   EngineHold,
@@ -18,5 +18,5 @@ export type {
   TakeAnswer,
   TakeRequest,
   Timed,
-} from './lock-engine.js'
+} from './lock-engine-interface.js'
 export { ClientClock } from './client-side-clock.js'

@@ -5,9 +5,9 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { LockMemory, memoryEngine } from '@latchkey/locks'
 import { expect, test } from 'vitest'
 import { ProcessClock, World } from '../testing/virtual-time.js'
-import { mayHaveArrived, notReached } from './engine-errors.js'
-import { engineLocks } from './engine-locks.js'
-import type { LockEngine } from './lock-engine.js'
+import { mayHaveArrived, notReached } from './engine-unreachable-errors.js'
+import { engineLocks } from './engine-lock-client.js'
+import type { LockEngine } from './lock-engine-interface.js'
 
 /** late: it is on its way until the test lets it arrive. cut: the same, and the caller is told so at once. */
 type Fault = 'not reached' | 'lost' | 'late' | 'cut' | undefined

@@ -2,7 +2,7 @@
 
 import { KEEP_LEASE_FAIL, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 import { CODE, SUCCESS_NUMBER } from '../rules/lock-answers.js'
-import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine.js'
+import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine-interface.js'
 
 /**
  * Builds the owner of an answer. Its `remaining` is the number that stands for a successful acquire or

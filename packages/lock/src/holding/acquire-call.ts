@@ -18,12 +18,12 @@ import {
 } from '@latchkey/protocol'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import { CallLimit } from './call-deadline-or-abort.js'
-import { flowArg } from './flow-of-request.js'
+import { flowArg } from './flow-for-deadlock-detection.js'
 import type { HoldValidity } from './hold-validity.js'
 import { HoldSet } from './held-lock-set.js'
-import { Holder } from './holder.js'
+import { Holder } from './lock-object-acquisitions.js'
 import { contextArg, durationArg, fencingKeyArg, leaseArg } from './lock-arguments.js'
-import { toContext } from './owner-decoding.js'
+import { toContext } from './owner-from-wire-format.js'
 import { SetAcquisition } from './lock-set-acquisition.js'
 
 /** The options that acquire and tryAcquire have for locks and for semaphores. */

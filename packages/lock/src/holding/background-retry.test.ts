@@ -5,7 +5,7 @@ import { getEventListeners } from 'node:events'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { ProcessClock, settle, World } from '../testing/virtual-time.js'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 
 function scene() {

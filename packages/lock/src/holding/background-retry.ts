@@ -2,7 +2,7 @@
 // have their results.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000

@@ -4,8 +4,8 @@
 import { type As, type GuardArg, LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
 import type { HoldChange } from './acquisition.js'
 import type { HoldValidity } from './hold-validity.js'
-import type { Holder } from './holder.js'
-import type { LockPort } from './lock-port.js'
+import type { Holder } from './lock-object-acquisitions.js'
+import type { LockPort } from './lock-port-interface.js'
 
 /** In ms, how long a change of a hold waits for its answer. */
 const CHANGE_TIMEOUT = 5_000

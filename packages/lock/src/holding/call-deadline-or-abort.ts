@@ -3,7 +3,7 @@
 
 import { onAbort, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { LockCallOptions, LockPort } from './lock-port.js'
+import type { LockCallOptions, LockPort } from './lock-port-interface.js'
 
 /** The result of a wait that has ended because its call has ended. */
 export const OVER: unique symbol = Symbol('over')

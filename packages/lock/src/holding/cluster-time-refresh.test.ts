@@ -7,7 +7,7 @@ import { ProcessClock, settle, World } from '../testing/virtual-time.js'
 import { ClusterTimeBound } from './cluster-time-bound.js'
 import { NOT_IN_SET } from './indexed-set.js'
 import { ClusterTimeRefresh } from './cluster-time-refresh.js'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 import { HoldValidity } from './hold-validity.js'
 
 /** How many milliseconds a timer may be late and a bound may be rounded. */

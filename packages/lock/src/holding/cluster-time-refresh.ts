@@ -4,7 +4,7 @@
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 
 /**
  * A hold, or an attempt that waits for a hold. Holds and attempts need a recent upper bound of cluster time.

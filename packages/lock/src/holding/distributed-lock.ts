@@ -13,9 +13,9 @@ import {
 import { contextArg, durationArg, optionsArg } from './lock-arguments.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import type { Attempt } from './acquisition.js'
-import { flowArg } from './flow-of-request.js'
-import { Holder, type HolderTerms } from './holder.js'
-import type { LockAttempt, LockObject } from './lock-interface.js'
+import { flowArg } from './flow-for-deadlock-detection.js'
+import { Holder, type HolderTerms } from './lock-object-acquisitions.js'
+import type { LockAttempt, LockObject } from './distributed-lock-interface.js'
 
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
@@ -24,8 +24,8 @@ interface LockDefaults {
   /** Used for an attempt that gives no context of its own. */
   readonly context: ContextArg
   /**
-   * The name of the flow of every attempt (flow-of-request.ts). If the name is undefined, an attempt belongs
-   * to the flow of the `withLock` around its call.
+   * The name of the flow of every attempt (flow-for-deadlock-detection.ts). If the name is undefined, an
+   * attempt belongs to the flow of the `withLock` around its call.
    */
   readonly flow: string | undefined
 }

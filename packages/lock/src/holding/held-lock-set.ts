@@ -8,7 +8,7 @@ import {
   type OneGuardArg,
 } from '@latchkey/protocol'
 import type { HoldValidity } from './hold-validity.js'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 import type { SetAcquisition } from './lock-set-acquisition.js'
 
 /** The parts of a HoldSet: the acquisition, and the keys and modes as the caller gave them. */

@@ -7,17 +7,17 @@ export { DistributedLock } from './distributed-lock.js'
 export { FenceGuard, type FencePort } from './fence-guard.js'
 export { Hold } from './hold.js'
 export { HoldSet } from './held-lock-set.js'
-export type { LockAttempt, LockObject } from './lock-interface.js'
+export type { LockAttempt, LockObject } from './distributed-lock-interface.js'
 export { type LockOptions, Locking } from './store-lock-calls.js'
 export { type AcquireOptions, type LockOfSet, Locks, type SetOptions } from './locks.js'
 export { BaseHold } from './base-hold.js'
 export { type CampaignOptions, type ElectionEvent, Elections, type Leader, Leadership } from './elections.js'
 export { type PermitOptions, Permit, Semaphores } from './semaphores.js'
 export type { WaitOptions } from './acquire-call.js'
-export { lockCommand } from './lock-command.js'
-export { flowNameArg } from './flow-of-request.js'
+export { lockCommand } from './acquire-command.js'
+export { flowNameArg } from './flow-for-deadlock-detection.js'
 export { modeArg, permitsArg } from './lock-arguments.js'
-export { circleError, obstacleError, toLockInfo, toOwner } from './owner-decoding.js'
+export { circleError, obstacleError, toLockInfo, toOwner } from './owner-from-wire-format.js'
 export type {
   HoldingCounts,
   LockCall,
@@ -25,7 +25,7 @@ export type {
   LockPort,
   Observer,
   WaitKind,
-} from './lock-port.js'
+} from './lock-port-interface.js'
 export type { LockWatchEvent, LockWatchOptions } from './lock-watch-types.js'
 export { waiting } from './waiting-count.js'
 export { Watchdog, type WatchdogEvents } from './renewing-watchdog.js'

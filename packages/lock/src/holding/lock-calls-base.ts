@@ -17,7 +17,7 @@ import {
 } from '@latchkey/protocol'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import { prefixArg } from './lock-arguments.js'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 
 const QUERY_OPTIONS = knownNames('queue', 'as', 'consistency', 'timeout', 'signal')
 

@@ -15,9 +15,9 @@ import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type CallLimit, OVER } from './call-deadline-or-abort.js'
 import { HoldValidity } from './hold-validity.js'
-import type { LockCall } from './lock-port.js'
+import type { LockCall } from './lock-port-interface.js'
 import { waiting } from './waiting-count.js'
-import { circleError } from './owner-decoding.js'
+import { circleError } from './owner-from-wire-format.js'
 
 interface SetTerms {
   readonly list: readonly KeyModeArg[]

@@ -51,13 +51,13 @@ import {
   wantedOf,
 } from './acquire-call.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
-import { holdsAround } from './flow-of-request.js'
+import { holdsAround } from './flow-for-deadlock-detection.js'
 import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { Hold } from './hold.js'
 import type { HoldSet } from './held-lock-set.js'
 import type { LockWatchEvent, LockWatchOptions } from './lock-watch-types.js'
-import { toHoldInfo, toLockInfo } from './owner-decoding.js'
-import type { LockCallOptions } from './lock-port.js'
+import { toHoldInfo, toLockInfo } from './owner-from-wire-format.js'
+import type { LockCallOptions } from './lock-port-interface.js'
 
 /** The options of acquire, tryAcquire and withLock. */
 export interface AcquireOptions extends WaitOptions {

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import type { FakePort, Fault } from '../testing/fake-store.js'
 import { finish, scene } from '../testing/scene.js'
-import { isSuccess } from './owner-decoding.js'
+import { isSuccess } from './owner-from-wire-format.js'
 import { patienceOf } from './renewal-times.js'
 import { Watchdog } from './renewing-watchdog.js'
 

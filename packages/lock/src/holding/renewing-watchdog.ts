@@ -2,7 +2,7 @@
 
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
-import type { LockObject } from './lock-interface.js'
+import type { LockObject } from './distributed-lock-interface.js'
 import type { Renewals } from './renewals.js'
 import type { HoldValidity } from './hold-validity.js'
 

@@ -25,7 +25,7 @@ import {
 import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { BaseHold, type HoldParts } from './base-hold.js'
 import { keyArg, optionsArg, permitsArg } from './lock-arguments.js'
-import { toPermitInfo } from './owner-decoding.js'
+import { toPermitInfo } from './owner-from-wire-format.js'
 
 /** The options of acquire and tryAcquire of semaphores. */
 export interface PermitOptions extends WaitOptions {

@@ -1,10 +1,10 @@
 // Types: the objects that all acquisitions of one store share.
 
 import type { LatchkeyError } from '@latchkey/protocol'
-import type { Around } from './flow-of-request.js'
+import type { Around } from './flow-for-deadlock-detection.js'
 import type { ClusterTimeRefresh } from './cluster-time-refresh.js'
 import type { HoldValidity } from './hold-validity.js'
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 import type { Renewals } from './renewals.js'
 import type { Watchdog } from './renewing-watchdog.js'
 

@@ -1,6 +1,6 @@
 // Rule: counts the waiting callers of a store, for its metrics.
 
-import type { LockPort } from './lock-port.js'
+import type { LockPort } from './lock-port-interface.js'
 
 /** The caller counts as waiting until the promise settles. */
 export async function waiting<T>({ counts }: LockPort, until: Promise<T>): Promise<T> {

@@ -14,7 +14,7 @@ import {
 import { type Acquired, type Wanted, acquire, enter } from './acquire-call.js'
 import { HoldCalls } from './lock-calls-base.js'
 import { keyArg, prefixArg } from './lock-arguments.js'
-import { modeOf } from './owner-decoding.js'
+import { modeOf } from './owner-from-wire-format.js'
 
 export type WebLockMode = 'exclusive' | 'shared'
 

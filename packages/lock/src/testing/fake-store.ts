@@ -15,7 +15,7 @@ import {
   type Read,
 } from '@latchkey/protocol'
 import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
-import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
+import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port-interface.js'
 import { renew, tryLock } from '../rules/acquire.js'
 import { tryLockAll } from '../rules/acquire-all.js'
 import { ownerOfHold } from '../rules/lock-answers.js'

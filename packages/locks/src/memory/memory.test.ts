@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { engineHistory, judgeHolds, type RecordedHold } from '../suite/engine-history.js'
 import { engineSuite } from '../suite/engine-suite.js'
 import { LockMemory } from './lock-memory.js'
-import { memoryEngine, memoryLocks } from './memory-locks.js'
+import { memoryEngine, memoryLocks } from './memory-lock-engine.js'
 
 const memory = new LockMemory()
 engineSuite(test, async ({ poll, patience }) => {

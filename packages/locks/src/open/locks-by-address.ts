@@ -2,7 +2,7 @@
 // when it is needed, so a program installs only the driver that it uses.
 
 import type { Capabilities, EngineLocks } from '@latchkey/lock'
-import { memoryLocks } from '../memory/memory-locks.js'
+import { memoryLocks } from '../memory/memory-lock-engine.js'
 
 /**
  * The options of the function that opens the engine: `connect` of @latchkey/client, `postgresLocks`,

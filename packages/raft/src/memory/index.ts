@@ -3,7 +3,7 @@ export type { Loss } from './simulated-file.js'
 export { ManualClock } from './manual-clock.js'
 export { EventHeap } from './event-heap.js'
 export type { Timeline } from './simulated-time-types.js'
-export { VirtualClock } from './virtual-clock.js'
+export { VirtualClock } from './simulated-machine-clocks.js'
 export { Host, HostProcess } from './simulated-host.js'
 export { Cuts } from './network-cuts.js'
 export {

@@ -2,7 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'
-import type { Done, File } from '../wal/file-system.js'
+import type { Done, File } from '../wal/file-system-interface.js'
 import { type DiskOp, MemoryDisk } from './index.js'
 
 const wait = (call: (done: Done) => void): Promise<void> =>

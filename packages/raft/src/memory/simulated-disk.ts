@@ -11,9 +11,9 @@
 // After a crash or a kill, the callbacks of earlier operations are never called.
 
 import { assert, microtask, type Random } from '@latchkey/base'
-import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
+import type { Done, File, FileSystem, Opened } from '../wal/file-system-interface.js'
 import type { Inode, Loss } from './simulated-file.js'
-import { Names } from './simulated-folders.js'
+import { Names } from './simulated-file-names.js'
 
 type DiskOpKind =
   | 'write'

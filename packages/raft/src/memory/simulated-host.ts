@@ -11,7 +11,7 @@
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Timeline } from './simulated-time-types.js'
-import { VirtualClock } from './virtual-clock.js'
+import { VirtualClock } from './simulated-machine-clocks.js'
 
 interface HostOptions {
   /** How many seconds the machine's clock counts in one second of simulated time. */

@@ -1,7 +1,7 @@
 // Rule: decides from the error of an outgoing socket whether the peer is only down, or refuses this member
 // for a lasting reason.
 
-import type { Refusal } from './handshake.js'
+import type { Refusal } from './handshake-frames.js'
 
 /**
  * Returns the reason if another attempt will fail in the same way: a bad certificate, an HTTP answer instead

@@ -6,7 +6,7 @@ import { CAPS, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { type Parcel, toMessage } from './message-decoder.js'
 import { Assembly, Cutting, FRAME_LIMIT, join, turnParts, WHOLE_LIMIT } from './frames.js'
-import { decodeChallenge, decodeGreeting, decodeHello, decodeProof, decodeReply } from './handshake.js'
+import { decodeChallenge, decodeGreeting, decodeHello, decodeProof, decodeReply } from './handshake-frames.js'
 import { TYPE } from './message-encoder.js'
 
 /** version, length of the head, head, bytes */

@@ -10,7 +10,7 @@ import {
   decodeProof,
   decodeReply,
   HANDSHAKE_LIMIT,
-} from './handshake.js'
+} from './handshake-frames.js'
 
 describe('L22: what a frame of a handshake may hold', () => {
   const nonce = newNonce()

@@ -27,7 +27,7 @@ import {
   versionOf,
   WRONG_NAME,
   WRONG_PROOF,
-} from './handshake.js'
+} from './handshake-frames.js'
 import type { MemberId } from '../core/types.js'
 import { WIRE } from './frames.js'
 import { type ProofInputs, proofOf, provenWith, type Side } from './token-proof.js'

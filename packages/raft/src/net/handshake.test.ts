@@ -4,7 +4,7 @@
 import { EMPTY, newNonce } from '@latchkey/base'
 import { pack, unpack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { decodeReply, encodeRefusal, encodeWelcome, type Self } from './handshake.js'
+import { decodeReply, encodeRefusal, encodeWelcome, type Self } from './handshake-frames.js'
 import { DialledHandshake, DiallingHandshake, type HandshakePorts, type Step } from './handshake-steps.js'
 import { WIRE } from './frames.js'
 

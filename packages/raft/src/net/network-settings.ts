@@ -2,7 +2,7 @@
 
 import { type Clock, ConnectionErrors, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
 import type { BackoffLimits } from './backoff.js'
-import type { Admit, Missing, Self } from './handshake.js'
+import type { Admit, Missing, Self } from './handshake-frames.js'
 import { LANE_CAPS, type LaneCaps } from './send-queues.js'
 import type { MemberTls } from './tls.js'
 
@@ -62,8 +62,8 @@ export interface NetOptions {
    */
   readonly admit?: Admit | undefined
   /**
-   * Finds out whether a peer is missing in the membership (handshake.ts). The handshake sends the result to
-   * the peer. So a removed member that did not learn of its removal learns of it when it connects.
+   * Finds out whether a peer is missing in the membership (handshake-frames.ts). The handshake sends the
+   * result to the peer. So a removed member that did not learn of its removal learns of it when it connects.
    */
   readonly missing?: Missing | undefined
   /**

@@ -9,7 +9,7 @@
 //   - a peer is alive if it has sent bytes, or has accepted bytes. Its pong may wait behind a long message.
 
 import type { Clock, Timer } from '@latchkey/base'
-import { RoundTrip } from './round-trip.js'
+import { RoundTrip } from './round-trip-time.js'
 
 interface PeerLivenessPorts {
   readonly clock: Clock

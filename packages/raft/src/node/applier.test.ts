@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { encodeMembership, NO_MEMBERS } from '../core/membership.js'
 import type { Entry, EntryKind, Membership } from '../core/types.js'
 import { Applier } from './applier.js'
-import type { Applied, StateMachine } from './state-machine.js'
+import type { Applied, StateMachine } from './state-machine-interface.js'
 
 const members = (...voters: string[]): Membership => ({
   ...NO_MEMBERS,

@@ -5,7 +5,7 @@
 import { lastOf, assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
 import type { Entry, LogPosition, Membership } from '../core/types.js'
-import type { Applied, AppliedState, StateMachine } from './state-machine.js'
+import type { Applied, AppliedState, StateMachine } from './state-machine-interface.js'
 
 /**
  * How many entries, and how many bytes, one call of the state machine applies at most. A longer call would

@@ -16,7 +16,7 @@ import type { Entry } from '../core/types.js'
 import type { FileSystem, Identity } from '../wal/index.js'
 import { Applier } from './applier.js'
 import { isUnborn, openLog, reconcile } from './recover-log-and-machine.js'
-import type { AppliedState, StateMachine } from './state-machine.js'
+import type { AppliedState, StateMachine } from './state-machine-interface.js'
 
 export interface CopiedMember {
   readonly id: string

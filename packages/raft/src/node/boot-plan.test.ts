@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { planBoot } from './boot-plan.js'
-import type { AppliedState } from './state-machine.js'
+import type { AppliedState } from './state-machine-interface.js'
 
 const membership = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }
 const at = (index: number, term: number): AppliedState => ({ position: { index, term, time: 0 }, membership })

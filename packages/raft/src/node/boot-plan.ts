@@ -9,7 +9,7 @@
 //   a position          after last                     drop all entries: a crash came after a snapshot
 
 import type { LogPosition } from '../core/types.js'
-import type { AppliedState } from './state-machine.js'
+import type { AppliedState } from './state-machine-interface.js'
 
 type BootPlan =
   | { readonly type: 'fresh' }

@@ -5,7 +5,7 @@
 
 import type { LogPosition } from '../core/types.js'
 import type { NodeCounters } from './node-counters.js'
-import type { Applied, MachineAnswer } from './state-machine.js'
+import type { Applied, MachineAnswer } from './state-machine-interface.js'
 
 /** The result of a command that was passed to `submit`. */
 export type Outcome =

@@ -7,7 +7,7 @@ export type {
   SnapshotReader,
   SnapshotWriter,
   StateMachine,
-} from './state-machine.js'
+} from './state-machine-interface.js'
 export { MACHINE_CASES, type MachineCase, type MachineHarness } from './state-machine-suite.js'
 export { type HandOver, handOver } from './leadership-hand-over.js'
 export { type OpenedRaft, openRaft, type RaftOptions as OpenRaftOptions } from './open-replica.js'
@@ -15,7 +15,7 @@ export { RaftNode } from './node.js'
 export type { LoopObserver, NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
 export type { LogRecord, Outcome, Refusal } from './callers-of-entries.js'
 export type { ReadDone, ReadOutcome } from './linearizable-reads.js'
-export { frameRecord, splitRecords } from './batch-records.js'
+export { frameRecord, splitRecords } from './entry-commands.js'
 export type { DirectoryNote } from './wrong-cluster-check.js'
 export { Replica } from './replica.js'
 export type { ReplicaOptions, ReplicaPorts, TransportOwner } from './replica-types.js'

@@ -13,7 +13,7 @@ import type {
   Role,
 } from '../core/index.js'
 import type { LogPort } from './log-writer.js'
-import type { AppliedState, StateMachine } from './state-machine.js'
+import type { AppliedState, StateMachine } from './state-machine-interface.js'
 
 export interface NodeOptions {
   readonly id: MemberId

@@ -8,7 +8,7 @@
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
 import type { NodeCounters } from './node-counters.js'
-import type { Applied } from './state-machine.js'
+import type { Applied } from './state-machine-interface.js'
 import {
   type Batch,
   type Done,

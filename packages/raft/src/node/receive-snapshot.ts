@@ -6,7 +6,7 @@
 // until `room` is called (L18).
 
 import type { LogPosition, Membership } from '../core/types.js'
-import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine.js'
+import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine-interface.js'
 
 /** In bytes, how much received data may wait for the disk. */
 const MOST_WAITING = 4 * 1024 * 1024

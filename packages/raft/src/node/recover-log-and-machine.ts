@@ -6,7 +6,7 @@ import { decodeMembership, encodeMembership, membersOf, NO_MEMBERS } from '../co
 import type { Entry, HardState, LogPosition, Membership } from '../core/types.js'
 import { type MembershipCodec, type Recovered, Wal } from '../wal/index.js'
 import { planBoot } from './boot-plan.js'
-import type { AppliedState } from './state-machine.js'
+import type { AppliedState } from './state-machine-interface.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }

@@ -4,7 +4,7 @@ import type { Clock, Logger, Random } from '@latchkey/base'
 import type { MemberId } from '../core/types.js'
 import type { PeerInfo, Transport } from '../net/index.js'
 import type { FileSystem } from '../wal/index.js'
-import type { StateMachine } from './state-machine.js'
+import type { StateMachine } from './state-machine-interface.js'
 import type { LoopObserver, NodeOptions } from './node-types.js'
 import type { DirectoryNote } from './wrong-cluster-check.js'
 

@@ -3,7 +3,7 @@
 // an offset. After a lost acknowledgement the core asks for the same piece again.
 
 import type { MemberId } from '../core/types.js'
-import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
+import type { AppliedState, SnapshotReader, StateMachine } from './state-machine-interface.js'
 
 interface Piece {
   readonly state: AppliedState

@@ -3,7 +3,7 @@
 
 import type { Logger } from '@latchkey/base'
 import type { Effect, MemberId, Message, Raft } from '../core/index.js'
-import type { AppliedState, StateMachine } from './state-machine.js'
+import type { AppliedState, StateMachine } from './state-machine-interface.js'
 import { SnapshotIn } from './receive-snapshot.js'
 import { SnapshotOut } from './send-snapshot.js'
 

@@ -3,7 +3,7 @@
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
 import { MACHINE_CASES, type MachineHarness } from './state-machine-suite.js'
-import { frameRecord } from './batch-records.js'
+import { frameRecord } from './entry-commands.js'
 import { Counter } from './testing/counter.js'
 
 const harness = (make: () => Counter): MachineHarness => ({

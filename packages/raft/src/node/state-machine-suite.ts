@@ -5,7 +5,7 @@
 
 import { assert } from '@latchkey/base'
 import type { Entry, Membership } from '../core/types.js'
-import type { StateMachine } from './state-machine.js'
+import type { StateMachine } from './state-machine-interface.js'
 
 export interface MachineHarness {
   /** Returns a new state machine on an empty disk, not opened. */

@@ -31,7 +31,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { joinPath } from './file-system.js'
+import { joinPath } from './file-system-interface.js'
 import { makeFolders } from './make-folders.js'
 
 interface DirLock {

@@ -14,7 +14,7 @@
 //   MK4  If the current slot already has the present values, a sync does not write the slot again.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'
-import type { Done, File } from './file-system.js'
+import type { Done, File } from './file-system-interface.js'
 import { MARK_SLOT_AT, MARK_SLOT_BYTES } from './disk-format.js'
 import { type DurableMark, putMark } from './durable-mark-slot.js'
 

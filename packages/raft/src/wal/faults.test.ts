@@ -5,7 +5,7 @@ import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type DiskFailure, type DiskOp, ManualClock, MemoryDisk } from '../memory/index.js'
-import type { FileSystem } from './file-system.js'
+import type { FileSystem } from './file-system-interface.js'
 import { appended, batch, entry, openWal } from './testing/wal-fixture.js'
 import { judge, newRun, type Run, runWorkload } from './testing/workload.js'
 

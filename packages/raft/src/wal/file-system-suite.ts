@@ -3,7 +3,7 @@
 
 import { assert } from '@latchkey/base'
 import { wait } from './open-log.js'
-import { type File, type FileSystem, joinPath } from './file-system.js'
+import { type File, type FileSystem, joinPath } from './file-system-interface.js'
 
 interface FileSystemCase {
   readonly name: string

@@ -5,7 +5,7 @@ export {
   type ProcessName,
   refuseLocked,
 } from './directory-lock.js'
-export type { Done, File, FileSystem, Opened } from './file-system.js'
+export type { Done, File, FileSystem, Opened } from './file-system-interface.js'
 export { FILE_SYSTEM_CASES } from './file-system-suite.js'
 export { type NodeCalls, nodeFileSystem } from './node-file-system.js'
 export { Wal } from './wal.js'

@@ -3,7 +3,7 @@
 import type { Entry } from '../core/types.js'
 import type { RecordRead } from './record-decoder.js'
 import { HEAD } from './disk-format.js'
-import { LogState } from './log-state.js'
+import { LogState } from './log-end-summary.js'
 import { cannotFollow, lastIndexAfter, type Start, type RecordContent } from './log-record.js'
 
 export class Replay {

@@ -3,7 +3,7 @@
 import type { Clock, Logger } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
-import type { FileSystem } from './file-system.js'
+import type { FileSystem } from './file-system-interface.js'
 
 /** Which member a log belongs to. The identity is on the disk before the member sends its first message. */
 export interface Identity {

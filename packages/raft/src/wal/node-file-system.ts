@@ -7,7 +7,7 @@
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { microtask } from '@latchkey/base'
-import type { Done, File, FileSystem, Opened } from './file-system.js'
+import type { Done, File, FileSystem, Opened } from './file-system-interface.js'
 import { makeFolders } from './make-folders.js'
 
 /** The functions of node:fs that this file calls. Tests pass functions that fail. */

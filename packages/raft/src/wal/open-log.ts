@@ -15,7 +15,7 @@ import { isLatchkeyError } from '@latchkey/protocol'
 import type { GroupId } from '../core/types.js'
 import type { Identity, WalOptions } from './log-interface.js'
 import { type Finding, refusal, storageUnreadable, wrongMember } from './log-errors.js'
-import { type Done, type File, type FileSystem, joinPath } from './file-system.js'
+import { type Done, type File, type FileSystem, joinPath } from './file-system-interface.js'
 import {
   MARK_DRAFT_NAME,
   MARK_FILE_BYTES,

@@ -3,9 +3,9 @@
 // Law: before a segment file is deleted, both slots of the durable mark name the log's new first segment,
 // durably. Without this law: the disk loses a segment, and recovery believes that a compaction deleted it.
 
-import { type Done, type FileSystem, joinPath } from './file-system.js'
+import { type Done, type FileSystem, joinPath } from './file-system-interface.js'
 import { segmentName } from './disk-format.js'
-import type { LogState } from './log-state.js'
+import type { LogState } from './log-end-summary.js'
 import type { DurableMarkFile } from './durable-mark.js'
 import type { Segments } from './removable-segments.js'
 

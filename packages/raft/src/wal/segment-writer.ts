@@ -11,9 +11,9 @@
 import { type Apart, withApart } from '@latchkey/base'
 import type { WalOptions } from './log-interface.js'
 import { bytesApart, putRecord, recordBytes } from './record-encoder.js'
-import { type Done, type File, type FileSystem, joinPath } from './file-system.js'
+import { type Done, type File, type FileSystem, joinPath } from './file-system-interface.js'
 import { HEAD, type LogOwner, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
-import type { LogState } from './log-state.js'
+import type { LogState } from './log-end-summary.js'
 import { putPreamble } from './segment-preamble.js'
 import type { RecordContent } from './log-record.js'
 

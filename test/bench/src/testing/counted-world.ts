@@ -7,7 +7,7 @@ import { KvMachine, SimulatedRowStorage, type RowBuilder, type RowStorage, type 
 import type { LinkReply } from '@latchkey/protocol'
 import { type DiskOp, ManualClock, MemoryDisk } from '@latchkey/raft/memory'
 import { Member } from '../../../../packages/latchkey/src/member/member.js'
-import { ANONYMOUS } from '../../../../packages/latchkey/src/member/rights.js'
+import { ANONYMOUS } from '../../../../packages/latchkey/src/member/identity-and-rights.js'
 import { Wire, type WireWorld } from './wire.js'
 
 /** How long things take here: what comes meanwhile gathers, as it does on a machine. */

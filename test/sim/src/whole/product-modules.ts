@@ -12,7 +12,7 @@ import type * as rowsWithEventLog from '../../../../packages/kv/dist/storage/lev
 import type * as simulatedRows from '../../../../packages/kv/dist/storage/simulated-row-store.js'
 import type * as eventLogOnDisk from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type * as member from '../../../../packages/latchkey/dist/member/member.js'
-import type * as rights from '../../../../packages/latchkey/dist/member/rights.js'
+import type * as rights from '../../../../packages/latchkey/dist/member/identity-and-rights.js'
 import type * as inProcessLink from '../../../../packages/latchkey/dist/open/in-process-link.js'
 import type * as watchdog from '../../../../packages/lock/dist/holding/renewing-watchdog.js'
 import type * as clientFrames from '../../../../packages/protocol/dist/client-frames.js'

@@ -5,7 +5,7 @@
 // seems to run too fast, and the operator stops a healthy member.
 
 import type { Status } from '@latchkey/protocol'
-import type { Finding, MemberFacts, Facts, Sample } from './facts-to-judge.js'
+import type { Finding, MemberFacts, Facts, Sample } from './collected-facts.js'
 import { certificateFinding, spaceFinding } from './machine-findings.js'
 
 /**

@@ -2,7 +2,7 @@
 
 import { CAPS } from '@latchkey/protocol'
 import { megabytes } from '../print-values.js'
-import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './facts-to-judge.js'
+import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './collected-facts.js'
 
 /**
  * In ms, for one write with its sync. Slower disks get a warning (SLOW_SYNC_MS) or an error (BAD_SYNC_MS). A

@@ -9,7 +9,7 @@ import { connect as connectTcp, isIP } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { Clock } from '@latchkey/base'
-import type { CertificateFacts, DirFacts } from './facts-to-judge.js'
+import type { CertificateFacts, DirFacts } from './collected-facts.js'
 
 export interface Probes {
   disk(path: string): Promise<DirFacts>

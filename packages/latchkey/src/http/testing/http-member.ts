@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type OpenedMember, openMember } from '../../open/index.js'
-import type { AuthOptions } from '../../member/rights.js'
-import type { HttpPorts } from '../http-ports.js'
+import type { AuthOptions } from '../../member/identity-and-rights.js'
+import type { HttpPorts } from '../http-route-dependencies.js'
 import { HttpRequestHandler } from '../request-handler.js'
 
 export interface HttpMember {

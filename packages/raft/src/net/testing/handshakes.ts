@@ -2,7 +2,7 @@
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import type { WebSocket } from 'ws'
-import type { Self } from '../handshake.js'
+import type { Self } from '../handshake-frames.js'
 import { DiallingHandshake } from '../handshake-steps.js'
 import { bytesOf } from '../websocket-settings.js'
 

@@ -3,8 +3,14 @@
 
 import { text, utf8 } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '../../core/types.js'
-import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '../state-machine.js'
-import { splitRecords } from '../batch-records.js'
+import type {
+  Applied,
+  AppliedState,
+  SnapshotReader,
+  SnapshotWriter,
+  StateMachine,
+} from '../state-machine-interface.js'
+import { splitRecords } from '../entry-commands.js'
 
 /** The state at the last flush, which survives a restart. */
 interface CounterDisk {

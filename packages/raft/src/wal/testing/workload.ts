@@ -3,7 +3,7 @@
 
 import type { PersistBatch } from '../../core/types.js'
 import type { WalOptions } from '../log-interface.js'
-import type { FileSystem } from '../file-system.js'
+import type { FileSystem } from '../file-system-interface.js'
 import type { Wal } from '../wal.js'
 import {
   after,

@@ -1,8 +1,8 @@
 // Rule: the modules of the product whose exports known bugs replace. bugs/core-exports.ts has those of the core.
 
 import type * as clock from '../../../../../packages/base/dist/clock.js'
-import type * as activeLink from '../../../../../packages/client/dist/engine/active-link.js'
-import type * as linkReports from '../../../../../packages/client/dist/engine/link-reports.js'
+import type * as activeLink from '../../../../../packages/client/dist/engine/shared-by-all-calls.js'
+import type * as linkReports from '../../../../../packages/client/dist/engine/link-messages-and-events.js'
 import type * as keepAlive from '../../../../../packages/client/dist/engine/session-keep-alive.js'
 import type * as silenceDetector from '../../../../../packages/client/dist/engine/silence-detector.js'
 import type * as partyWait from '../../../../../packages/client/dist/store/latch-and-barrier-wait.js'
@@ -26,7 +26,7 @@ import type * as eventLog from '../../../../../packages/kv/dist/storage/event-lo
 import type * as rowsWithEventLog from '../../../../../packages/kv/dist/storage/level-with-event-log.js'
 import type * as scanRows from '../../../../../packages/kv/dist/storage/scan-rows.js'
 import type * as leaderReach from '../../../../../packages/latchkey/dist/member/contact-with-leader.js'
-import type * as memberLinks from '../../../../../packages/latchkey/dist/member/member-links.js'
+import type * as memberLinks from '../../../../../packages/latchkey/dist/member/store-links-without-leader.js'
 import type * as timeBound from '../../../../../packages/lock/dist/holding/cluster-time-bound.js'
 import type * as holdValidity from '../../../../../packages/lock/dist/holding/hold-validity.js'
 import type * as renewalTimes from '../../../../../packages/lock/dist/holding/renewal-times.js'
@@ -49,8 +49,8 @@ import type * as segmentWriter from '../../../../../packages/raft/dist/wal/segme
 import { exportsOf } from '../../run/changed-packages.js'
 
 export const inClock = exportsOf<typeof clock>('base/clock')
-export const inActiveLink = exportsOf<typeof activeLink>('client/engine/active-link')
-export const inLinkReports = exportsOf<typeof linkReports>('client/engine/link-reports')
+export const inActiveLink = exportsOf<typeof activeLink>('client/engine/shared-by-all-calls')
+export const inLinkReports = exportsOf<typeof linkReports>('client/engine/link-messages-and-events')
 export const inKeepAlive = exportsOf<typeof keepAlive>('client/engine/session-keep-alive')
 export const inSilenceDetector = exportsOf<typeof silenceDetector>('client/engine/silence-detector')
 export const inPartyWait = exportsOf<typeof partyWait>('client/store/latch-and-barrier-wait')
@@ -74,7 +74,7 @@ export const inEventLog = exportsOf<typeof eventLog>('kv/storage/event-log')
 export const inRowsWithEventLog = exportsOf<typeof rowsWithEventLog>('kv/storage/level-with-event-log')
 export const inScanRows = exportsOf<typeof scanRows>('kv/storage/scan-rows')
 export const inLeaderReach = exportsOf<typeof leaderReach>('latchkey/member/contact-with-leader')
-export const inMemberLinks = exportsOf<typeof memberLinks>('latchkey/member/member-links')
+export const inMemberLinks = exportsOf<typeof memberLinks>('latchkey/member/store-links-without-leader')
 export const inTimeBound = exportsOf<typeof timeBound>('lock/holding/cluster-time-bound')
 export const inHoldValidity = exportsOf<typeof holdValidity>('lock/holding/hold-validity')
 export const inRenewalTimes = exportsOf<typeof renewalTimes>('lock/holding/renewal-times')

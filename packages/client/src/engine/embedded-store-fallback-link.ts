@@ -1,0 +1,179 @@
+// Driver: owns the link of an embedded store to a third member, while the store's own member has no contact
+// with the leader (M28). A third member is neither the store's own member nor the leader that the own member
+// has lost.
+//
+// Laws:
+// - no other member is asked while the own member has contact with its leader, or has not yet noticed that
+//   it is cut off.
+// - one member is asked at a time. The store uses that member once the member has reported a leader. If the
+//   member refuses the connection or knows no leader, the next member is asked, after a pause that grows each
+//   time.
+// - the link to the own member stays open. Calls that need no leader go there, and all calls go there again
+//   as soon as the own member has contact with the leader. The third member may still answer the requests
+//   that it has received.
+// - the store leaves the third member as soon as that member knows no leader or is certainly silent. The
+//   store then sends every unanswered request again.
+
+import type { Clock, Random, Timer } from '@latchkey/base'
+import type { Dial } from '../link-interface.js'
+import type { LinkState } from './call.js'
+
+/** The other members, as the store's own member reaches them. */
+export interface OtherMembers {
+  /**
+   * The ids of the members to which the own member has a connection. The lost leader comes last, because it
+   * probably cannot be reached even if its connection still looks open.
+   */
+  ids(): readonly string[]
+  dialTo(id: string): Dial
+}
+
+interface ThirdMemberPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly others: OtherMembers
+  /** The link to the own member, while it is open. */
+  ownLink(): LinkState | undefined
+  active(): LinkState | undefined
+  dial(id: string, arrived: (live: LinkState) => void, patience: number, failed: () => void): void
+  /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
+  move(from: LinkState, to: LinkState, all: boolean): void
+  shut(live: LinkState): void
+}
+
+/**
+ * How long a member may take to accept the connection: this many election timeouts, but at least
+ * LEAST_PATIENCE ms.
+ */
+const PATIENCE = 0.5
+const LEAST_PATIENCE = 200
+/** In ms, the pause before another member is asked. The pause doubles after each member that did not help. */
+const LEAST_PAUSE = 20
+const MOST_PAUSE = 1_000
+
+export class ThirdMember {
+  readonly #ports: ThirdMemberPorts
+  #isCutOff = false
+  #asked: LinkState | 'dialling' | undefined
+  #next = 0
+  #inVain = 0
+  #timer: Timer | undefined
+
+  constructor(ports: ThirdMemberPorts) {
+    this.#ports = ports
+  }
+
+  /**
+   * Called when the own member has lost contact with the leader, or has contact again. Asks a third member,
+   * or goes back to the own member.
+   */
+  cutOff(isCutOff: boolean): void {
+    if (isCutOff === this.#isCutOff) return
+    this.#isCutOff = isCutOff
+    if (isCutOff) return this.#ask()
+    this.#stop()
+    const [ownLink, active] = [this.#ports.ownLink(), this.#ports.active()]
+    if (ownLink !== undefined && active !== undefined && active !== ownLink)
+      this.#ports.move(active, ownLink, false)
+  }
+
+  #ask(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    const ownLink = this.#ports.ownLink()
+    if (
+      !this.#isCutOff ||
+      this.#asked !== undefined ||
+      ownLink === undefined ||
+      ownLink !== this.#ports.active()
+    )
+      return
+    const ids = this.#ports.others.ids()
+    const id = ids[this.#next++ % ids.length]
+    if (id === undefined) return this.#askLater()
+    this.#asked = 'dialling'
+    const patience = Math.max(LEAST_PATIENCE, (ownLink.leader?.electionTimeout ?? 0) * PATIENCE)
+    const failed = () => {
+      if (this.#asked !== 'dialling') return
+      this.#asked = undefined
+      this.#askLater()
+    }
+    this.#ports.dial(id, (live) => this.#arrived(live), patience, failed)
+  }
+
+  #askLater(): void {
+    if (!this.#isCutOff) return
+    const pause = Math.min(MOST_PAUSE, LEAST_PAUSE * 2 ** this.#inVain++) * (0.5 + this.#ports.random.float())
+    this.#timer?.cancel()
+    this.#timer = this.#ports.clock.after(pause, () => this.#ask(), { ref: false })
+  }
+
+  #arrived(live: LinkState): void {
+    if (this.#asked !== 'dialling' || !this.#isCutOff) return this.#ports.shut(live)
+    this.#asked = live
+    if (live.leader !== undefined) this.leaderReported(live)
+  }
+
+  /**
+   * Called when a link reports who leads. If the link goes to the asked member, the store moves to it or
+   * closes it, and the result is true. Returns false for any other link.
+   */
+  leaderReported(live: LinkState): boolean {
+    const isLed = live.leader?.id !== undefined
+    if (live === this.#asked) {
+      this.#asked = undefined
+      const ownLink = this.#ports.ownLink()
+      if (isLed && ownLink !== undefined) {
+        this.#ports.move(ownLink, live, true)
+        this.#inVain = 0
+      } else {
+        this.#ports.shut(live)
+        this.#askLater()
+      }
+      return true
+    }
+    if (!isLed) this.leave(live)
+    return false
+  }
+
+  /**
+   * Goes back to the own member, because the third member in use knows no leader or is silent. Then asks the
+   * next member, after a pause.
+   */
+  leave(live: LinkState): void {
+    const ownLink = this.#ports.ownLink()
+    if (ownLink === undefined || live === ownLink || live !== this.#ports.active()) return
+    this.#ports.move(live, ownLink, true)
+    this.#askLater()
+  }
+
+  /** Called when a link has closed. */
+  lost(live: LinkState): void {
+    if (live === this.#asked) this.#asked = undefined
+    if (this.#ports.ownLink() === undefined) return this.#reset()
+    this.#askLater()
+  }
+
+  /**
+   * Ends the search, because there is no link to the own member now. The next link will report whether the
+   * own member has lost contact with the leader.
+   */
+  #reset(): void {
+    this.#isCutOff = false
+    this.#stop()
+  }
+
+  #stop(): void {
+    this.#inVain = 0
+    this.#next = 0
+    this.#timer?.cancel()
+    this.#timer = undefined
+    const asked = this.#asked
+    this.#asked = undefined
+    if (asked !== undefined && asked !== 'dialling') this.#ports.shut(asked)
+  }
+
+  close(): void {
+    this.#reset()
+  }
+}
