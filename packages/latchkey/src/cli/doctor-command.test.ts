@@ -7,7 +7,7 @@ import { tmpdir, uptime } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@latchkey/base'
 import type { MemberConnection } from '@latchkey/client'
-import { LatchkeyError, type Status } from '@latchkey/protocol'
+import { CAPS, LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
 import { readLine } from './command.js'
@@ -57,7 +57,7 @@ async function doctor({ members = {}, connect = {}, probes = {}, args = [] }: Wo
   const connected: { url: string; options: ConnectOptions }[] = []
   const fake: Probes = {
     disk: async () => healthyDisk,
-    openFiles: () => 65_536,
+    openFiles: () => CAPS.connections + 1_000,
     lookup: async (host) => [`10.0.0.${1 + IDS.indexOf(host.split('.')[0] as string)}`],
     dial: async (address) =>
       isDown(IDS[Number(address.slice(7)) - 1] as string) ? 'ECONNREFUSED' : undefined,
@@ -200,6 +200,16 @@ const PLANTED: readonly (readonly [string, World, Partial<Finding>])[] = [
     'a low limit on open files',
     { probes: { openFiles: () => 256 } },
     { check: 'files', level: 'error', message: expect.stringContaining('256') as string },
+  ],
+  [
+    'a limit on open files that is enough for few connections',
+    { probes: { openFiles: () => 1_024 } },
+    { check: 'files', level: 'warning' },
+  ],
+  [
+    'a limit on open files that is one less than all connections need',
+    { probes: { openFiles: () => CAPS.connections + 999 } },
+    { check: 'files', level: 'warning' },
   ],
   [
     'members of two clusters',
