@@ -97,6 +97,8 @@ function askToken(problem: string | undefined): void {
 }
 
 function enter(who: Person): void {
+  // After a token was refused, a person may sign in again. The streams of the first sign-in would stay open.
+  signedIn?.history.close()
   signedIn = { api, person: who, history: new LockHistory(api, who), say }
   const out = button('Sign out', () => {
     api.useToken('')

@@ -9,7 +9,7 @@ import { Interrupted, type Io } from './command-environment.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
 /** In ms. An interrupted command that has not ended after this time is ended by force. */
-const PATIENCE_MS = 3_000
+const PATIENCE_MS = 10_000
 
 interface ProcessIo extends Io {
   /**
