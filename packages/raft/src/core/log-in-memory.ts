@@ -120,7 +120,7 @@ export class Log {
     return this.#start.term <= term ? { index: at, term: this.#start.term } : { index: at - 1, term: 0 }
   }
 
-  /** Removes the entries up to `index`. The state machine has their effects durably. */
+  /** Removes the entries up to `index`. The state machine must already have their effects durably. */
   compact(index: number): void {
     if (index <= this.#start.index) return
     const { term, time } = this.entry(index)

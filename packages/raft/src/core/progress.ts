@@ -1,7 +1,7 @@
 // Rule: what a leader knows of one other member's log, and how it sends entries to that member.
 //
-//   probe      the leader searches the index up to which the two logs agree, or an append was lost.
-//              It sends one append at a time, and waits for the answer
+//   probe      the leader searches the index up to which the two logs agree, for example after a lost
+//              append. It sends one append at a time, and waits for the answer
 //   replicate  the leader sends appends without waiting for answers, as many as the window allows
 //   snapshot   the member's next entry is no longer in the log, so the leader sends a snapshot
 //              and no appends

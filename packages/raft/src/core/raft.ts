@@ -139,7 +139,10 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** Called when this batch and all earlier batches are durable. */
+  /**
+   * Sends the messages that waited for this batch, and counts its entries as durable. Called when this batch
+   * and all earlier batches are durable.
+   */
   persisted(batchId: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -178,8 +181,8 @@ export class Raft {
   }
 
   /**
-   * Called with the id of another member if this leader could not read a piece of the snapshot for that
-   * member. Called with this member's own id if a received snapshot could not be installed.
+   * Ends a snapshot transfer that has failed. `id` is another member if this leader could not read a piece of
+   * the snapshot for that member. `id` is this member's own id if a received snapshot could not be installed.
    */
   snapshotFailed(id: MemberId, now: number): readonly Effect[] {
     const { state } = this
@@ -190,7 +193,10 @@ export class Raft {
     return finish(state)
   }
 
-  /** Called when a received snapshot is installed durably. */
+  /**
+   * Continues after a received snapshot: the next entry to apply is the entry after it. Called when the
+   * snapshot is installed durably.
+   */
   snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
     this.#begin(now)
     onInstalled(this.state, position, membership)
@@ -219,8 +225,8 @@ export class Raft {
   }
 
   /**
-   * Called when enough other members have answered, so that it is clear that this member did not lose its
-   * disk.
+   * Allows this member to vote and to campaign. Called when enough other members have answered, so that it is
+   * clear that this member did not lose its disk.
    */
   allowVoting(now: number): readonly Effect[] {
     this.#begin(now)

@@ -96,7 +96,10 @@ function reply(state: State, to: string, position: LogPosition, offset: number, 
   state.send({ type: 'snapshotReply', group, from, to, term, position, offset, installed })
 }
 
-/** Called when the driver has installed the snapshot durably. */
+/**
+ * Continues after the snapshot: the next entry to apply is the entry after it. Also answers the leader.
+ * Called when the driver has installed the snapshot durably.
+ */
 export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
   state.staging = undefined
   checkAgainstCommitted(state, position)

@@ -115,8 +115,8 @@ function sendAppend(state: State, peer: Progress, maxBytes: number): void {
 }
 
 /**
- * Called for each answer to an append or a heartbeat. The answer proves that the peer lives and knows this
- * leader.
+ * Notes that the peer has answered, and that it has answered in this read round. Called for each answer to an
+ * append or a heartbeat. The answer proves that the peer lives and knows this leader.
  */
 function noteAnswer(state: State, peer: Progress, round: number): void {
   peer.answeredAt = state.clock

@@ -48,9 +48,7 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
   state.out.push({ type: 'readSnapshot', to, offset, position })
 }
 
-/**
- * Called when the driver has read a piece. The piece is dropped if the transfer does not need it any more.
- */
+/** Sends a piece that the driver has read. The piece is dropped if the transfer does not need it any more. */
 export function onPiece(state: State, piece: SnapshotPiece): void {
   const peer = state.leading?.byId.get(piece.to)
   const snapshot = peer?.snapshot

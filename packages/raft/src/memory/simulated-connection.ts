@@ -200,7 +200,10 @@ export class MemoryConnection {
     return this.#random.between(...this.#options.pulse)
   }
 
-  /** Called when a cut has begun or ended. */
+  /**
+   * Called when a cut has begun or ended. Without a cut, the held frames arrive now. During a cut, an end
+   * that receives nothing closes the connection after a while.
+   */
   look(): void {
     if (this.over) return
     if (this.#blocked()) return this.#watchSilence()

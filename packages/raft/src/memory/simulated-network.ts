@@ -134,7 +134,10 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
     })
   }
 
-  /** Called when the process of the member is known to have ended. */
+  /**
+   * Emits 'dead' for the member, at most once for each lost connection. Called when the member's process is
+   * known to have ended.
+   */
   ended(id: MemberId): void {
     const lost = this.lost.get(id)
     if (lost === undefined || lost.dead) return

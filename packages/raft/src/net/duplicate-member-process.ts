@@ -36,7 +36,7 @@ export class DuplicateProcesses {
     this.#boots.set(id, [...others, boot].slice(-MOST_OF_A_MEMBER))
   }
 
-  /** Called when the member has a new address or was removed. */
+  /** Forgets the noted processes of the member, because the member has a new address or was removed. */
   forget(id: MemberId): void {
     this.#boots.delete(id)
   }

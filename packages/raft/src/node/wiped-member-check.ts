@@ -3,9 +3,9 @@
 // its disk does not know its earlier votes. If it voted twice in one term, that term could get two leaders.
 //
 // Laws (M13)
-//   - a majority of the OTHER members must have answered. At least one of them knows each entry that this
-//     member helped to commit, for example the entry with this member's earlier incarnation (the random id of
-//     its data directory).
+//   - a majority of the OTHER members must have answered. An entry that this member helped to commit is on a
+//     majority of all members, so at least one member that answered has it. One such entry names this
+//     member's earlier incarnation (the random id of its data directory).
 //   - if another member refuses this member because of an earlier incarnation, the refusal is final.
 //   - if all members that answered have no cluster yet, the cluster is new, and this member votes.
 //   - if some members belong to a cluster and none refuses this member, this member starts late in a cluster
