@@ -17,7 +17,8 @@
 //   - if the caller has given the right cluster (clusterId), the first address is treated like a later
 //     address: it is not used if it is of another cluster. The store fails with ERR_WRONG_CLUSTER when all
 //     given addresses have proved to be of other clusters;
-//   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
+//   - if all given addresses are members of the first member's cluster, no address is asked and no time is
+//     lost.
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'

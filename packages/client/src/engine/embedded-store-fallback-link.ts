@@ -1,6 +1,6 @@
 // Driver: owns the link of an embedded store to a third member, while the store's own member has no contact
-// with the leader (M28). A third member is neither the store's own member nor the leader that the own member
-// has lost.
+// with the leader (M28). A third member is any member except the store's own member. The leader that the own
+// member has lost is asked last.
 //
 // Laws:
 // - no other member is asked while the own member has contact with its leader, or has not yet noticed that

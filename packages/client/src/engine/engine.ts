@@ -268,8 +268,8 @@ export class Engine {
   }
 
   /**
-   * Called when the token or the certificate was replaced. Tries again the calls that the members refused
-   * because of the old token or certificate.
+   * Called when the token or the certificate was replaced. If no link is open, dials all addresses again at
+   * once, because members that refused the old token or certificate may accept the new one.
    */
   retry(): void {
     this.#router.retry()
@@ -308,8 +308,8 @@ export class Engine {
   }
 
   /**
-   * Called when the store's only member was removed from its cluster (M12). Everything that waits for the
-   * cluster gets this error.
+   * Called with an error when the store's only member was removed from its cluster (M12). Everything that
+   * waits for the cluster gets this error. Called with undefined when the member belongs to a cluster again.
    */
   #memberRemoved(reason: LatchkeyError | undefined): void {
     if (this.#pendingCalls.memberRemoved === reason) return

@@ -60,7 +60,10 @@ export class ExactlyOnceCommands {
     })
   }
 
-  /** True if a caller waits for a push that answers no request, such as the grant of a lock. */
+  /**
+   * True if the session is kept alive for a caller, for example for a waiter in a lock's queue. The member
+   * may then send a push that answers no request.
+   */
   get awaits(): boolean {
     return this.#upkeep.keep.inUse
   }

@@ -98,8 +98,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Called when a link reports who leads. Returns true if `live` is the link to the asked member, because no
-   * other part of the store needs that report.
+   * Called when a link reports who leads. If `live` is the link to the asked member, the result is true, and
+   * no other part of the store uses the report.
    */
   leaderReported(live: LinkState): boolean {
     if (live !== this.#asked) return false

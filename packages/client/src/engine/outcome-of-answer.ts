@@ -161,8 +161,9 @@ export const aborted = (callState: CallState, reason: unknown) => endedEarly('ER
 export const closed = (callState: CallState) => endedEarly('ERR_CLOSED', callState, undefined)
 
 /**
- * Returns the error of a call for a permanent reason why no member can be reached. A call that changes
- * something and may have reached a member has an unknown outcome. Any other call fails with this reason.
+ * Returns the error of a call that ends because no member can be reached. `error` is the permanent reason. A
+ * call that changes something and may have reached a member has an unknown outcome. Any other call fails with
+ * this reason.
  */
 export const unreachableForGood = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.mayHaveReachedMember

@@ -34,8 +34,8 @@ export interface RouterEvents {
    */
   noUsableAddress(error: LatchkeyError | undefined): void
   /**
-   * Called when the only member was removed from its cluster. All calls that need the cluster get this error.
-   * Undefined means that the member belongs to the cluster again.
+   * Called with an error when the store's only member was removed from its cluster. All calls that need the
+   * cluster get this error. Called with undefined when the member belongs to the cluster again.
    */
   memberRemoved(reason: LatchkeyError | undefined): void
   /** Called when an address could not be reached, or refused the connection. */

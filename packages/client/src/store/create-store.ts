@@ -63,7 +63,10 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   readonly engine: Engine
   readonly members: MemberCalls
   readonly sessions: SessionCalls
-  /** The port that lock objects use. HTTP uses it too, for locks that it holds for its callers. */
+  /**
+   * The port that lock objects use. The HTTP interface of a member uses this port too, for the lock calls of
+   * HTTP callers.
+   */
   readonly lockPort: LockPort
   /** The waits at latches and barriers, of the store and its subs. */
   readonly #parties: ReadonlySet<object>

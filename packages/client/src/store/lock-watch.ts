@@ -1,4 +1,4 @@
-// Driver: a watch of locks. The watch begins at the call: it reports all changes that this store makes after
+// Driver: a watch of locks. The watch begins at the call, so it misses no change that this store makes after
 // the call.
 //
 // Law (K60): the watch continues without a gap if some member still has the changes of locks since the last
@@ -173,8 +173,8 @@ const vacancy = (key: Bytes, revision: number): LockChange => ({
 })
 
 /**
- * True if a leader resigns and the next leader follows in the same entry, so that the election always has a
- * leader.
+ * True if the hold of one leader ends and the hold of the next leader begins in the same entry, so that the
+ * election always has a leader.
  */
 function isHandOver(events: readonly EventResult[], at: number): boolean {
   const [index, type] = elementAt(events, at)

@@ -266,15 +266,18 @@ async function ask(
 }
 
 /**
- * Converts an answer to a page, at the moment when the answer arrives. If the store is leaving the link, it
- * must know at once that a view is open on the link.
+ * Converts an answer to a page, at the moment when the answer arrives. The view is registered at once,
+ * because the store closes a link that it leaves as soon as no request and no view needs the link.
  */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows, revision] = toPage(result)
   return { ...openView(engine, view, call), rows: rows as readonly Row[], revision }
 }
 
-/** The view that an answer names, and the link on which it was opened. */
+/**
+ * Returns the view that an answer names, and the link on which the view was opened. The link stays open until
+ * `release` is called.
+ */
 export function openView(engine: Engine, view: number, call: Call): OpenView {
   const viewLink = call.answeredBy
   return { view, viewLink, release: viewLink && view !== 0 ? engine.keepOpen(viewLink) : () => {} }

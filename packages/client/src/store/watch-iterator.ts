@@ -101,7 +101,10 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     }
   }
 
-  /** Rejects one `next()` call with the error. Later calls resolve to the end. */
+  /**
+   * Ends one `next()` call. The first call rejects with the error of the watch, if there is one. Every other
+   * call resolves to the end of the iteration.
+   */
   #deliverEnd(reader: Reader<Event>): void {
     const error = this.#error
     this.#error = undefined
@@ -138,8 +141,8 @@ export type InitialItem =
   | { readonly is: 'event'; readonly event: EventResult }
 
 /**
- * Opens a watch that first delivers the present rows. The next step is requested only after the caller has
- * read all items of the previous step.
+ * Opens a watch that first delivers the present rows. The next batch of rows or changes is requested only
+ * after the caller has read the whole previous batch.
  */
 export function openInitial(
   engine: Engine,

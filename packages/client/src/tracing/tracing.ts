@@ -57,7 +57,7 @@ export class Tracing implements Observer {
 
   /**
    * Starts the trace of a call. `address` is the address of the member to which the call will probably go, or
-   * undefined. Returns undefined for renewals, which are not traced.
+   * undefined if no such member is known. Returns undefined for renewals, which are not traced.
    */
   call(payload: Payload, address: string | undefined): CallTrace | undefined {
     if (payload.what === 'command' && opOf(payload.body) === OP.renew) return undefined

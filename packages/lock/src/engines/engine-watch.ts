@@ -25,7 +25,10 @@ interface WatchSource {
 type Event = LockWatchEvent<As>
 type Rows = ReadonlyMap<string, LockInfoResult>
 
-/** Reads the holds for the first time at once, so that the watch begins at the moment of the call. */
+/**
+ * Yields the changes of the holds. The first read of the holds is sent at once, so that the watch begins at
+ * the moment of the call.
+ */
 export function compareHolds(source: WatchSource): AsyncGenerator<Event, void, undefined> {
   const first = source.look()
   first.catch(() => {})

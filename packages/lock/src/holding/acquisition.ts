@@ -223,8 +223,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Ends the hold here, because one request releases all holds of the store. `released` resolves to true if
-   * that request was answered.
+   * Ends the hold in this process, because one request releases all holds of the store. `released` resolves
+   * to true if that request was answered.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released

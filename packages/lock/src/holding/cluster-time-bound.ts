@@ -8,9 +8,10 @@ export const DEFAULT_DRIFT = 0.005
 
 /**
  * Laws:
- * - An answer proves that the cluster time is L. Its request was first sent at the local instant s. At a
- *   later instant t the cluster time is at most L + elapsed(s, t) * (1 + drift) / (1 - drift). Counting from
- *   the arrival of the answer would be wrong, because the answer may have travelled for a whole lease.
+ * - An answer proves that the cluster time was L at some moment after s, the local instant at which the
+ *   request was first sent. At a later instant t the cluster time is at most L + elapsed(s, t) * (1 + drift)
+ *   / (1 - drift). Counting from the arrival of the answer would be wrong, because the answer may have
+ *   travelled for a whole lease.
  * - Each answer gives one bound. All of these bounds are true, so the lowest bound is the most exact one, and
  *   it is used.
  * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and the store

@@ -57,8 +57,9 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * Resolves to true if the object holds the lock. The acquire count is then larger by one. `timeout` limits
-   * the wait in the fair queue. Without `timeout`, the call makes one attempt.
+   * Tries to acquire the lock. If this object already holds the lock, the call acquires it once more.
+   * Resolves to true if the lock was acquired. The acquire count is then larger by one. `timeout` limits the
+   * wait in the fair queue. Without `timeout`, the call makes one attempt.
    */
   tryLock(options?: LockAttempt): Promise<boolean> {
     try {

@@ -22,8 +22,8 @@ interface HoldAround {
 }
 
 /**
- * Finds the holds around the current call. A store and all of its subs share one storage, because a store and
- * a sub may use the same lock.
+ * The storage of Node that finds the holds around the current call. A store and all of its subs share one
+ * storage, because a store and a sub may use the same lock.
  */
 export type Around = AsyncLocalStorage<HoldAround>
 

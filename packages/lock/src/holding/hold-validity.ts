@@ -161,8 +161,8 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Ends the hold here, because the store releases all its holds. The user of this hold did not ask for the
-   * release and must stop, so the signal aborts.
+   * Ends the hold in this process, because the store releases all its holds. The user of this hold did not
+   * ask for the release and must stop, so the signal aborts.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return

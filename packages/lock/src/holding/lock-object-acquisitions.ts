@@ -54,11 +54,12 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
  * Laws:
  * - `enter` resolves to true only while `held` is true. Any other hold or place that an attempt may have got
  *   is released before the next attempt sends a request.
- * - One holder is one owner in the store. All callers of the lock object share its hold. The callers that
+ * - One Holder is one owner in the store. All callers of the lock object share its hold. The callers that
  *   wait share one place in the queue.
  * - An acquisition ends with the release of its last acquire or with its loss. The next attempt of the holder
  *   then uses a new acquisition with a new id.
- * - Everything that changes an acquisition runs in the request order. Only a loss can happen at any time.
+ * - All requests that change an acquisition are sent one after another (RequestOrder). Only a loss can happen
+ *   at any time.
  */
 export class Holder {
   readonly #services: LockServices

@@ -66,7 +66,9 @@ export class Watchdog implements Disposable {
     return this.#closed
   }
 
-  /** Stops all timers and renewals. The holds stay in force until their leases end. */
+  /**
+   * Ends the renewals of all holds that this watchdog renews. The holds stay in force until their leases end.
+   */
   close(): void {
     this.#closed = true
     for (const renewals of this.#stores) renewals.stop(this)

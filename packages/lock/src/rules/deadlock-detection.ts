@@ -7,7 +7,7 @@
 //
 // | obstacle                          | when the obstacle goes away                                      |
 // |-----------------------------------|------------------------------------------------------------------|
-// | a hold that excludes the waiter   | every waiter of the hold's flow, or inside the hold, was granted |
+// | a hold that excludes the waiter   | all waiters of its flow and of its withLock call were granted    |
 // | the holds of a semaphore          | enough of these holds have ended to free the wanted permits      |
 // | an earlier waiter                 | that waiter was granted                                          |
 // | an earlier waiter for a set       | that waiter was granted; a waiter for a single key may also      |

@@ -214,8 +214,8 @@ function checkRelease(
 }
 
 /**
- * Law: a new hold begins only while no other hold is in force. Its token is higher than all earlier tokens of
- * the lock.
+ * Law: a new hold begins only while no other hold is in force. The token of the new hold is higher than all
+ * earlier tokens of the lock.
  */
 function begin(history: KeyHistory, event: Owned, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner

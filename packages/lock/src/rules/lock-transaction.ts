@@ -147,8 +147,8 @@ export interface LockTransaction extends LockView {
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
-   * Stores the row, and replaces a row with the same key and id. The caller passes the arrival number of the
-   * old row. The session may be another session than before.
+   * Stores the row. A row with the same key and id is replaced. The new row then has the arrival number of
+   * the old row, but may have another session.
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
