@@ -47,8 +47,8 @@ export function reclaimAt(row: HoldRow): number {
 
 /**
  * Whether the request comes from the holder. The id of the request must be the id of the hold. If the request
- * carries a token, the token must be the current token or an older token of the same hold. The request may
- * have been sent before the answer to a rotation came.
+ * carries a token, the token must be the current token or an older token of the same hold. An older token
+ * counts, because the request may have been sent before the answer to a rotation came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))

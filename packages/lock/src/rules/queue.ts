@@ -50,7 +50,8 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 
 /**
  * Returns the next waiter to serve. If the first waiter waits for a set of keys that cannot be granted yet,
- * returns the first waiter that may overtake the set.
+ * later waiters may overtake the set. The function then returns the first waiter that a new caller may not
+ * overtake, which may be a later waiter or the set itself.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
