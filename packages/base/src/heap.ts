@@ -1,4 +1,5 @@
-// Rule: a binary heap, a queue that always returns its first item by a given order.
+// Rule: a binary heap. The caller gives the order of the items, and `pop` returns the first item in this
+// order.
 
 export class Heap<T> {
   readonly #items: T[] = []

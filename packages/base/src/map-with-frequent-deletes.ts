@@ -8,9 +8,9 @@ const FEW = 16
 
 /**
  * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps the
- * old entries, and points to the new table because of iterators. Once an old table is in V8's old generation,
- * each collection of the young generation keeps all later tables and their values alive. So V8 copies entries
- * that were deleted long ago.
+ * old entries, and points to the new table, so that a running iterator can go on there. Once an old table is
+ * in V8's old generation, each garbage collection of the young generation keeps all later tables and their
+ * values alive. So V8 copies entries that were deleted long ago.
  *
  * Law: when there were FEW more deletions than there are entries, the entries are copied to a new Map, to
  * which no old table points.

@@ -147,6 +147,7 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(storedChecksum(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // The list may then have the key twice. This does no harm, because a second removal of a row has no effect.
+  // If the row existed before, the list now has its key twice. This does no harm, because a second removal of
+  // a row has no effect.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

@@ -226,8 +226,9 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Applies the entries of the list from the index `from` on. `begun` says what the first of these entries
-   * waits for, or has the promise of `onStateHash` that comes before this entry (MA3).
+   * Applies the entries of the list from the index `from` on. With `begun.waiting`, the first of these
+   * entries has begun and waits. With `begun.onStateHash`, this promise must settle before the first entry
+   * begins (MA3).
    */
   async #applyWaiting(
     entries: readonly Entry[],

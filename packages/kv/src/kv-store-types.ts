@@ -37,7 +37,7 @@ export interface KvOptions {
   readonly granted?: (session: number, key: Uint8Array, owner: OwnerResult) => void
   /**
    * The store calls this function when the wait of a client at a latch or barrier has ended. `ticket`
-   * identifies the wait. If many waits end at once, the store spreads the calls over several turns of the
+   * identifies the wait. If one entry ends many waits, the store spreads the calls over several turns of the
    * event loop.
    */
   readonly ended?: (session: number, ticket: PartyTicket, result: PartyResult) => void
@@ -160,7 +160,9 @@ export interface StateHash {
   readonly spaces: Readonly<Record<string, string>>
 }
 
-/** The sessions in the state of this member. These reads write no entry to the log. */
+/**
+ * The sessions in the state of this member. The methods only read this state, and write no entry to the log.
+ */
 export interface OpenSessions {
   readonly size: number
   /** How many latches and barriers exist, and how many clients wait at them. */
@@ -177,7 +179,7 @@ export interface OpenSessions {
   whyNone(): string | undefined
   /**
    * Returns the refusal that `openSession` would get for the identity `by` now, or undefined if the call
-   * would succeed. The member sends the refusal at once and writes no entry to the log.
+   * would succeed. The member sends the refusal immediately and writes no entry to the log.
    */
   refusalFor(by: string): Uint8Array | undefined
 }

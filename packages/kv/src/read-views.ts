@@ -59,7 +59,7 @@ export class Views {
 
   async page(read: ReadOf<'page'>, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    // This page is empty, so the store need not open a view.
+    // An empty page needs no view.
     if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()

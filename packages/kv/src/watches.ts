@@ -26,12 +26,14 @@ import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups
 /** The most revisions that one watch that is behind reads in one turn of the event loop. */
 const REVISIONS_A_TURN = 512
 /**
- * The most revisions and events together that the store reads for all watches in one turn of the event loop.
- * These reads take about ten milliseconds. The store never splits a revision.
+ * The most revisions and events together that the store reads in one turn of the event loop: once for all
+ * watches that are up to date, and once for all watches that are behind. Each takes about ten milliseconds.
+ * The store never splits a revision, so the last revision may exceed the limit.
  */
 const READS_A_TURN = 4_000
 /**
- * The most bytes of events that the store sends in one turn of the event loop to the watches that are behind.
+ * In bytes of events. When the store has sent so much to watches that are behind, it serves the other watches
+ * that are behind in a later turn of the event loop. This is one limit for all these watches together.
  */
 const SENT_BYTES_A_TURN = 4 * 1024 * 1024
 /** The most bytes of events in one message. A larger single revision is sent as one message. */
@@ -67,7 +69,7 @@ export class Watches {
   #history: WatchHistory
   #timer: Timer | undefined
   #pumping = false
-  /** How many revisions and events the store has read in this turn of the event loop. */
+  /** How many revisions and events the store has read in this turn, for the watches that are behind. */
   #reads = 0
   #bytes = 0
 

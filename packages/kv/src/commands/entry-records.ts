@@ -54,8 +54,8 @@ export class RecordSource {
   }
 
   /**
-   * Writes the record. The object then drops its reference to the record, so the caller calls `of` before
-   * each call.
+   * Writes the record. The object then drops its reference to the record, so the caller must call `of` before
+   * each `copy`.
    */
   copy(into: Buffer, at: number): void {
     writeRecord(into, at, this.#record)

@@ -1,7 +1,7 @@
 // Rule: applies one entry of the log. First everything ends whose deadline is before the cluster time of the
 // entry, then the commands of the entry are executed (CT3, CT4). `proceed` returns early if a command needs
-// stored rows, or if the work for one turn of the event loop is done. The next call of `proceed` then
-// continues the entry.
+// stored rows, or if the turn of the event loop has reached its limit of work. The next call of `proceed`
+// then continues the entry.
 //
 // Laws
 // - A: the commands of the entry come last. Before them, in this order, sessions end, waits for locks end,
@@ -144,8 +144,8 @@ export class EntryRun {
   }
 
   /**
-   * Runs one command. Returns undefined when the command is answered, or 'turn' if the work for this turn of
-   * the event loop is done.
+   * Runs one command. Returns undefined when the command is answered, or 'turn' if this turn of the event
+   * loop has reached its limit of work.
    */
   #run(held: Held, found: Found): 'turn' | undefined {
     const { session, number, crc, command } = held
@@ -190,8 +190,8 @@ export class EntryRun {
   }
 
   /**
-   * Renews the session, and confirms grants of locks that the client has not confirmed yet. Every command of
-   * a session has these effects, even a refused command.
+   * Renews the session, and confirms all grants of locks to the session. Every command of a session has these
+   * effects, even a refused command, because the command shows that the client is alive.
    */
   #renew(session: Session): void {
     const { state, locks } = this.#context

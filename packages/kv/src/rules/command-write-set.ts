@@ -42,7 +42,7 @@ export class WriteSet {
     this.#changes = new Changes(this.#revision, caps)
   }
 
-  /** True if the work for this turn of the event loop is done. The command must then yield. */
+  /** True if this turn of the event loop has reached its limit of work. The command must then yield. */
   get turnIsOver(): boolean {
     return this.budget.turn.isOver
   }

@@ -176,8 +176,8 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
  * entry, the write is refused with ERR_FENCED (docs/locks.md, section 4).
  */
 function guarded(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {
-  // A repeated call gets its kept answer before the guard is checked. The hold may have ended after the first
-  // call.
+  // A repeated txn with `once` gets its kept answer before the guard is checked, because the hold may have
+  // ended after the first call.
   const kept = command[0] === OP.txn ? keptFor(context.state, command[5]) : undefined
   if (kept !== undefined) return kept
   const guard = command[1]

@@ -163,8 +163,8 @@ export function* deleteAll(writeSet: WriteSet, [, , keys]: CommandOf<'deleteAll'
 }
 
 /**
- * Removes any number of keys at once. The function reads no row, because `whole` has what the look-up found
- * before the command.
+ * Removes all keys of the range in one step. The function reads no row, because `whole` has what the look-up
+ * found before the command.
  */
 export function deleteRange(
   state: State,

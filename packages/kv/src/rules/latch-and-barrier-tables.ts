@@ -85,7 +85,7 @@ export interface PartyTransaction extends PartyView {
   partiesOf(session: number): readonly PartyRow[]
   /**
    * Returns the parties whose time limit has passed at `now`, ordered by deadline, then by arrival (CT3). A
-   * party is returned only once.
+   * second call does not return the same parties again.
    */
   dueParties(now: number): readonly PartyRow[]
 }

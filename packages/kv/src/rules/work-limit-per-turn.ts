@@ -12,7 +12,10 @@ import type { WorkInTurns } from '../work-in-turns.js'
  */
 const RECORD = 1
 export const ROW = 2
-/** In units of work: decoding one key that a command names, or looking for a later change of the same key. */
+/**
+ * In units of work, the cost of decoding one key that a command names. In putAll and compareAndPutAll, the
+ * search for a later change of the same key costs as much again.
+ */
 const NAMED = 0.1
 /** This many bytes are one more unit of work. */
 export const BYTES = 2 * 1024

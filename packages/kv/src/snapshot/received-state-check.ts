@@ -20,8 +20,8 @@ export class StateStream {
   #metaRow: Uint8Array | undefined
   #count = 0
   /**
-   * A group of revisions says how many more rows its large revisions have. This field counts the rows of
-   * large revisions that have not come yet.
+   * The row of a group of sixteen revisions says how many rows of their own its large revisions have. This
+   * field counts those rows of large revisions that have not come yet.
    */
   #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)

@@ -240,7 +240,7 @@ export class Holds {
 
   /**
    * Returns true if the session has a grant that its client has not confirmed yet. This method runs for every
-   * command.
+   * command, so it must be fast.
    */
   hasUntouched(session: number): boolean {
     return this.#untouched.size > 0 && this.#untouched.has(session)
@@ -290,8 +290,8 @@ export class Holds {
   }
 
   /**
-   * Returns the checksums of the rows of all exclusive holds, or of all shared holds. For a row that has not
-   * changed since its last batch, the checksum is already known.
+   * Returns the checksums of the rows of all exclusive holds, or of all shared holds. If a row has not
+   * changed since a batch last wrote it, the checksum is already known.
    */
   *checksums(space: 'holds' | 'shared'): Iterable<number> {
     for (const hold of this.#all()) {

@@ -65,7 +65,9 @@ export class KeyExpiryIndex {
     return this.#sessionsWithKeys.has(session)
   }
 
-  /** Called when the row of a key changes. `before` and `now` are undefined if the key does not exist. */
+  /**
+   * Updates the index for a changed row of a key. `before` and `now` are undefined if the key does not exist.
+   */
   changed(key: string, before: Uint8Array | undefined, now: Uint8Array | undefined): void {
     if (before !== undefined && hasExpiry(before)) this.#remove(key, expiryOf(before) as Expiry)
     if (now !== undefined && hasExpiry(now)) this.#add(key, expiryOf(now) as Expiry)
@@ -103,7 +105,7 @@ export class KeyExpiryIndex {
     return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
   }
 
-  /** Called when the last key of an ended session was removed. */
+  /** Removes an ended session from the index. Called when the last key of the session was removed. */
   forget(session: number): void {
     this.#over.delete(session)
     this.#sessionsWithKeys.delete(session)

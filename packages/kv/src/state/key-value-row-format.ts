@@ -100,8 +100,8 @@ export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(CHECKSUM_BY
 export const valueLength = (row: Uint8Array): number => row.length - CHECKSUM_BYTES - tailOf(row)
 
 /**
- * Returns the fields of the row for answers. The value is a view of the row. `now` is the cluster time, for
- * the rest of the ttl.
+ * Returns the fields of the row for answers. The value is a view of the row. `now` is the cluster time, from
+ * which the function computes the rest of the ttl.
  */
 export function entryOf(row: Uint8Array, now: number): EntryResult {
   const expiry = expiryOf(row)

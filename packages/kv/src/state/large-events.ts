@@ -68,7 +68,10 @@ export class LargeEvents {
     this.#bytes = 0
   }
 
-  /** Called when the batch is on the disk. The rows are then read from the store. */
+  /**
+   * Drops the rows of the written batch. Called when the batch is on the disk, because readers then find the
+   * rows in the store.
+   */
   written(): void {
     this.#inFlight = new Map()
   }

@@ -100,7 +100,7 @@ export class LockEvents {
     this.#rows[slot] = undefined
   }
 
-  /** Called when the store has applied the whole entry. */
+  /** Makes `newest` the index of this entry. Called when the store has applied the whole entry. */
   close(index: number): void {
     this.#newest = index
   }

@@ -1,7 +1,7 @@
 // Driver: owns rows that were read from the store before they are needed. A linearizable read waits until the
 // leader has confirmed its leadership, and a put waits until the log is synced. The store searches LevelDB
-// during these waits. Otherwise the member would answer many reads at once, and would search LevelDB for all
-// these reads in a single turn of the event loop.
+// during these waits. Otherwise many waits would end together, and the member would search LevelDB for all
+// their reads in a single turn of the event loop.
 //
 // Laws
 // - A prefetched row is equal to the row in the store. A caller that changes the store calls `clear`.
@@ -11,7 +11,7 @@
 // - While reads find all rows in memory, no row is prefetched.
 
 /**
- * In bytes, the size of one map of rows, and the most that is prefetched at once. Reads of the disk are
+ * In bytes, the size of one map of rows, and the most that one prefetch reads. Reads of the disk are
  * synchronous here, so a larger prefetch would block the event loop.
  */
 const BYTES = 128 * 1024

@@ -1,7 +1,8 @@
 // Driver: keeps in memory how many events each recent revision has, with their bytes and the hash of its
 // changes (event-row-format.ts). So the history can drop its oldest revision without reading a row.
 //
-// Law: the counts of a revision equal those in its row, or are 0 if they are not known.
+// Law: the number of events, the bytes and the hash of a revision are equal to the numbers in its row. If
+// they are not known, the number of events is 0.
 
 /** How many revisions the arrays have room for at first. The room is doubled when it is full. */
 const LEAST = 1024

@@ -42,7 +42,8 @@ export class RowCache {
     const old = this.#old.get(key)
     // The old generation is dropped when the young generation is full. So a row of the old generation is
     // moved when the young generation is half full, because the old generation will soon be dropped. Before
-    // that, moving the row would be wasted work: most reads belong to a put, which replaces the row at once.
+    // that, moving the row would be wasted work: most reads belong to a put, which replaces the row
+    // immediately.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }

@@ -10,9 +10,11 @@
 // row that was added and removed between two batches is not written at all. A read uses a row of the store
 // only if its checksum is right (D18).
 //
-// To clear a large range, the active layer gets one range tombstone instead of one removed row for each key.
-// The tombstone removes the rows of the range in the layer in flight and in the store. A row in the active
-// layer is newer than the layer's tombstones, so no tombstone removes it.
+// To clear a large range, `clear` deletes the rows of the range from the active layer, and adds one range
+// tombstone to this layer. The tombstone hides the rows of the range in the layer in flight and in the store.
+// The next batch then removes the hidden rows from the store. A row that is put after the clear is in the
+// active layer again. A look-up searches the rows of a layer before its tombstones, so no tombstone hides
+// this row.
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -73,7 +75,7 @@ export interface RangeRows {
   /** The sum of the checksums of the rows. */
   readonly sum: Sum
 }
-/** The most rows that `clear` removes one by one. For more rows it makes one range tombstone. */
+/** The most rows that `clear` removes one by one. For more rows, `clear` adds one range tombstone. */
 const RANGE_TOMBSTONE_KEYS = 500
 
 /**
@@ -104,8 +106,8 @@ export interface RangeObserver {
   readonly end: string
   change(key: string, previous: Uint8Array | undefined): void
   /**
-   * Called when `clear` removes many keys of the range at once. The observer must then drop what it has
-   * counted.
+   * Tells the observer that `clear` has hidden many keys of the range by one range tombstone. The observer
+   * must then drop what it has counted.
    */
   lose(): void
 }
@@ -255,8 +257,8 @@ export class RowTable {
     const { rows, rangeTombstones, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null
-      // The row is already removed. The batch must remove it from the store, so the removal stays in the
-      // layer.
+      // The removal of an already removed row stays in the layer, because `keys` does not name this row. The
+      // batch must remove the row from the store.
       if (row === null) continue
       rows.delete(key)
       this.#bytes -= row.length

@@ -47,7 +47,7 @@ export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
     this.permits += hold.row.permits
   }
 
-  /** Called when the hold has a new token in place of the token `before`. */
+  /** Makes the hold findable by its new token, and no longer by its former token `before`. */
   rotated(hold: T, before: number): void {
     if (this.#byToken.get(before) === hold) this.#byToken.delete(before)
     this.#byToken.set(hold.row.token, hold)

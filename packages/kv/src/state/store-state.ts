@@ -104,7 +104,9 @@ export class State {
     return batch
   }
 
-  /** Called when the last collected batch is on the disk. */
+  /**
+   * Tells the tables that the last collected batch is on the disk. They then read its rows from the store.
+   */
   written(): void {
     this.data.written()
     this.sequences.written()

@@ -16,8 +16,8 @@ export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * Begins a chained batch, which passes each operation to LevelDB at once. A put in a chained batch costs 5
-   * µs of CPU. A put in a list of operations costs 13 µs, because the list is copied first.
+   * Begins a chained batch, which passes each operation to LevelDB immediately. A put in a chained batch
+   * costs 5 µs of CPU. A put in a list of operations costs 13 µs, because the list is copied first.
    */
   batch(): LevelBatch
   snapshot(): LevelSnapshot

@@ -233,7 +233,8 @@ async function damagedFile(path: string, error: unknown): Promise<string | undef
   const manifest = await readFile(join(path, name)).catch(() => undefined)
   if (manifest === undefined) return `${name} in ${path}, which CURRENT names and which is missing,`
   if (tablesOf(manifest) === undefined) return `${name} in ${path} at offset ${damageIn(manifest) ?? 0}`
-  // All records of the manifest are correct, but LevelDB misses records at its end.
+  // Here all records of the manifest are correct. If LevelDB still complains of its descriptor, which is the
+  // manifest, then records at the end of the manifest are missing.
   return /descriptor/.test(messageOf(error)) ? `${name} in ${path} at offset ${manifest.length}` : undefined
 }
 
@@ -274,8 +275,8 @@ function openEventLog(path: string, level: Level): Promise<EventLog> {
 }
 
 /**
- * Refuses a damaged store. This check runs before LevelDB opens the store, because LevelDB may at once begin
- * to merge damaged tables into good tables.
+ * Refuses a damaged store. This check runs before LevelDB opens the store, because LevelDB may merge damaged
+ * tables into good tables as soon as it is open.
  */
 async function refuseDamaged(path: string): Promise<void> {
   const live = await tablesInUse(path)

@@ -106,7 +106,9 @@ export class EventLogFile {
     if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
   }
 
-  /** Removes the name of the file at once. The handle is closed when no view uses the file any more. */
+  /**
+   * Removes the file from its folder immediately. The handle is closed when no view uses the file any more.
+   */
   async remove(): Promise<void> {
     this.#removed = true
     await this.#disk.remove(this.#path)

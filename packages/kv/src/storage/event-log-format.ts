@@ -2,11 +2,11 @@
 // which they were added.
 //
 //   file    rows-journal-<number>          header | frame | frame ...
-//   header  'LATCHROW' | u32le version | u32le number | f64le length of the file before | u32le its checksum
-//           | u32le crc32 of these
-//   frame   u32le checksum | u32le bytes of its table | table | values, one after the other
-//   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key
-//           | key | the value's own checksum
+//   header  'LATCHROW' | u32le version | u32le number | f64le length of the file before
+//           | u32le checksum of the last frame of the file before | u32le crc32 of the fields up to here
+//   frame   u32le checksum | u32le length of the table | table | values, one after the other
+//   table   for each row: u32le length of the value (0xffffffff: the row is removed)
+//           | u16le length of the key | key | the checksum with which the value begins (absent if the row is removed)
 //
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
 // checksum of the frame before. The first frame continues the checksum of the header. Values are rows that
@@ -18,7 +18,8 @@
 // valid end. The valid end is a row of LevelDB that says up to which byte the event log is valid:
 //
 //   key     0x00 'j'
-//   value   the row's checksum | u32le first number | u32le last number | f64le end | u32le checksum
+//   value   the row's checksum | u32le number of the first file in use | u32le number of the last file
+//           | f64le valid length of the last file | u32le checksum of its last frame
 //
 // The checksums prove that all bytes up to the valid end are as they were written. A start ignores the bytes
 // after the valid end, because the batch that wrote them was interrupted.
@@ -166,9 +167,9 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
 }
 
 /**
- * Reads the table of a frame. The checksum of the frame is right, so the lengths in the table are right. The
- * file may still end within the values. Returns the offset at which the values end, or undefined if a value
- * is damaged.
+ * Reads the rows of a frame. The caller has checked the checksum of the frame. This checksum covers the
+ * table, so the lengths in the table are right. It does not cover the values, so this function checks each
+ * value. Returns the offset at which the values end, or undefined if a value is damaged or incomplete.
  */
 function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
   let valueAt = end

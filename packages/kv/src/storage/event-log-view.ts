@@ -15,7 +15,7 @@ export interface ValueLocation {
 }
 export type Index = Map<string, ValueLocation>
 
-/** A batch that the event log has, but LevelDB perhaps not yet. */
+/** A batch that is in the event log, but perhaps not in LevelDB yet. */
 export interface Pending {
   readonly changes: ReadonlyMap<string, ValueLocation | undefined>
   readonly validEnd: ValidEnd

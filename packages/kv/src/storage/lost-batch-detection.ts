@@ -73,7 +73,8 @@ export class BatchRows {
    */
   next(batchBytes: number): RowChange[] {
     const bytes = BATCH_ROW_BYTES + batchBytes
-    // LevelDB writes a batch of any size into one log, so a larger batch also fills only one log.
+    // LevelDB writes a batch of any size into one log, so a batch larger than LOG_BYTES also fills only one
+    // log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#rows.push({ number: this.#number, written: this.#written })

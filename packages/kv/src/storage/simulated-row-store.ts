@@ -137,7 +137,10 @@ export class SimulatedRowStorage implements RowStorage {
 interface MemoryPort {
   readonly disk: SimulatedRowDisk
   isAlive(): boolean
-  /** Called with a function when a write begins, and with undefined when the write ends. */
+  /**
+   * The store calls `begin` with `apply` when a write begins, and with undefined when the write ends. `apply`
+   * returns the image after the write.
+   */
   begin(apply: (() => Image) | undefined): void
 }
 

@@ -117,7 +117,7 @@ export class SpaceReclaimer {
     const again = () => {
       done()
       // Writes may have removed more rows during this compaction. If no later write comes, only this call can
-      // check them.
+      // check these removals.
       this.written()
     }
     work.then(again, done)

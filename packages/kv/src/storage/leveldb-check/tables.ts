@@ -54,7 +54,7 @@ export async function tableDamage(file: TableFile): Promise<string | null> {
   return await firstDamage(file, handles)
 }
 
-/** In bytes, how much is read from the file at once. A few large reads are faster than many small ones. */
+/** In bytes, how much one read of the file returns. A few large reads are faster than many small ones. */
 const READ_BYTES = 1024 * 1024
 
 async function firstDamage(file: TableFile, handles: readonly Handle[]): Promise<string | null> {
