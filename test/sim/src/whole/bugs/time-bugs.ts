@@ -71,6 +71,7 @@ export const timeBugs: readonly WholeBug[] = [
   },
   {
     name: 'the leader limits elapsed time per entry instead of per reading',
+    breaks: 'liveness',
     ids: ['K3'],
     changes: [
       inReplication('appendOwn', (real) => (...args) => {
