@@ -125,7 +125,8 @@ function askForSnapshot(state: State, to: string): void {
 
 /**
  * Sends the acknowledgement that the leader waits for, up to the durable index. If some entries are not
- * durable yet, nothing is sent until the next sync. `synced` is true in the call after a sync.
+ * durable yet, nothing is sent unless `synced` is true. `synced` is true after a sync, and for an answer to a
+ * snapshot that this member does not need.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return
