@@ -60,7 +60,7 @@ export const loadProduct = (changes: readonly Change[] = []): Promise<LoadedModu
         'kv/storage/simulated-row-store',
         'kv/testing/event-log-on-disk',
         'latchkey/member/member',
-        'latchkey/member/rights',
+        'latchkey/member/identity-and-rights',
         'latchkey/open/in-process-link',
         'lock/holding/renewing-watchdog',
         'protocol/client-frames',
