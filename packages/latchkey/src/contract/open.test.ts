@@ -304,7 +304,7 @@ test('small limits are allowed: a call succeeds or is ERR_BUSY, and later calls 
   const store = await opening(small)
   await store.put('large', 'x'.repeat(1024 * 1024))
   const ended = await Promise.allSettled(
-    Array.from({ length: 300 }, (_, n) => store.put(`k${n}`, 'x'.repeat(200))),
+    Array.from({ length: 300 }, (_, n) => store.put(`k${n}`, 'x'.repeat(200), { timeout: '40s' })),
   )
   for (const [n, end] of ended.entries()) {
     if (end.status === 'rejected')
