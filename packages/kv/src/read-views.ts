@@ -116,7 +116,9 @@ export class Views {
     }
   }
 
-  /** Opens a view. One client may open only a part of all views, so that other clients also get views. */
+  /**
+   * Opens a view. The number of open views of one client is limited, so that other clients also get views.
+   */
   async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
     if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
     if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')

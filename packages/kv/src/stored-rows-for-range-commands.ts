@@ -85,7 +85,8 @@ const lookIn =
   })
 
 /**
- * Receives one row. Returns false to end the reading. If only keys are read, a row of the store has no bytes.
+ * Receives one row. Returns false to end the reading. If only keys are read, `row` is empty for a row of the
+ * store.
  */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 

@@ -17,7 +17,10 @@ export interface Cursor {
   readonly sink: WatchSink
   /** The client that opened the watch. */
   readonly by: string
-  /** True if the watch is up to date. All such watches are served together, and `next` has no meaning. */
+  /**
+   * True if the watch is up to date. The store serves all up-to-date watches together, and does not use
+   * `next`.
+   */
   isUpToDate: boolean
   /** The next revision that the watch reads. */
   next: number

@@ -1,7 +1,7 @@
 // Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of a
-// small command, besides the rows that it reads and changes (work-limit-per-turn.ts). The leader adds the
-// estimates of the commands that are in its log and not applied yet. If a further command would make this sum
-// too large, the command waits.
+// small command, without the work for the rows that it reads and changes (work-limit-per-turn.ts). The leader
+// adds the estimates of the commands that are in its log and not applied yet. If a further command would make
+// this sum too large, the command waits.
 //
 // Law: the estimate only decides when a command is written into the log. The estimate has no influence on
 // what the command does.

@@ -12,8 +12,8 @@
 //   ended session (docs/locks.md, section 6).
 // - D: when the kept replies of a session have reached their limit, the state machine executes only the
 //   lowest unfinished call of the session. Every other call gets the answer SESSION_FULL, and the client
-//   sends the call again later. Replies are dropped only after the lowest call is finished, so this call must
-//   not wait.
+//   sends the call again later. The session drops kept replies only after its lowest call is finished. If
+//   this call waited too, the session would stay full for ever.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'

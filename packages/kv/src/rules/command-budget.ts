@@ -9,7 +9,8 @@
 // - The counts depend only on the command: on the rows that it reads or changes, and on the bytes that it
 //   reads and writes. The counts never depend on whether rows are in memory or on the disk. So every member
 //   refuses the same command, at the same step, with the same message.
-// - Work is counted before it is done, or at most one row later. A refused command changes nothing
+// - The work for a row is counted before the command reads or changes the row, or directly afterwards. So a
+//   command does at most one row of work beyond a limit. A refused command changes nothing
 //   (command-write-set.ts).
 
 import type { BudgetLimits } from '@latchkey/protocol'

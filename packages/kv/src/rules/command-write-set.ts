@@ -1,8 +1,8 @@
 // Rule: collects the changes of one command to keys and values until the command has succeeded.
 //
 // Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
-// something gets one revision for all its keys, and any other command gets no revision. All rows that the
-// command reads or changes are first counted by its Budget (command-budget.ts), which throws when a limit is
+// something gets one revision for all its keys, and any other command gets no revision. The Budget of the
+// command (command-budget.ts) counts all rows that the command reads or changes, and throws when a limit is
 // exceeded.
 
 import { binary, copyBytes } from '@latchkey/base'

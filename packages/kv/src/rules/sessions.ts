@@ -1,7 +1,7 @@
 // Rule: opens, ends, replaces and lists sessions, and cancels their calls (docs/locks.md, section 6).
 //
 // Laws
-// - 1: one identity may open only a part of all sessions, so that one client cannot use them all up.
+// - 1: the number of sessions of one identity is limited, so that one client cannot use up all sessions.
 // - 2: if there is no room for a new session, the state machine ends an idle session. An idle session has no
 //   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key. Its client has sent no
 //   command for a long time. The client of an open store is never silent for so long. Of several idle

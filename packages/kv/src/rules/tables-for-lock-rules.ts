@@ -50,7 +50,9 @@ export class StateLockView implements LockView {
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
   readonly #events: LockEvents
-  /** The row that was put last, in the form that its table keeps. */
+  /**
+   * The copy of the last put row, which the table of holds or waiters keeps. `happened` records this copy.
+   */
   #put: HoldRow | WaiterRow | undefined
 
   constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {

@@ -7,8 +7,8 @@
 import type { WorkInTurns } from '../work-in-turns.js'
 
 /**
- * In units of work: applying one command is one unit, besides its rows and its bytes. Reading a row is two
- * units, and changing a row is two units.
+ * In units of work. RECORD: applying one command, without the work for its rows and its bytes. ROW: reading
+ * one row, or changing one row.
  */
 const RECORD = 1
 export const ROW = 2

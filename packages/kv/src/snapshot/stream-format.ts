@@ -2,7 +2,7 @@
 // file. Format 1:
 //
 //   "LKSTATE" | u8 format          then frames
-//   frame     u32le length of body | u32le crc32 of this body, continuing the checksum before it | body
+//   frame     u32le length of body | u32le crc32 of body, continuing the crc32 of the frame before | body
 //   body      u8 kind | contents
 //   contents  of kind 0, first: the meta row; of kind 1: rows; of kind 2, last: u48le count of rows
 //   row       u16le key length | u32le value length | key | value with its checksum
@@ -20,8 +20,8 @@ export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
 /**
- * In bytes, the longest frame. A page of rows, and the largest row that can follow the page, fit into one
- * frame.
+ * In bytes, the longest frame. A frame has one page of rows. The last row of a page may exceed the limit of
+ * the page, and still fits into the frame.
  */
 const MOST_FRAME_BYTES = 80 * 1024 * 1024
 

@@ -4,7 +4,8 @@
 //
 //   read   active layer -> layer in flight -> cached or prefetched rows -> row store
 //          (the first that knows the key answers)
-//   write  active layer only; `collect` moves the layer into the next batch, `written` drops it after the sync
+//   write  active layer only; `collect` moves the layer into the next batch, `written` drops the layer after
+//          the sync
 //
 // Laws: a read sees every earlier write, also of the same entry (A12). Only net effects reach the store: a
 // row that was added and removed between two batches is not written at all. A read uses a row of the store
@@ -48,8 +49,8 @@ interface LayerRow {
 
 /**
  * The rows that one command changes, before its commit. `rows` becomes part of the layer at the commit, and
- * `sum` is computed as the rows come. So the commit of a command with many rows allocates no object for a row
- * and computes no sum, and the turn of the event loop with the commit is short.
+ * `sum` is computed while the command runs. So the commit of a command with many rows allocates no object for
+ * a row and computes no sum, and the turn of the event loop with the commit is short.
  */
 export interface ChangedRows {
   readonly rows: ReadonlyMap<string, ChangedRow>
@@ -257,7 +258,7 @@ export class RowTable {
     const { rows, rangeTombstones, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null
-      // The removal of an already removed row stays in the layer, because `keys` does not name this row. The
+      // The removal of an already removed row stays in the layer, because `keys` need not name this row. The
       // batch must remove the row from the store.
       if (row === null) continue
       rows.delete(key)

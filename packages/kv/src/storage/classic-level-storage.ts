@@ -66,7 +66,8 @@ const OPTIONS = {
 /**
  * The kinds of rows whose disk space is reclaimed. Under `queues` are the kinds whose rows are removed about
  * in the order of their insertion: kept replies of sessions, and the index of expiring keys. The number is
- * how many removed rows, of about a hundred bytes each, start a compaction.
+ * how many removed rows, of about a hundred bytes each, start a compaction. Under `others` are the kinds
+ * whose rows are removed in any order.
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.expiry]: 65_536 }, others: [SPACE.data] }
 

@@ -6,7 +6,8 @@
 //           | u32le checksum of the last frame of the file before | u32le crc32 of the fields up to here
 //   frame   u32le checksum | u32le length of the table | table | values, one after the other
 //   table   for each row: u32le length of the value (0xffffffff: the row is removed)
-//           | u16le length of the key | key | the checksum with which the value begins (absent if the row is removed)
+//           | u16le length of the key | key | the checksum with which the value begins
+//           (absent if the row is removed)
 //
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
 // checksum of the frame before. The first frame continues the checksum of the header. Values are rows that

@@ -12,7 +12,7 @@
 // - If a compaction fails, LevelDB refuses further writes, and the next write reports the error.
 // - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
 //   number of removed rows. For other rows, it runs if very many rows were removed. It also runs if existing
-//   rows have less than half of the bytes between the first and the last removed key.
+//   rows have less than half of the bytes that the tables use between the first and the last removed key.
 
 import { copyBytes } from '@latchkey/base'
 
