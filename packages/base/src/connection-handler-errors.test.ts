@@ -32,7 +32,7 @@ test('C12: the error of a handler closes its connection, is counted, and is logg
   expect(lines).toHaveLength(1)
   expect(lines[0]).toMatchObject({ where: 'client', errors: 1 })
   expect(lines[0]?.['error']).toMatch(
-    /^TypeError: Cannot convert object to primitive value \(connection-errors\.test\.ts:\d+:\d+\)$/,
+    /^TypeError: Cannot convert object to primitive value \(connection-handler-errors\.test\.ts:\d+:\d+\)$/,
   )
 })
 
