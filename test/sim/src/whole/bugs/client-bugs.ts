@@ -27,6 +27,15 @@ const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
   millis: i % 2 === 0 ? 150 : 40,
 }))
 
+/** The client with mirrors is cut off so long that the members may remove the events that it misses. */
+const CUT_OFF_THREE_TIMES = [1_000_000, 3_000_000, 5_000_000].map((at) => ({
+  at,
+  kind: 'clientCut' as const,
+  who: 0,
+  other: 0,
+  millis: 1_500,
+}))
+
 const NOT_LEADER: Outcome = { type: 'refused', reason: 'not-leader' }
 
 export const clientBugs: readonly WholeBug[] = [
@@ -213,7 +222,8 @@ export const clientBugs: readonly WholeBug[] = [
     ],
     workload: 'kv',
     seeds: 100,
-    options: { events: 20, faults: 2 },
+    options: { events: 20, members: 3, think: 20 },
+    faults: CUT_OFF_THREE_TIMES,
   },
   {
     name: 'a client sends a refused keep-alive again at once',
