@@ -180,7 +180,7 @@ test('members of different versions', async () => {
     expect(await found('version', [cluster.get('a').url])).toMatchObject({
       level: 'warning',
       message: expect.stringContaining('c runs 0.0.1') as string,
-      advice: expect.stringContaining('restart the older ones') as string,
+      advice: expect.stringContaining('restart the older members') as string,
     })
   })
 })
