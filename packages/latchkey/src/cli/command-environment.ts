@@ -27,7 +27,9 @@ export interface Hold {
   readonly token: number
   /** Aborts when the holder can no longer be certain of the hold. */
   readonly signal: AbortSignal
-  /** Writes that the cluster refuses if the hold is no longer in force. */
+  /**
+   * The calls with which the holder writes. The cluster refuses a write if the hold is no longer in force.
+   */
   readonly kv: Pick<KeyValueCalls, 'put'>
   release(options?: CallOptions): Promise<void>
 }
@@ -113,7 +115,7 @@ export interface Io {
    * reason of the abort is an `Interrupted`.
    */
   readonly interrupted: AbortSignal
-  /** From now on, SIGHUP calls `run` and does not end this process. */
+  /** After this call, each SIGHUP calls `run` and no longer ends this process. */
   onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>

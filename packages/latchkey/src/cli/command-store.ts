@@ -133,8 +133,8 @@ function socketUrl(url: string): string {
 }
 
 /**
- * Returns the error to report. If the user has interrupted the command, this is the signal. If a call timed
- * out and the connected member knows no leader, this is ERR_NO_LEADER.
+ * Returns the error to report. If the user has interrupted the command, the function returns the Interrupted
+ * error. If a call timed out and the connected member knows no leader, the function returns ERR_NO_LEADER.
  */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason

@@ -65,8 +65,8 @@ class Show {
   /** In ms, from the kill of the leader to the next grant. */
   #gap: number | undefined
   /**
-   * When the leader was killed. Undefined when no leader was killed, or when a worker has got the lock after
-   * the kill.
+   * The time at which the leader was killed. Undefined before the kill, and again after the first grant by
+   * the next leader.
    */
   #deadSince: number | undefined
   /** True when another member has become leader after the kill. */
@@ -173,8 +173,8 @@ class Show {
     if (token <= this.#lastToken) this.#stale++
     if (this.#grants === 1) this.#firstToken = token
     this.#lastToken = token
-    // If the killed leader has no successor yet, the old leader has sent this grant. Such a grant does not
-    // end the measured time.
+    // While the demo knows no new leader, the killed leader may have sent this grant just before the kill.
+    // Such a grant does not end the measured time.
     const dead = this.#succeeded ? this.#deadSince : undefined
     if (dead !== undefined) this.#deadSince = undefined
     if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)

@@ -66,7 +66,7 @@ const ended = (child: ChildProcess) =>
     child.once('error', () => resolve())
   })
 
-/** Returns the environment without LATCHKEY_* variables, which the user has set for other members. */
+/** Returns the environment without LATCHKEY_* variables, which the user may have set for other members. */
 function quietEnv(io: Io): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(io.env).filter(([name]) => !name.startsWith('LATCHKEY_')))
 }

@@ -82,7 +82,7 @@ async function acquireAloud(
   }
 }
 
-/** In ms. The command prints nothing during a wait that is shorter. */
+/** In ms. If the wait for the lock is shorter than this time, the command prints nothing. */
 const QUIET_WAIT = 500
 
 /** Returns ': held by ...', or '' if the holder is unknown or this client may not read the lock. */

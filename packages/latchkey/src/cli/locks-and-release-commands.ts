@@ -79,8 +79,8 @@ interface Past {
 }
 
 /**
- * Returns the histories of the key, for each kind. The history of the kind `lock` is always included, so that
- * the user sees its text even if the history is empty.
+ * Returns the histories of the key, one for each kind that has a history. The history of the kind `lock` is
+ * included even if it is empty. The user then reads that nothing happened.
  */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,

@@ -10,14 +10,17 @@ import { jsonLine, membersTable } from './print-values.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
 
-/** In ms. The command reads a learner's position in the log at this interval. */
+/** In ms. If the cluster refuses a change for now, the command tries the change again after this time. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'
 
 interface Work extends Session {
   readonly io: Io
-  /** In ms. The command waits this long until a learner has caught up with the leader. */
+  /**
+   * In ms. The command waits at most this long until the cluster accepts a change, for example until a
+   * learner has caught up with the leader.
+   */
   readonly wait: number
   readonly promote: boolean
 }
@@ -140,8 +143,8 @@ async function memberOf(
 
 /**
  * Repeats the change until the cluster accepts it. The cluster refuses a change while a learner is too far
- * behind, and while another change is not complete. Members also make such changes themselves, for example
- * when they first connect.
+ * behind, and while another change is not complete. The other change may be one that the leader makes by
+ * itself, for example to record a new member's address.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work

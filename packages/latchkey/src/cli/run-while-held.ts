@@ -80,8 +80,8 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * Returns the hold, or undefined if other clients had the lock until the wait was over. If the cluster has no
- * leader, the function throws the error, because nobody knows the holder then.
+ * Returns the hold, or undefined if other clients had the lock until the wait was over. If the attempt timed
+ * out and the cluster has no leader, the function throws ERR_TIMEOUT, because the lock may be free then.
  */
 export async function heldUnlessBusy<H>(
   store: CommandStore,

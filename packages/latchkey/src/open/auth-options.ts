@@ -146,8 +146,9 @@ interface Certified {
 }
 
 /**
- * Law: if clients have certificates of the same authority as members, a member must prove in another way that
- * it is a member. Without this law: each client could connect as a member.
+ * Law: if clients have certificates of the same authority as members, a certificate of this authority alone
+ * does not prove that a caller is a member. The option `auth.memberToken` or `tls.memberName` must then be
+ * set. Without this law: each client could connect as a member.
  */
 export function checkClientCertificates({ auth, tls }: Certified): void {
   const isRequired = tls?.clientCert === 'required'

@@ -40,8 +40,8 @@ export interface RecoveredMember {
   readonly term: number
   readonly index: number
   /**
-   * How many entries of the log the backup applied beyond the member's state. Perhaps some of these entries
-   * were never committed.
+   * How many log entries recover() applied to its copy of the state, because the member had not applied them.
+   * Perhaps some of these entries were never committed.
    */
   readonly fromLog: number
 }
@@ -131,8 +131,8 @@ const notAMember = (dir: string) =>
   )
 
 /**
- * Changes the advice in an error about damage. A running member should be removed and added again, but this
- * is impossible without a cluster.
+ * Changes the advice in an error about damaged files. The usual advice is to remove the member from its
+ * cluster and to add it again, but a cluster without a majority cannot do this.
  */
 function toRecoverError(cause: unknown, dir: string): unknown {
   if (!isLatchkeyError(cause, 'ERR_CORRUPT')) return cause

@@ -43,8 +43,8 @@ export function warningOfDates(tls: TlsOptions, now: number): string | undefined
 }
 
 /**
- * Returns when the first certificate in `cert` expires, in ms since 1970. Undefined if no certificate can be
- * read.
+ * Returns the earliest date at which a certificate in `cert` expires, in ms since 1970. Returns undefined if
+ * no certificate can be read.
  */
 export function expiryOf(tls: TlsOptions): number | undefined {
   const first = Math.min(...chain(tls.cert, 0).map(({ to }) => to))

@@ -36,8 +36,8 @@ export class CertificateWatch {
   }
 
   /**
-   * When the first of the member's certificates expires, in ms since 1970. Undefined if no certificate can be
-   * read.
+   * The earliest date at which one of the member's certificates expires, in ms since 1970. Undefined if no
+   * certificate can be read.
    */
   get expiresAt(): number | undefined {
     return this.#expiresAt

@@ -17,8 +17,8 @@ interface Proofs {
 }
 
 /**
- * Returns the member tokens in the order of the option. This member proves the first token to others, and
- * accepts from others a proof of any of these tokens.
+ * Returns the member tokens in the order of the option. This member proves to other members that it knows the
+ * first token. From another member, it accepts a proof that the other member knows any of these tokens.
  */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken

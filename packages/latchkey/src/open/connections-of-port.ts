@@ -29,8 +29,8 @@ import { refusalText } from './problem-json.js'
 /** In ms. A connection whose client or member has not proved its identity within this time is closed. */
 const STRANGER_MS = 5_000
 /**
- * In ms. An HTTP connection without a request is closed after this time. Each answer has this time in its
- * Keep-Alive header.
+ * In ms. The Keep-Alive header of each answer promises that the HTTP connection stays open for this time
+ * without a request. The member closes the idle connection IDLE_SLACK_MS later.
  */
 export const IDLE_MS = 15_000
 /**
@@ -39,8 +39,8 @@ export const IDLE_MS = 15_000
  */
 const ANSWER_MS = 60_000
 /**
- * In ms. An idle HTTP connection stays open for this much longer than IDLE_MS. Otherwise the member could
- * close the connection while a client's request is on its way.
+ * In ms. The member closes an idle HTTP connection this much later than IDLE_MS. Without this delay, a client
+ * sends a request just before IDLE_MS ends, and the member closes the connection before the request arrives.
  */
 const IDLE_SLACK_MS = 1_000
 
@@ -171,7 +171,7 @@ export class Connections {
     const ends = endsOf(socket)
     const connection = this.#shaking.get(ends)
     this.#shaking.delete(ends)
-    // The connection was closed during the TLS handshake.
+    // A connection that was closed during its TLS handshake is no longer known here.
     if (connection === undefined) return void socket.destroy()
     connection.socket = socket
     this.#bySocket.set(socket, connection)
@@ -308,7 +308,8 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // The connection is counted no longer. A second call for this connection must not change a count.
+    // With this kind, and without a place in #strangers, the connection is in no count. So a second call for
+    // the connection changes no count.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }

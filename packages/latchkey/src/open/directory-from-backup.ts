@@ -1,5 +1,5 @@
-// Driver: makes the directory of a new cluster's first start from a backup. The caller then calls open() with
-// the same id and dir.
+// Driver: turns a backup into the directory of a member of a new cluster. The caller then calls open() with
+// the same id and dir, and the new cluster starts for the first time.
 
 import { access, readdir, rm } from 'node:fs/promises'
 import { uptime } from 'node:os'

@@ -79,8 +79,8 @@ function otherMembers(local: LocalMember): OtherMembers {
 }
 
 /**
- * Returns the error for the store of a removed member. The store has no other member, so its calls fail at
- * once.
+ * Returns the error for the store of a removed member. The store has no other member, so calls that need the
+ * cluster fail immediately with this error.
  */
 const removedError = (id: string) =>
   new LatchkeyError(

@@ -219,8 +219,8 @@ export class OpenedMember {
   }
 
   /**
-   * Returns the identity for the certificate or the token, or the error if no entry of `auth.tokens` accepts
-   * them.
+   * Returns the identity of the caller with this certificate or token. Returns an error if `auth.tokens` has
+   * no entry for the certificate or the token.
    */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError {
     return callerOf(this.#identities, this.#settings.tls, token, socket)

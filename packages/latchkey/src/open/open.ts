@@ -61,8 +61,9 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * In ms. This process waits this long for another process that has the port to lock the directory too. A
- * starting process needs less time between the two steps.
+ * In ms. If another process already has the port, this process waits at most this long until the other
+ * process also locks the directory. A process that starts opens its port, and locks its directory in less
+ * than this time after that.
  */
 const START_MS = 500
 /** In ms. During START_MS, this process tests the lock of the directory at this interval. */

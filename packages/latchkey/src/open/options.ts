@@ -63,8 +63,9 @@ export interface OpenOptions<S extends As = 'bytes'> {
   /** The member compacts its log after this many entries, or after this many bytes. */
   snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
   /**
-   * How many bytes of commands may wait for the log. A single command may always wait, even if it is larger.
-   * Beyond the limit, calls fail with ERR_BUSY. Default: 16 MiB.
+   * How many bytes of one connection's large commands may wait at the leader before the leader writes the
+   * commands into its log. A single command may always wait, even if it is larger. Beyond the limit, calls
+   * fail with ERR_BUSY. Default: 16 MiB.
    */
   maxInFlightBytes?: number | undefined
   /**
@@ -125,14 +126,14 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  /** The tokens of the option, together with the tokens in the file of the option. */
+  /** The tokens in the option `auth`, together with the tokens in the tokens file (`auth.file`). */
   readonly auth: Auth | undefined
-  /** The option `auth` as the user gave it. The member needs this option to read the file again. */
+  /** The option `auth` as the user gave it. A reload finds the path of the tokens file in this field. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable
   readonly logger: Logger
-  /** True if open() must fail when @opentelemetry/api is missing. Undefined if an SDK decides. */
+  /** The option `tracing`. Undefined means that the member traces if an OpenTelemetry SDK is registered. */
   readonly tracing: boolean | undefined
   readonly signal: AbortSignal | undefined
 }

@@ -1,4 +1,4 @@
-// Rule: makes the JSON body of each HTTP refusal (RFC 9457), also of refusals that come before any route.
+// Rule: makes the JSON body of each HTTP refusal (RFC 9457), also of a refusal for which no route was called.
 
 import { STATUS_CODES } from 'node:http'
 

@@ -1,5 +1,5 @@
-// Driver: owns the member that runs in this process. To rebuild its state, this file closes the member and
-// opens it again, and the stores continue with the new member.
+// Driver: owns the member that runs in this process. To rebuild the member's state, this file closes the
+// member and opens the member again. The stores continue with the new member object.
 
 import { type Defer, Emitter, newId, seededRandom, type Turns } from '@latchkey/base'
 import { KvMachine } from '@latchkey/kv'

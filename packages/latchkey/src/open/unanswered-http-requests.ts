@@ -71,8 +71,8 @@ export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
   /**
-   * The connections with requests or bytes that wait for the next turn. The first connection has the first
-   * turn.
+   * The connections with requests or bytes that wait for the next turn of the event loop. The first
+   * connection of this set is served first.
    */
   readonly #waiting = new Set<Connection>()
   /** The time at which HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
@@ -127,7 +127,10 @@ export class HttpRequests {
     else this.#parse(connection)
   }
 
-  /** Parses the bytes that have waited, after Node or this file has resumed a paused connection. */
+  /**
+   * Called after each 'resume' event of the connection. If Node had paused the connection and has now resumed
+   * it, the function parses the bytes that have waited.
+   */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false

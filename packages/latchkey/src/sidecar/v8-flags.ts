@@ -30,7 +30,10 @@ const EARLY_COMPILATION = [
     : ['--invocation-count-for-turbofan=200', '--minimum-invocations-after-ic-update=20']),
 ]
 
-/** If the flags of the process match, the user controls the growth of the old heap, or the compilation. */
+/**
+ * The flags by which a user sets the growth of the old heap (GROWTH) or the compilation (COMPILATION). If the
+ * process has such a flag, the member sets no flag of that group.
+ */
 const GROWTH = /heap-growing-percent|old-space-size/
 const COMPILATION = /flush-bytecode|interrupt-budget|invocation-count|invocations-after/
 

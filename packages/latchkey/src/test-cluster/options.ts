@@ -45,7 +45,7 @@ export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends
 export interface TestSettings {
   readonly ids: readonly string[]
   readonly isManual: boolean
-  /** Returns the options of the member, in the form that open() makes of its options. */
+  /** Returns the options with which the member opens. The options are already checked. */
   settingsOf(id: string): Settings
 }
 

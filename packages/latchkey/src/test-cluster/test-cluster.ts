@@ -35,8 +35,8 @@ const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
  */
 const MEMBERS = {
   ...NO_DELAY,
-  // Members pass frames as objects. Encoding every heartbeat would double the real time in which a test
-  // advances by one hour.
+  // Members pass frames to each other as objects, without encoding. Encoding each heartbeat would double the
+  // real time that a test needs to advance the simulated time by one hour.
   encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
@@ -47,7 +47,7 @@ const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dia
  * have lower numbers.
  */
 const FIRST_CLIENT = 100
-/** In ms. When testCluster() resolves, the cluster time is at least this late. */
+/** In ms. When testCluster() resolves, the cluster time is at least this value, and so never 0. */
 const FIRST_MS = 1_000
 /** In ms. `leader()` rejects if no member has become leader within this time. */
 const LEADER_MS = 30_000
@@ -114,8 +114,8 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Starts the cluster. Simulated time stands still until all members are ready, even with a real clock. So
-   * the first election does not depend on how long the start takes.
+   * Starts the cluster. Until all members are ready, simulated time advances only from event to event, even
+   * with a real clock. So the first election does not depend on how long the start takes.
    */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))

@@ -47,7 +47,10 @@ export async function examineMembers(endpoints: readonly string[], ports: Ports)
   }
 }
 
-/** Returns the newest list of members. Only answers with the same cluster id as the first answer count. */
+/**
+ * Returns the ids and addresses of the members, from the status of the member that has applied the most
+ * entries. A status with another cluster id than the first status does not count.
+ */
 function listedMembers(met: readonly ExaminedMember[]): Map<string, string> {
   const answered = met.flatMap(({ facts }) => facts.status ?? [])
   const own = answered.filter(({ clusterId }) => clusterId === answered[0]?.clusterId)
