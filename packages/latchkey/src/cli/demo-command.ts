@@ -18,7 +18,10 @@ const LEASE = '3s'
  */
 const WORK_MS = 250
 const AWAY_MS = 4_000
-/** In ms. After its planned end, the demo waits at most this long for the next grant. */
+/**
+ * In ms. If the demo's planned end comes between the kill and the next grant, the demo waits at most this
+ * long for the grant.
+ */
 const PATIENCE_MS = 15_000
 
 export const demo: Command = {
@@ -71,7 +74,7 @@ class Show {
   #deadSince: number | undefined
   /** True when another member has become leader after the kill. */
   #succeeded = false
-  /** True when the planned time is over. The demo then ends at the next grant. */
+  /** True when the planned time is over, and the demo still waits for the first grant after the kill. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {

@@ -67,7 +67,7 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
 
 /**
  * Returns whether the certificates are the same as before. The dates of unchanged certificates are not
- * checked, so an operator can remove a token after the certificate has expired.
+ * checked. Otherwise an operator whose certificate has expired could not even remove a token.
  */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

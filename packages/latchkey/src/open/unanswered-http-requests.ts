@@ -7,7 +7,7 @@
 //   2. In one turn of the event loop, this file begins one request of each connection and parses SLICE bytes
 //      of the connection. All connections together get TURN_MS of a turn. The other bytes wait for the next
 //      turn.
-//   3. When a connection closes, each of its open responses emits 'close' at the latest then.
+//   3. When a connection closes, each of its responses that has not emitted 'close' before emits 'close'.
 //
 // Without laws 1 and 2: a stranger sends 20,000 requests at once over each of four connections. Node parses
 // and begins all these requests in one turn. For ten seconds, the member reads nothing from clients or
@@ -138,8 +138,8 @@ export class HttpRequests {
   }
 
   /**
-   * Gives up the connection, because it has become a WebSocket. Returns all bytes that arrived after the
-   * request.
+   * Stops reading the connection, because the connection has become a WebSocket. Returns all bytes that
+   * arrived after the request.
    */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)

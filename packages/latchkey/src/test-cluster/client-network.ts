@@ -121,7 +121,7 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** Checks all connections after connections between machines were cut or restored. */
+  /** Checks each open connection. Called when the network between two machines was cut or restored. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }

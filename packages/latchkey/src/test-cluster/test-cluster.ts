@@ -122,8 +122,8 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
     // A holder treats cluster time 0 as unknown (ClusterTimeBound), so no hold would be in force at time 0.
-    // So the log gets an entry with a later time, from which later leaders continue. The entry deletes a key
-    // that does not exist, so the revision does not change.
+    // Therefore the time first advances, and the log then gets an entry with the new time. Later leaders
+    // continue from that time. The entry deletes a missing key, so the revision does not change.
     await this.#time.advance(FIRST_MS)
     const [first] = this.#members
     await first?.store.delete('test cluster')

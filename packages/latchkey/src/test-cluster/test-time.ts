@@ -15,7 +15,7 @@ import { EventHeap, type Timeline } from '@latchkey/raft/memory'
 import { uptime } from 'node:os'
 
 /**
- * While time advances, this many turns of the event loop are scheduled at once, which is faster than to
+ * While time advances, this many turns of the event loop are scheduled together, which is faster than to
  * schedule each turn alone. Between two turns, all promises continue.
  */
 const TURNS = 64

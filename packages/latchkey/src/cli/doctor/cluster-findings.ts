@@ -222,7 +222,7 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
   return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
 }
 
-/** Returns the findings about other members that the leader's status shows. */
+/** Judges the other members by the leader's status, which shows how far each member is behind. */
 function leaderViewFindings({ id, members }: Status): Finding[] {
   return members.flatMap((member): Finding[] => {
     if (member.id === id) return []
