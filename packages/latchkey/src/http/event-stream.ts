@@ -5,8 +5,9 @@
 //   revision. A caller that reconnects with its last id gets all later revisions. Without this law: a caller
 //   is disconnected between two keys of one putAll and reconnects with the id of that revision. The caller
 //   then never receives the change of the second key.
-// - An error after the first event is sent as the last event, with the name "error", its code and advice.
-// - A wrong or forbidden request is answered with its HTTP status, and sends no event.
+// - An error after the first event is sent as the last event. This event has the name "error", and its data
+//   has the code of the error and advice.
+// - The answer to a wrong or forbidden request is an HTTP status for the error, without any event.
 
 import type { Call, Reply } from './http-route-dependencies.js'
 import { errorReply } from './http-status-of-errors.js'
@@ -64,7 +65,10 @@ async function* textsOf(
   }
 }
 
-/** Yields each item at once, together with the next item if that item has arrived too. */
+/**
+ * Yields each item as soon as the item arrives. If the following item has arrived too, `next` is that item.
+ * The next step then yields that item as `item`.
+ */
 export async function* withNext<T>(
   items: AsyncIterator<T>,
 ): AsyncGenerator<readonly [item: T, next: T | undefined], undefined> {

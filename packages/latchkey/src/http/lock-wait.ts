@@ -26,8 +26,8 @@ import { isGranted, tokenOf } from './owner-json.js'
 export interface Acquired {
   readonly owner: OwnerResult
   /**
-   * The cluster time of the first log entry that this wait caused. From this time, the HTTP answer computes
-   * how long the caller may rely on its hold.
+   * The cluster time of the first log entry that this wait caused. The HTTP answer uses this time to compute
+   * for how long the caller may rely on its hold.
    */
   readonly entryTime: number
 }
@@ -41,13 +41,14 @@ export class LockWait {
   #wake: () => void = () => {}
   #news = false
   /**
-   * True if the client has opened a new session since it joined the queue. The place in the queue belongs to
-   * the old session.
+   * True if the member's client engine has opened a new session of the cluster since the caller joined the
+   * queue. The place in the queue then still belongs to the old session.
    */
   #isMoved = false
   /**
-   * True when the timer of the wait has fired. A timer may fire a moment early. If the code compared the
-   * clock with the end of the wait, the wait would then never end.
+   * True after the timer of the wait has fired. The code must not compare the clock with the end of the wait
+   * instead. If the timer fired a moment early, the code would wait again, and no second timer would end the
+   * wait.
    */
   #over = false
 
@@ -67,8 +68,8 @@ export class LockWait {
   }
 
   /**
-   * Resolves to the hold. If the wait ends without a grant, the call resolves to the Owner of the lock at
-   * that time.
+   * Resolves to the hold. If the wait ends without a grant, the call resolves to the Owner that the lock had
+   * when the caller first asked for the lock.
    */
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
@@ -147,9 +148,9 @@ export class LockWait {
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
     if (state === 'queued' && !this.#isMoved) return undefined
     this.#isMoved = false
-    // The place in the queue has ended with its session, or the grant has expired. So the caller joins the
-    // queue again for the rest of the wait. If only the session has changed, this request keeps the place and
-    // gives it to the new session.
+    // If the place in the queue has ended with its session, or the grant has expired, this request joins the
+    // queue again for the rest of the wait. If the place still exists and belongs to the old session, this
+    // request gives the same place to the new session.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }

@@ -30,8 +30,8 @@ export function contextJson(context: ContextArg): object {
  * docs/locks.md). The caller sends its request at its local time s. `entryTime` is the cluster time of an
  * entry that was made later. At a local time t, the cluster time is at most entryTime + (t - s) * rate. So
  * the lease has not ended while t - s is less than the result. If the request caused several entries,
- * `entryTime` must be the time of the first. With a later time, the duration of a wait would be subtracted
- * from the lease twice.
+ * `entryTime` must be the time of the first entry. The caller counts from its request, so t - s already
+ * contains the duration of a wait. A later `entryTime` would subtract this duration a second time.
  */
 export function promisedMillis(deadline: number, entryTime: number, rate: number): number {
   return Math.max(0, Math.floor((deadline - entryTime) / rate))

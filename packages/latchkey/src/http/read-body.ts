@@ -7,8 +7,8 @@ import { TooSlow } from './http-status-of-errors.js'
 import type { RequestBodyBytes } from './http-route-dependencies.js'
 
 /**
- * In bytes. After a body was refused, the member still reads this much of it. Many callers read the refusal
- * only after they have sent the whole body.
+ * In bytes. The member reads a body that is too long up to this length before it refuses the body. Many
+ * callers read the refusal only after they have sent the whole body.
  */
 const MOST_DISCARDED = 16 * 1024 * 1024
 

@@ -121,7 +121,8 @@ export function afterOption(call: Call): Uint8Array | undefined {
 }
 
 /**
- * Returns the key as the text of `next`. For all bytes, afterOption must read the same key from this text.
+ * Returns the key as the text of `next`. Whatever bytes the key has, afterOption must read the same key back
+ * from this text.
  */
 export function nextOf(key: Uint8Array): string {
   const text = Buffer.from(key).toString('utf8')

@@ -1,5 +1,6 @@
 // Door: POST /v1/batch and POST /v1/txn. The fields of the body are named like the options of the store's
-// calls. A key that is not UTF-8 is given in base64 as keyBase64, and each value names its form.
+// calls. A key that is not UTF-8 is given in base64 as keyBase64. Each value says whether it is text, base64
+// or JSON (values-json.ts).
 //
 // Law: an operation whose key should live as long as a session is refused. Without this law: the key gets a
 // session of this member, and not of the caller. The caller's script crashes, the session of this member

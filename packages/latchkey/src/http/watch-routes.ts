@@ -23,8 +23,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
     throw new TypeError('from cannot be given together with initial, which begins with what is there.')
   const options = { as: 'bytes', signal: call.signal } as const
   if (isInitial && seen === undefined) return initialWatch(call, target, shown)
-  // This read returns the revision at which the watch begins. If the caller may not read these keys, the read
-  // fails here.
+  // This read returns the newest revision of the store. If the caller names no revision, the watch begins
+  // after the newest revision. If the caller may not read these keys, the read fails here.
   const { revision } = await call.by.scan(
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },

@@ -162,8 +162,8 @@ export class ClientConnection implements Link {
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
-    // The session belongs to another identity, so the member answers as if the session had ended. A client
-    // that connects again with another token then opens a new session.
+    // If the session belongs to another identity, the member answers as if the session had ended. So a client
+    // that has connected again with another token opens a new session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
     // Nearly all writes are plain puts. The state machine decodes each put anyway, so this file does not.
     const isPlain = isPlainPut(body)

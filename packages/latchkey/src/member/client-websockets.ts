@@ -45,8 +45,8 @@ interface Arrival {
   readonly address: string
   readonly admitClient: AdmitClient
   /**
-   * Returns the identity for the token, or for the certificate of the connection. Returns an error if the
-   * token and the certificate are not accepted.
+   * Returns the identity for the token, or for the certificate of the connection. Returns an error if neither
+   * the token nor the certificate is accepted.
    */
   readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }

@@ -14,9 +14,9 @@
 //     earlier commands plus the cost of its next command. The writes of a connection keep their order, and so
 //     do its lock commands, but its lock commands do not wait for its writes.
 //   - A small command waits only for waiting commands of the same kind from its own connection.
-//   - For a deleteRange that has an entry to itself, the member first counts the rows of the range (kv,
-//     delete-range-surveys.ts). Until the deleteRange is applied, this queue sends no other deleteRange for
-//     overlapping keys.
+//   - For a deleteRange that is no step of a batch or a transaction, the member first counts the rows of the
+//     range (kv, delete-range-surveys.ts). Until the deleteRange is applied, this queue sends no other
+//     deleteRange for overlapping keys.
 //   - The bytes of waiting commands are limited, in total and for each connection. Beyond the limit, a
 //     command fails with ERR_BUSY.
 
@@ -41,8 +41,8 @@ const OVERHEAD_BYTES = 1024
 const MOST_FULL = 4
 
 /**
- * Who sent a command: a connection to this member, or a text with the id of a member that forwards commands
- * and the id of the session of these commands.
+ * Who sent a command: the connection of a client to this member, or a text for commands that another member
+ * forwards. The text has the id of that member and the id of the session.
  */
 type CommandSender = object | string
 type OnOutcome = (outcome: Outcome, ticket: number) => void

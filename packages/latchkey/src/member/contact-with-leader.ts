@@ -48,7 +48,10 @@ export class LeaderReach {
    */
   #term = 0
   #termBefore = 0
-  /** When contact with the same leader began again, while this member still counts as cut off. */
+  /**
+   * The time at which contact with the leader began again. Undefined unless this member has contact and still
+   * counts as cut off.
+   */
   #backSince: number | undefined
   isCutOff = false
 

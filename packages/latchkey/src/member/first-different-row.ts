@@ -77,7 +77,8 @@ export class StateSearch {
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
-    // The state has changed, or the member has stopped. The next comparison of hashes tries again.
+    // `state` is undefined if the state has changed or the member has stopped. The next comparison of hashes
+    // then tries again.
     if (state === undefined && this.#held?.index === index) this.#closeView()
     return state
   }

@@ -105,8 +105,8 @@ export class Forwarder {
   }
 
   /**
-   * Ends the commands that were sent to another member than the new leader as unknown, because they may never
-   * be answered.
+   * Called when `leader` has become the leader. Commands that were sent to any other member may never be
+   * answered, so this function ends these commands as unknown.
    */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)
@@ -130,7 +130,7 @@ export class Forwarder {
     return this.#ports.clock.after(LOOK_MS, look, { ref: false })
   }
 
-  /** Stops the timer and drops all requests without an outcome. */
+  /** Stops the timer and drops all requests. The code that sent a request then gets no outcome. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -60,7 +60,7 @@ interface MemberPorts {
   readonly note?: DirectoryNote | undefined
   /** The simulator's observer of each step of the replica. Undefined in production. */
   readonly observer?: ReplicaPorts['observer']
-  /** Called when this member may serve clients, after it has asked addresses that its log does not know. */
+  /** Called when the check for a wrong cluster (wrong-cluster-check.ts) lets this member serve clients. */
   readonly asked?: (() => void) | undefined
   /**
    * Returns the reason why no member may be added, if connections between members are not authenticated.

@@ -6,7 +6,7 @@
 //     So the caller gets ERR_OUTCOME_UNKNOWN with the failure as its cause. An error of the disk would
 //     wrongly say that nothing was changed (N5).
 //   - The leader also makes changes of its own, for example it completes a joint configuration. A call waits
-//     for these changes. While another caller's change is not committed, a call fails (M3).
+//     for these changes. While a different change of another caller is not committed, a call fails (M3).
 //   - Two members never have the same address (M26). Otherwise connections to one member would reach the
 //     other and be refused, and a voter that never answers would count for majorities.
 //   - If the leader steps down before a call has proposed its change, the call ends as not applied.
@@ -31,7 +31,10 @@ type IsReached = (now: Membership) => boolean
  * time, a leader completes its own changes, or steps down because it reaches no majority.
  */
 const BOOK_KEEPING_TIMEOUTS = 2
-/** In ms. A call whose change is not committed this long after the proposal ends with ERR_OUTCOME_UNKNOWN. */
+/**
+ * In ms. If a change is not committed within this time after it was proposed, the call ends with
+ * ERR_OUTCOME_UNKNOWN.
+ */
 const COMMIT_MS = 60_000
 
 export class MemberChanges {
@@ -157,8 +160,8 @@ class MembershipCall {
     if (this.#isReached(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // Another call has proposed the same change, and that change is not committed yet. This call waits until
-    // it is committed.
+    // If another call has proposed the same change, and that change is not committed yet, this call waits for
+    // the commit and proposes nothing.
     if (role === 'leader' && this.#isReached(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
     if (proposal.ok) return this.#isProposed()

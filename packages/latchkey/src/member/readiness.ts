@@ -1,6 +1,6 @@
 // Driver: knows whether this member can serve clients, because a linearizable read has succeeded a short time
-// ago. This file makes such a read twice in an election timeout, and more often until a read succeeds. A
-// member that is not ready also makes such a read when it learns of a leader.
+// ago. A ready member makes such a read twice in an election timeout. A member that is not ready makes such a
+// read four times in an election timeout, and also when it learns of a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'

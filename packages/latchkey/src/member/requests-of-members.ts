@@ -55,8 +55,9 @@ export class RequestsOfMembers {
       trace?.end(codeOfOutcome(outcome))
       answer(from, outcomeMessage(command.id, outcome))
     }
-    // The sending member has already checked the command. A command with session 0 opens a session, and such
-    // a command has an entry to itself.
+    // The sending member has already checked the form of the command and the rights of its client. A command
+    // with session 0 opens or ends a session, and the log entry of such a command contains no other command.
+    // Only the leader knows how many sessions are open, so the leader may still refuse to open a session.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) {

@@ -232,7 +232,8 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 
 /**
  * Returns the range of lock names for a range of stored lock keys. A stored key may begin with a byte for the
- * kind of lock. If only the end has such a byte, the range has no upper end.
+ * kind of lock. If only the end has such a byte, the range contains all plain lock names from its start on.
+ * The result then has no end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)

@@ -9,8 +9,8 @@
 //   travels between a and c for ever.
 // - Only a member of this cluster may open a link, and only while this member has contact with its leader.
 //   When this member loses that contact, it closes the link. Without this law: member c follows a deposed
-//   leader and accepts the requests of member a. The store of a then waits at c until its lease ends,
-//   although another member knows the new leader.
+//   leader and accepts the requests of member a. The store of a then waits at c for an answer until the
+//   leases of its locks end, although another member knows the new leader.
 // - This member passes on the leader's cluster time unchanged. The store measures the age of this time from
 //   the moment at which it first sent the request (CT5).
 // - A session has the same identity whether a store opens it over a link or at its own member. The identity

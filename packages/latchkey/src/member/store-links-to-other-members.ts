@@ -60,8 +60,8 @@ export class LinksToMembers {
   }
 
   /**
-   * Returns the link with that id if it leads to `from`. A message from another member must not end or answer
-   * the link.
+   * Returns the link with that id if the link leads to the member `from`. Only messages of the member to
+   * which a link leads may end the link or carry its replies.
    */
   #of(from: MemberId, id: number): LinkToMember | undefined {
     const link = this.#links.get(id)

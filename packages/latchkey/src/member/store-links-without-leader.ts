@@ -121,8 +121,8 @@ export class MemberLinks {
   /**
    * Law (M12): a removed member's store learns of the removal, even if the leader has stopped before it sent
    * the removal to that member. Without this law: no member talks to the removed member any more, and its
-   * store waits for a leader for ever (seed 320000870). So this member answers a request for a link from a
-   * removed member with the removal.
+   * store waits for a leader for ever (the simulator found this with seed 320000870). So when a removed
+   * member asks for a link, this member tells that member of the removal.
    */
   #tellNotMember(to: MemberId): void {
     const index = this.#ports.replica.missing(to)

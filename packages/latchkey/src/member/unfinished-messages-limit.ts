@@ -4,7 +4,7 @@
 // Laws:
 //   1. Unfinished messages use at most MOST bytes of this member's memory, and LARGEST bytes more for
 //      connections that are being closed. If unfinished messages use more, one connection is closed: of the
-//      connections with more than an equal share of the bytes, the one that has been silent for the longest
+//      connections with at least an equal share of the bytes, the one that has been silent for the longest
 //      time.
 //   2. An unfinished message must make progress. After its first WINDOW_MS, at least LEAST bytes must arrive
 //      in each further WINDOW_MS. Otherwise the connection is closed.
@@ -21,7 +21,10 @@ import { CAPS } from '@latchkey/protocol'
 export const MOST = CAPS.unfinishedBytes
 /** In bytes, the largest message. Connections that are being closed may use this much more. */
 const LARGEST = CAPS.maxPayload
-/** In ms. In each further window of this length, an unfinished message must get LEAST bytes. */
+/**
+ * In ms, the length of a window. An unfinished message must get LEAST bytes in each window after its first
+ * window.
+ */
 export const WINDOW_MS = 5_000
 /** In bytes for each window. */
 const LEAST = (CAPS.unfinishedBytesASecond * WINDOW_MS) / 1000
@@ -127,7 +130,7 @@ export class UnfinishedMessagesLimit {
   }
 
   /**
-   * Of the connections with more than an equal share of the bytes, returns the one that has been silent for
+   * Of the connections with at least an equal share of the bytes, returns the one that has been silent for
    * the longest time.
    */
   #quietest(): Sender | undefined {
