@@ -5,10 +5,10 @@
 // - If a transaction was not answered, its lease is doubtful, and is revoked before the next attempt (EN4,
 //   EN5). etcd refuses a transaction that names a revoked lease. Without this law: a caller gives up, and
 //   minutes later its delayed request takes the lock for a caller that no longer exists.
-// - A hold lasts as long as the caller asked for. The time counts from before the lease was granted or
-//   renewed, less the allowed drift of the clocks (EN1, EN8). The hold ends by this process's clock alone.
-// - A caller whose hold has ended by its own clock revokes the lease. etcd's shortest lease is two seconds,
-//   and other callers would wait for its end.
+// - A hold lasts as long as the caller asked for, less the allowed drift of the clocks. The time counts from
+//   before the lease was granted or renewed (EN1, EN8). The hold ends by this process's clock alone.
+// - A caller whose hold has ended by its own clock revokes the lease. The lease may be longer than the hold,
+//   because etcd has a minimum for leases. Without this law: other callers wait for the end of the lease.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
@@ -44,7 +44,7 @@ interface OwnPlace extends Place {
   readonly until: number
 }
 
-/** How often a take starts again at once, if the row before the caller disappears during the take. */
+/** How often a take starts again without a pause, if the row before the caller disappears during the take. */
 const ROUNDS = 5
 /** In ms: the pause of a caller whose take had to start again more often than ROUNDS. */
 const SOON = 20
@@ -208,7 +208,7 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  /** Renews the lease and returns the hold's new end. Then call `confirm`, because the hold may be over. */
+  /** Renews the hold. The new end counts only after `confirm`, because the servers may have ended it. */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()
@@ -298,7 +298,7 @@ export class Contender {
     })
   }
 
-  /** Ends the hold and the wait of the caller. Resolves to the token of the hold, or to 0. */
+  /** Ends the hold and the wait. Resolves to the token of the hold, or to 0 if no hold was in force. */
   cancel(): Promise<number> {
     return this.#step(async () => {
       const hold = this.#hold

@@ -38,7 +38,8 @@ export class EtcdCalls {
   }
 
   /**
-   * Makes a lease of at least `millis`. etcd counts leases in seconds, and its shortest lease is two seconds.
+   * Makes a lease of at least `millis`. etcd counts in whole seconds, and lengthens a lease that is shorter
+   * than its minimum. So the returned ttl may be longer than `millis`.
    */
   async grant(millis: number): Promise<Lease> {
     const id = this.#newLease()

@@ -90,7 +90,7 @@ export class EtcdEngine implements LockEngine {
   }
 
   async cancel(tickets: Parameters<LockEngine['cancel']>[0]): ReturnType<LockEngine['cancel']> {
-    // The servers end the holds after this moment and before the servers answer.
+    // The servers end the holds after this moment, so the time in the answer is never too late.
     const now = this.#now()
     const tokens = await Promise.all(tickets.map(async ({ key, id }) => this.#known(key, id)?.cancel() ?? 0))
     return { now, tokens }

@@ -78,8 +78,8 @@ export class LockRows {
   // ---- Transactions
 
   /**
-   * Returns the transaction that creates the hold if the lock is free and no waiter is before this place.
-   * Otherwise the transaction reads the rows before the caller.
+   * Returns the transaction that creates the hold if the lock is free and no waiter is before the caller. A
+   * caller without a place is behind all waiters. Otherwise the transaction reads the rows before the caller.
    */
   take(key: Uint8Array, id: string, lease: string, info: Info, place: Place | undefined): object {
     const free = place === undefined ? noneBelow(this.waiters(key)) : firstOf(this.waiters(key), place)
@@ -199,8 +199,8 @@ const missing = (key: Buffer): object => ({
 const noneBelow = (prefix: Buffer): object => ({ ...missing(prefix), range_end: endOf(prefix) })
 
 /**
- * The condition that each row of the range was created at the caller's revision or later, and that the
- * caller's own row exists.
+ * The condition that the range has a row, and that each of its rows was created at the revision of `place` or
+ * later. For a range without rows, etcd compares the revision 0.
  */
 const firstOf = (prefix: Buffer, place: Place): object => ({
   key: prefix,

@@ -29,8 +29,8 @@ export class RowWatches {
   }
 
   /**
-   * Watches a row that was read at `revision`. Calls `wake` once. If the caller has called the returned
-   * function before, `wake` is not called.
+   * Watches a row that was read at `revision`, and calls `wake` once when the watch ends. The returned
+   * function ends the watch without a call of `wake`.
    */
   begin(row: Buffer, revision: string, wake: () => void): () => void {
     const id = String(++this.#lastId)

@@ -76,7 +76,7 @@ BEGIN
 END $$;
 `
 
-/** The columns that most functions return. A row of nulls means that the lock has no hold. */
+/** The columns that most functions return. If the lock has no hold, the columns from `id` on are null. */
 const ANSWER = `now bigint, code text, id text, token bigint, deadline bigint, acquires integer, context bytea, is_text boolean`
 const answerOf = (row: string) =>
   `${row}.id, ${row}.token, ${row}.deadline, ${row}.acquires, ${row}.context, ${row}.is_text`

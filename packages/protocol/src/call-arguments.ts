@@ -1,6 +1,6 @@
 // Door: checks and converts the arguments of calls. A wrong argument gives a TypeError that names the
-// argument. A value that is too large gives ERR_TOO_LARGE. Byte arrays are not copied here, so code that
-// keeps an array after the call must copy it.
+// argument. A value that is too large gives ERR_TOO_LARGE. Only toKeyCopy copies byte arrays, so code that
+// keeps another array after the call must copy it.
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'

@@ -71,8 +71,8 @@ const bytes =
   (most: number, what: string): Check =>
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
-/** Checks an answer. An answer is a list, or the bytes in which the state machine has stored the answer. */
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
+/** Checks an answer. An answer is a list, or the bytes in which the state machine has stored the answer. */
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>
   value instanceof Uint8Array ? value : toAnswer(value)

@@ -127,8 +127,8 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * In ms, the cluster time that the answer proves, if the answer proves that the member was the leader
-   * (CT5). Otherwise 0, for example for a stored answer.
+   * In ms, the cluster time `L` of CT5 (docs/locks.md). 0 if the answer does not prove that the member was
+   * the leader, for example for a stored answer.
    */
   readonly time: number
   /**

@@ -50,7 +50,7 @@ export const listOf =
     }
     return null
   }
-/** Checks a list that has exactly these elements, in this order. */
+/** Returns a check for a list with exactly one element for each check of `checks`, in the same order. */
 export const places =
   (what: string, ...checks: readonly Check[]): Check =>
   (value) => {
@@ -140,7 +140,8 @@ const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) ==
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
 /**
- * Checks the permits of a shared tryLock. For a lock, which has no permits, the only allowed value is 1 of 0.
+ * Checks the share of a shared tryLock: how many of a semaphore's permits the caller wants. A lock has no
+ * permits, and its only allowed share is 1 of 0.
  */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
@@ -173,7 +174,7 @@ const allForm = places(
   context,
   orNull(count('a wait')),
 )
-/** Checks the keys of a tryLockAll. Refuses one key twice, because the caller would wait for itself. */
+/** Checks the keys of a tryLockAll. No key may be there twice, because the caller would wait for itself. */
 const setOfLocks = (list: readonly KeyModeArg[]): string | null => {
   if (list.length === 0 || list.length > CAPS.keysOfSet) return `a set has 1 to ${CAPS.keysOfSet} keys`
   if (list.some(([of]) => kindOfLockKey(of) !== KIND.lock)) return 'a set has locks only'

@@ -76,7 +76,7 @@ export const CAPS = {
   unansweredRequests: 16,
   /**
    * The most bytes of incomplete WebSocket messages and HTTP bodies from all clients of a member. Beyond this
-   * number the member closes the connection of a client that has sent more than its share. Each incomplete
+   * number the member closes a connection that has more than an equal share of the bytes. Each incomplete
    * message must also grow by `unfinishedBytesASecond`, measured over 5 s.
    */
   unfinishedBytes: 64 * MiB,
@@ -103,8 +103,8 @@ export const CAPS = {
   /** The most latches of a store. A further latch is refused with ERR_BUSY. */
   latches: 100_000,
   /**
-   * The most barriers of a store. Beyond the limit a new barrier replaces the least recently used barrier
-   * without waiting callers. If callers wait at all barriers, the answer is ERR_BUSY.
+   * The most barriers of a store. Beyond the limit a new barrier replaces another one: of the barriers at
+   * which no caller waits, the least recently used. If callers wait at all barriers, the answer is ERR_BUSY.
    */
   barriers: 10_000,
   /**

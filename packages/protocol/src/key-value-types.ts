@@ -77,7 +77,7 @@ export interface KeyValue<A extends As = 'bytes', T = unknown> {
   value: ValueAs<A, T>
 }
 /**
- * A value with its revisions. A revision is the number of a write, because the store counts all its writes.
+ * A value with its revisions. The store numbers all its writes, and a revision is the number of a write.
  */
 export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
   value: ValueAs<A, T>
@@ -194,8 +194,8 @@ export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
    */
   initial: true
   /**
-   * If the members no longer keep the next revision, the watch reports `{ type: 'reset' }` and then all
-   * present keys again. Without this option the watch then fails with ERR_COMPACTED.
+   * If the members no longer keep the revision that the watch needs next, the watch reports
+   * `{ type: 'reset' }` and all present keys again. Without this option it fails with ERR_COMPACTED instead.
    */
   resync?: boolean | undefined
 }

@@ -32,8 +32,8 @@ const NO_OPTIONS: UnpackOptions = {}
  */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
 /**
- * In elements. An array with at most this many elements is allocated at once. A longer array grows while it
- * is read, so a false length costs no memory.
+ * In elements. An array with at most this many elements is allocated with its full length. A longer array
+ * grows while it is read, so a false length costs no memory.
  */
 const FEW = 32
 
@@ -185,8 +185,8 @@ function readBytes(length: number): Uint8Array {
 }
 
 /**
- * Decodes a text. On every member, bytes that are not UTF-8 become U+FFFD. One call decodes the whole text,
- * because joining single characters would leave a string for each character.
+ * Decodes a text. On every member, bytes that are not UTF-8 become U+FFFD. One call decodes the whole text. A
+ * text that is joined from single characters would keep a string object in memory for each character.
  */
 function readText(length: number): string {
   const start = take(length)

@@ -1,5 +1,5 @@
 // Rule: expands the answer to a renew command into one owner for each hold. Members send and keep the answer
-// in a shorter form (RenewResult). One command renews up to 2,048 holds, and as many whole owners would make
+// in a shorter form (RenewResult). One command renews up to 2,048 holds, and 2,048 whole owners would make
 // the answer as long as the request.
 
 import { elementAt } from '@latchkey/base'

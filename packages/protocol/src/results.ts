@@ -134,10 +134,15 @@ export type EntryReadResult = readonly [revision: number, entry: EntryResult]
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
  * The results of commands (the second element of a successful Answer). If a command changed nothing, the
- * revision in its result is the present revision of the store. The operations of locks name their results in
- * operations.ts. openSession                    the id keepAlive, closeSession        true cancelCall,
- * endSession         boolean put, putAll, merge             the revision putIfAbsent, getAndPut         the
- * previous value or null compareAndPutAll, touch        boolean deleteAll, deleteRange         a count
+ * revision in its result is the present revision of the store. The results of the operations of locks are in
+ * operations.ts.
+ *   openSession                    the id
+ *   keepAlive, closeSession        true
+ *   cancelCall, endSession         boolean
+ *   put, putAll, merge             the revision
+ *   putIfAbsent, getAndPut         the previous value or null
+ *   compareAndPutAll, touch        boolean
+ *   deleteAll, deleteRange         a count
  *   batch                          [revision, StepResult[]]
  *   txn                            [succeeded, revision, StepResult[]]
  *   increment                      [value, revision]
@@ -188,9 +193,9 @@ export type LockHistoryResult = readonly [
 ]
 
 /**
- * An event of a key or of a lock. For a lock, `revision` is the index of the log entry, and `key` is the key
- * of the lock. Its `value` is the packed list [id, context, token, revision of the store]. The token of a
- * waiter is 0.
+ * An event of a key or of a lock. In the event of a lock, `revision` is the index of the log entry, and `key`
+ * is the key of the lock. `value` is then the packed list [id, context, token, revision of the store]. The
+ * token of a waiter is 0.
  */
 export type EventResult = readonly [
   revision: number,
@@ -210,9 +215,9 @@ export type HolderResult = readonly [
 ]
 
 /**
- * The answer to a command or read: [0, result], or [1 + index into ERROR_CODES, message, retryable, outcome
- * is unknown]. An answer with ERR_FENCED also names the present holder of the guard's lock, or null if nobody
- * holds the lock.
+ * The answer to a command or read: [0, result] for a success, or an ErrorAnswer. The code of an ErrorAnswer
+ * is 1 + the index into ERROR_CODES. `unknown` tells whether the outcome is unknown. An answer with
+ * ERR_FENCED also names the present holder of the guard's lock, or null if nobody holds the lock.
  */
 export type Answer = readonly [ok: 0, result: unknown] | ErrorAnswer
 export type ErrorAnswer = readonly [

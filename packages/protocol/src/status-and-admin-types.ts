@@ -49,8 +49,8 @@ export interface Status {
   /** The version of latchkey that this member runs. */
   version: string
   /**
-   * In ms, the time since this member was opened, by its monotonic clock. Two readings show how fast this
-   * clock runs.
+   * In ms, the time since this member was opened, by its monotonic clock. A caller that compares two readings
+   * with its own clock sees how fast the member's clock runs.
    */
   uptimeMillis: number
   /** The wall clock of this member's machine, in ms since 1970. */
@@ -176,7 +176,7 @@ export interface ClusterCalls {
   snapshot(options?: CallOptions): Promise<SnapshotResult>
   /**
    * Writes the whole state of one moment to a new file on the caller's machine, with a checksum over all
-   * bytes. Needs the admin right. Without `timeout` the backup may take any time while pieces arrive.
+   * bytes. Needs the admin right. Without `timeout` the backup has no time limit as long as pieces arrive.
    */
   backup(path: string, options?: BackupOptions): Promise<void>
   /**

@@ -11,7 +11,7 @@ export const show = (value: unknown): string => {
   return Array.isArray(value) ? 'an array' : nameOf(value)
 }
 
-/** Returns the name of the value's class, if the name is a string. */
+/** Returns 'a' and the name of the value's class, or 'an object' if the value has no class. */
 const nameOf = (value: object): string => {
   const maker: unknown = Object.getPrototypeOf(value)?.constructor
   return typeof maker === 'function' ? `a ${maker.name.slice(0, 40)}` : 'an object'

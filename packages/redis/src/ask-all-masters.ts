@@ -1,4 +1,4 @@
-// Driver: makes one call to all masters at once, and counts their answers.
+// Driver: makes one call to all masters at the same time, and counts their answers.
 
 import { mayHaveArrived, notReached } from '@latchkey/lock'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
@@ -21,7 +21,7 @@ export class Votes<T> {
     return this.answers.filter(isFor).length
   }
 
-  /** Tells whether a majority of the answers satisfies `isFor`. */
+  /** Tells whether answers of a majority of all masters satisfy `isFor`. */
   has(isFor: (answer: T) => boolean): boolean {
     return this.count(isFor) >= this.quorum
   }

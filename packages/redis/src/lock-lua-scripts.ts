@@ -28,11 +28,11 @@ export interface Script {
  * release gets the answer EXPIRED.
  */
 const KEPT = 60 * 60 * 1000
-/** How many ended locks one take deletes at most. */
+/** One take deletes at most this many ended locks. */
 const RECLAIMED = 2
-/** How many waiters that have stopped asking one take removes at most. */
+/** One take removes at most this many waiters that have stopped asking. */
 const REMOVED = 100
-/** How many locks of the index a query reads at once. */
+/** How many locks of the index a query reads with one command. */
 const PAGE = 1000
 
 /**

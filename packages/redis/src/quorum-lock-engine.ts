@@ -2,12 +2,12 @@
 // when a majority of the masters has granted it, and until the first of these grants ends.
 //
 // Laws:
-// - The time of a hold counts from before its first request was sent, and is shortened by the allowed drift
-//   of the clocks. If the last vote of a majority arrives after that time, all votes are given back. Without
-//   this law: two of three masters end the hold before its holder knows.
-// - A caller without a majority gives its votes back at once. Without this law: three callers that have one
-//   master each block each other for a whole lease. A refused caller asks again after a random time, so that
-//   the callers do not collide again.
+// - A hold lasts as long as its lease, less the allowed drift of the clocks. The time counts from before the
+//   first request was sent. If a majority is complete only after the end of this time, all votes are given
+//   back. Without this law: two of three masters end the hold before its holder knows.
+// - A caller without a majority gives its votes back immediately. Without this law: three callers that have
+//   one master each block each other for a whole lease. A refused caller asks again after a random time, so
+//   that the callers do not collide again.
 // - A master extends a hold only if it still has the hold's id. A master that has lost the hold does not get
 //   it again, because this master may have voted for another caller meanwhile.
 // - This process counts the acquires of a reentrant lock itself. Without this law: a master that missed an

@@ -54,8 +54,8 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   }
 
   /**
-   * Checks that the server writes each hold to its disk. A server that does not would lose the holds at a
-   * restart.
+   * Checks that the server writes each hold to its disk. Another server would lose the holds when it is
+   * restarted.
    */
   #durable(): Promise<void> {
     this.#checked ??= this.#checkDurable().catch((error: unknown) => {

@@ -5,9 +5,10 @@
 // Without this law: an unused id keeps the vote for a whole lease. If one master is down, no other caller
 // gets a majority.
 //
-// Law: each attempt uses its own vote id at the masters (EN1). Without this law: a waiter tries again while
-// the votes of its last attempt are still being given back. The late return of an old vote removes a new
-// vote. A second caller then gets a majority while the first caller still holds the lock.
+// Law: each attempt of a caller without a hold uses a new vote id at the masters (EN1). Without this law: a
+// waiter tries again while the votes of its last attempt are still being given back. The late return of an
+// old vote removes a new vote. A second caller then gets a majority while the first caller still holds the
+// lock.
 
 import { binary, newId } from '@latchkey/base'
 

@@ -14,8 +14,8 @@ interface Column<Row> {
   /** Returns the address to which the text links. If this function is missing, the text is no link. */
   link?(row: Row): string
   /**
-   * Returns the colour of the mark beside the text: 'good', 'warn', 'bad' or 'leader'. The texts '' and
-   * undefined mean no mark.
+   * Returns the colour of the mark beside the text: 'good', 'warn', 'bad' or 'leader'. With '' or undefined
+   * there is no mark.
    */
   mark?(row: Row): string | undefined
   /** If this function is present, the text is a button, and pressing it calls the function. */

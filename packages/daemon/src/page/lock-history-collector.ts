@@ -8,8 +8,8 @@ import { now, timeOfDay } from './browser-clock.js'
 
 export interface LockEvent {
   /**
-   * Numbers the changes for the order of rows. Changes from the watch have positive numbers, and changes from
-   * the member's history have negative numbers.
+   * A part of the key of the table's row, so that two equal changes have two rows. Changes from the watch
+   * have positive numbers, and changes from the member's history have negative numbers.
    */
   readonly number: number
   readonly lock: string
@@ -42,9 +42,9 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 })
 
 /**
- * Returns the events of the member's history that the page has not received from the watch. Events with the
- * same type, holder and fencing token look equal. If the page has received some of several equal events,
- * these are the latest events.
+ * Returns the events of the member's history (`events`) that the page has not received from the watch
+ * (`heard`), the newest event first. Events with the same type, holder and fencing token look equal. If there
+ * are several equal events and the page has received some of them, it has received the latest ones.
  */
 export function notReceived(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()

@@ -141,8 +141,8 @@ export class Stream {
   }
 
   #mayPass({ status }: Refusal): boolean {
-    // The member no longer has the events after that revision, so the watch begins again with the present
-    // state.
+    // 410: the member no longer has the events after the last received revision (`#id`), so the watch begins
+    // again with the present state.
     if (status === 410) this.#id = undefined
     return status === 0 || status === 410 || status === 429 || status >= 500
   }

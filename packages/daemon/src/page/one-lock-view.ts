@@ -107,8 +107,8 @@ export class OneLock implements View {
 
   async #read(): Promise<void> {
     try {
-      // Names are sorted, so the lock itself comes before all longer names with this prefix. A page always
-      // has all holders of a lock.
+      // Names are sorted, so the lock itself comes before all longer names with this prefix. With limit 1 the
+      // answer has one lock, with all its holders.
       const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
       if (!this.#isBeforeRead) await this.#readBefore()
       this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
@@ -147,7 +147,7 @@ export class OneLock implements View {
     this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
   }
 
-  /** Replaces the elements only if the holders have changed, so that a button keeps the keyboard focus. */
+  /** Builds new elements. Called only for other holders, so that a button keeps the keyboard focus. */
   #build(): void {
     this.#ticks = []
     this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))

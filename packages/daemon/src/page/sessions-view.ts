@@ -20,7 +20,7 @@ interface Session {
 /** In ms. The view reads the sessions at this interval. */
 const READ_MS = 3_000
 /**
- * How many sessions the view shows, because a cluster may have ten thousand. Sessions with holds or waits
+ * The view shows at most this many sessions. A cluster may have ten thousand. Sessions with holds or waits
  * come first.
  */
 const ROWS = 200

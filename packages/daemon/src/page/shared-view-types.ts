@@ -32,7 +32,7 @@ export interface Console {
   readonly api: Api
   readonly person: Person
   readonly history: LockHistory
-  /** Shows the text in a line that a screen reader reads out at once. */
+  /** Shows the text in a line that a screen reader reads out immediately. */
   say(text: string): void
 }
 

@@ -41,8 +41,8 @@ export class LockMemory {
 
   /**
    * The time of a monotonic clock in whole milliseconds. The time is greater than 0, because callers treat 0
-   * as unknown. Each call reads the clock only once. With two readings, a call could find at the later time
-   * that a hold has ended, and then begin the next hold at the earlier time.
+   * as unknown. Each method of this class reads this property only once. With two readings, a take could find
+   * at the later time that a hold has ended, and then begin the next hold at the earlier time.
    */
   get now(): number {
     return Math.floor(this.#clock.now()) + 1
