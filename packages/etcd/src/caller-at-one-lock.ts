@@ -208,7 +208,7 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  /** Renews the hold. The new end counts only after `confirm`, because the servers may have ended it. */
+  /** Renews the hold. Until `confirm`, do not rely on the new deadline: the hold may already be removed. */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()

@@ -1,5 +1,5 @@
-// Driver: the lock engine on an etcd cluster. caller-at-one-lock.ts has the state of each caller at a lock, and
-// lock-rows.ts has the rows in etcd.
+// Driver: the lock engine on an etcd cluster. caller-at-one-lock.ts has the state of each caller at a lock,
+// and lock-rows.ts has the rows in etcd.
 
 import { asBuffer, binary, type Clock } from '@latchkey/base'
 import type { Capabilities, LockEngine, ClientClock, TakeAnswer } from '@latchkey/lock'
@@ -90,7 +90,8 @@ export class EtcdEngine implements LockEngine {
   }
 
   async cancel(tickets: Parameters<LockEngine['cancel']>[0]): ReturnType<LockEngine['cancel']> {
-    // The servers end the holds after this moment, so the time in the answer is never too late.
+    // The clock is read before the requests. A hold ends only after its request has arrived, so `now` in the
+    // answer is never later than the end of a hold.
     const now = this.#now()
     const tokens = await Promise.all(tickets.map(async ({ key, id }) => this.#known(key, id)?.cancel() ?? 0))
     return { now, tokens }

@@ -26,8 +26,8 @@ import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**
- * The most keys of the range that may change after the survey has begun. `take` corrects the survey for all
- * these keys in one turn of the event loop. If more keys change, the survey is dropped.
+ * How many keys of the range may change, at most, after the survey has begun. `take` corrects the survey for
+ * all these keys in one turn of the event loop. If more keys change, the survey is dropped.
  */
 const MOST_CHANGED = 2_000
 /**

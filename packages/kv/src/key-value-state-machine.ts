@@ -21,7 +21,7 @@ import { type Command, LatchkeyError, READ, type Read, WATCH_OF, type WatchOf } 
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { ReadAhead } from './row-prefetch.js'
-import { EndedWaits } from './latch-and-barrier-wait-results.js'
+import { EndedWaits } from './latch-and-barrier-result-delivery.js'
 import { Flusher } from './flusher.js'
 import { StateDigest } from './state-row-digests.js'
 import { StateHashSchedule } from './state-hash-schedule.js'

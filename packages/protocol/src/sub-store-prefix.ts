@@ -4,15 +4,15 @@
 //
 // Laws
 //   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without this law: a
-//        service clears its own part of the store with a scan and a deleteRange that have no end, and the
-//        part of its neighbour is gone.
+//        service clears its own part of the store with a deleteRange without an upper bound, and the part
+//        of its neighbour is gone.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// How to add another kind of named object, such as a lock or a latch: its constructor gets LockServices
-// (packages/lock) or a Decoding. Each name that a caller gives must go through `keyArg(prefix, name)` of
-// packages/lock, or through `keyBelow(prefix, key)` of this file. Each name that is returned must go through
-// `toUserKey(key, decoding)`. Then one line in PrefixedStore (packages/client) offers the object in the store
-// and in each sub.
+// How to add another kind of named object, such as a lock or a latch: its constructor gets the prefix, in
+// LockServices if the object is in packages/lock, otherwise in a Decoding. Each name that a caller gives must
+// go through `keyArg(prefix, name)` of packages/lock, or through `keyBelow(prefix, key)` of this file. Each
+// name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
+// (packages/client) offers the object in the store and in each sub.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'

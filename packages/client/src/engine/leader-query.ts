@@ -59,8 +59,9 @@ export class LeaderQuery {
   }
 
   /**
-   * Asks another member who leads. Called again and again while the member of `from` is silent. `sure` is
-   * true once the silence is certain. The store then moves to the asked member.
+   * Called again and again while the member of `from` is silent. If no other member is asked yet, asks one
+   * which member is the leader. `sure` is true once the silence is certain. The store then moves to the asked
+   * member, if that member knows a leader.
    */
   suspected(from: LinkState, sure: boolean): void {
     const asked = this.#asked

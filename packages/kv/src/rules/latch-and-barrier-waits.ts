@@ -1,12 +1,13 @@
 // Rule: decides how the waits at latches and barriers end (docs/latches.md). A party is a call that waits at
-// a latch or barrier. The table shows what happens to a party:
+// a latch or barrier. A generation is one round of a barrier: the parties that pass it together. The table
+// shows what happens to a party:
 //
 //   the party     event                                result
 //   waits         its latch opens                      'passed'
 //   waits         its latch is removed                 'removed'
 //   waits         its barrier is complete              'passed', with its generation and index
-//   waits         a session of its generation ends     'broken'
-//   waits         its own session ends                 The party is removed. Others at its barrier: 'broken'.
+//   waits         another party's session ends         'broken', if both parties are of one generation
+//   waits         its own session ends                 The party is removed.
 //   waits         its time limit passes, or it leaves  The party is removed. The others continue to wait.
 //   any           its client opens a new session       The party moves to the new session.
 //   has a result  it leaves, or its session ends       The party is removed.

@@ -19,7 +19,7 @@ import { BatchRows, bytesOf, LOG_BYTES, BATCH_ROWS } from './lost-batch-detectio
 import { type Files, nodeFiles, sizeOf, syncFolder } from './file-operations.js'
 import { EventLog } from './event-log.js'
 import { decodeValidEnd, encodeValidEnd, VALID_END_KEY } from './event-log-format.js'
-import { RowsWithEventLog, split } from './level-with-event-log.js'
+import { RowsWithEventLog, split } from './level-and-event-log-row-store.js'
 import {
   type Level,
   LevelRows,

@@ -28,7 +28,7 @@ import { type SourceCounters, TimedRequests } from './call-counters.js'
 import { ConnectionTraces } from './traced-requests-of-connection.js'
 import type { CommandQueue } from './command-queue.js'
 import type { Forwarder } from './forwarded-requests.js'
-import type { ReadTurns } from './read-bytes-limit-per-turn.js'
+import type { ReadTurns } from './read-answer-bytes-per-turn.js'
 import {
   isAnonymous,
   isLimited,
@@ -37,7 +37,7 @@ import {
   openerName,
   refusalOfCommand,
 } from './required-rights.js'
-import { type HiddenFields, heldBackOf, ownerWithoutContext } from './hidden-hold-contexts.js'
+import { type HiddenFields, heldBackOf, ownerWithoutContext } from './remove-hold-contexts-from-answers.js'
 import { failedReply, refusalError, refusedReply, tooWide } from './request-errors.js'
 import type { RequestTracer } from './request-tracer.js'
 import type { Identity, Right } from './identity-and-rights.js'

@@ -12,8 +12,8 @@ import {
   type TicketResult,
 } from '@latchkey/protocol'
 import type { RaftNode } from '@latchkey/raft'
-import { ticketWithoutContext } from './hidden-hold-contexts.js'
-import type { ReadTurns } from './read-bytes-limit-per-turn.js'
+import { ticketWithoutContext } from './remove-hold-contexts-from-answers.js'
+import type { ReadTurns } from './read-answer-bytes-per-turn.js'
 import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.js'
 import { refusalOfRead } from './required-rights.js'
 import type { Identity } from './identity-and-rights.js'
@@ -80,7 +80,7 @@ export class ClientReads {
 
   /**
    * Serves the read in this turn of the event loop, or in a later turn if this turn has read enough bytes
-   * (read-bytes-limit-per-turn.ts).
+   * (read-answer-bytes-per-turn.ts).
    */
   #serve(id: number, read: Read, time: number): void {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))

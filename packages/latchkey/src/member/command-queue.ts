@@ -25,8 +25,9 @@ import { type Command, decodeCommand, isBadCommand, OP, opOf } from '@latchkey/p
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
 /**
- * The cost of large commands that may be in the log and not applied, as kv's rules/work-limit-per-turn.ts counts
- * the cost: 1 for a record, 2 for a row. To apply this much takes about a tenth of a second of one core.
+ * The cost of large commands that may be in the log and not applied, as kv's rules/work-limit-per-turn.ts
+ * counts the cost: 1 for a record, 2 for a row. To apply this much takes about a tenth of a second of one
+ * core.
  */
 const WINDOW = 20_000
 /** A command that costs at most this much is small, and does not wait for the large commands. */
@@ -112,7 +113,10 @@ export class CommandQueue {
    */
   #underWay = 0
   #weight = 0
-  /** The value of `served` of the sender that had the last turn. */
+  /**
+   * The `served` of the sender that had the last turn. A new sender starts with this value, so that it gets
+   * no advantage over the senders that have waited longer.
+   */
   #served = 0
 
   constructor(ports: CommandQueuePorts) {

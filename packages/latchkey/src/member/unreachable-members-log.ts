@@ -2,9 +2,11 @@
 // reachable again.
 //
 // Laws
-//   - A member that restarts within ten seconds gets no line. Without this law: each upgrade fills the log.
-//   - A member that was never reachable gets no line, because a member that starts has lost nothing.
-//   - Each absence gets one line, however often this member tries to connect.
+//   - No line is written about a member that restarts within ten seconds. Without this law: each upgrade
+//     fills the log.
+//   - No line is written about a member that this member has never reached since its own start, because no
+//     contact was lost.
+//   - One line is written about each absence, however often this member tries to connect.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 

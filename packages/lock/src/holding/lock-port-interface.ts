@@ -127,8 +127,9 @@ export interface LockPort {
    */
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void
   /**
-   * Calls `run` after each reconnect or new session, but not after the first session. A push may have been
-   * missed, so the state of each waiter must be read. From then on grants are pushed again.
+   * Calls `run` after each reconnect or new session, but not after the first session. Grants are pushed again
+   * from the moment of this call. An earlier push may have been missed, so the caller must read the state of
+   * each of its waiters.
    *
    * After a new session the caller must also ask for its place in a queue again. The place belongs to the old
    * session and is lost with that session.

@@ -50,7 +50,10 @@ export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))
 }
 
-/** Ends a session by a command, after the due waits and holds of this entry have ended. */
+/**
+ * Ends a session because a command asks for it. The waits and holds that were due at the time of this entry
+ * have ended before this call.
+ */
 export function endSession(tx: LockTransaction, session: number): void {
   for (const key of removeWaiters(tx, session)) grantNext(tx, key, CODE.FIRST_TIME)
 }

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { K, askCommand } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { tryLock } from './acquire.js'
-import { downgrade } from './changes-by-owner.js'
+import { downgrade } from './downgrade-proclaim-rotate.js'
 import { cancelWait, release } from './release.js'
 
 const world = (): MapTransaction => {

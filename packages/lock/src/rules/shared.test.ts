@@ -15,7 +15,7 @@ import { type AskOptions, K, ask, askCommand } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { renew, tryLock } from './acquire.js'
 import { isHeldWith, lockInfo, ticketOf } from './lock-reads.js'
-import { downgrade, rotate } from './changes-by-owner.js'
+import { downgrade, rotate } from './downgrade-proclaim-rotate.js'
 import { cancelWait, forceRelease, release, releaseAll, resize, steal } from './release.js'
 
 const SHARED: ShareArg = [1, 0]

@@ -1,18 +1,18 @@
 // Rule: decides when a caller that waits for a set of keys gets all keys of the set (docs/locks.md, section
 // 12).
 //
-// A set takes no key before it can take all of its keys in one entry. A later caller may take a key for which
-// a set waits, as long as the set could not take that key anyway. The set cannot take the key as long as
-// another of its keys has a hold or a waiter that came before the set. When all of these holds and waiters
-// have gone, every later caller waits after the set at each of its keys.
+// A set takes no key before it can take all of its keys in one entry. Some holds and waiters were at the keys
+// of the set before the set came. As long as one of them is left at another key of the set, the set could not
+// take a free key, so a later caller may take that key. When none of them is left, every later caller waits
+// after the set. The set then waits only for the holds of the callers that have already overtaken it.
 //
 // Laws:
 // - There is no circle of waiting. A set waits only for holds and for waiters with lower arrival numbers, and
 //   one counter gives the numbers for all keys. So the waiter with the lowest number of all waits for holds
 //   only.
 // - No set waits for ever. The number of holds and waiters that came before the set only falls. When this
-//   number is 0, no caller overtakes the set. Without this law: two callers acquire the two keys of a set
-//   alternately, so that one of the two keys is always held, and the set is never granted.
+//   number is 0, no further caller overtakes the set. Without this law: two callers acquire the two keys of a
+//   set alternately, so that one of the two keys is always held, and the set is never granted.
 
 import { inForce } from './lock-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'

@@ -110,7 +110,10 @@ export type TransportEvents = {
    */
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
-  /** The process at an additional address of a member has answered (TR5). */
+  /**
+   * A member was dialled at an address that is not in its configuration, and the process there has answered
+   * who it is (TR5).
+   */
   answered: AnsweredEvent
   refused: RefusedEvent
 }

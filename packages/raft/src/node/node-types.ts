@@ -30,17 +30,20 @@ export interface NodeOptions {
   readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
 }
 
-/** Observes each call of the core and its effects. The simulator uses it to check its laws. */
+/**
+ * Observes each call to the core, and the effects that the call returns. The simulator uses an observer to
+ * check the laws of docs/simulator.md.
+ */
 export interface LoopObserver {
-  /** Called after each call of the core, before its effects are carried out. */
+  /** Called after each call to the core, before the effects of that call are carried out. */
   called(raft: Raft, effects: readonly Effect[]): void
   /** Called before an effect is carried out. */
   effect(effect: Effect): void
   /** Called when a batch is durable, before the core learns of it. */
   durable(batchId: number): void
   /**
-   * Called when all effects are carried out, including the effects of further calls of the core that they
-   * caused.
+   * Called when all effects are carried out, including the effects of further calls to the core that these
+   * effects caused.
    */
   settled(raft: Raft): void
 }
@@ -72,8 +75,8 @@ export type NodeEvents = {
   /** Emitted when a membership is committed and applied. */
   membership: Membership
   /**
-   * Emitted with the membership in force, to whose members this member connects. A membership is in force as
-   * soon as its entry is appended.
+   * Emitted when the membership in force changes, which is as soon as its entry is appended, before the entry
+   * is committed. This member then connects to the members of this membership.
    */
   peers: Membership
   applied: { index: number; time: number }

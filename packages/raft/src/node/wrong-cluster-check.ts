@@ -1,7 +1,7 @@
 // Driver: finds out whether this data directory was started among the members of another cluster. The options
-// of this member name other members. An unknown member is a member of the options at an address that the log
-// does not have. This member asks each unknown member for its cluster, and serves no client before that. If
-// an unknown member belongs to another cluster, this member stops.
+// of this member name other members with their addresses. Here, a member is called unknown if the options
+// name it at an address that the log does not have. This member asks each unknown member for its cluster, and
+// serves no client before that. If an unknown member belongs to another cluster, this member stops.
 //
 // Without this check: member a of cluster X is stopped. By a wrong mount, the directory of another cluster Y
 // is started at a's address, with X's list of members. Cluster Y has a single member, which is also called a.

@@ -8,7 +8,7 @@ import type * as stateMachine from '../../../../packages/kv/dist/key-value-state
 import type * as lockTables from '../../../../packages/kv/dist/rules/tables-for-lock-rules.js'
 import type * as eventLog from '../../../../packages/kv/dist/storage/event-log.js'
 import type * as eventLogFormat from '../../../../packages/kv/dist/storage/event-log-format.js'
-import type * as rowsWithEventLog from '../../../../packages/kv/dist/storage/level-with-event-log.js'
+import type * as rowsWithEventLog from '../../../../packages/kv/dist/storage/level-and-event-log-row-store.js'
 import type * as simulatedRows from '../../../../packages/kv/dist/storage/simulated-row-store.js'
 import type * as eventLogOnDisk from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type * as member from '../../../../packages/latchkey/dist/member/member.js'
@@ -56,7 +56,7 @@ export const loadProduct = (changes: readonly Change[] = []): Promise<LoadedModu
         'kv/rules/tables-for-lock-rules',
         'kv/storage/event-log',
         'kv/storage/event-log-format',
-        'kv/storage/level-with-event-log',
+        'kv/storage/level-and-event-log-row-store',
         'kv/storage/simulated-row-store',
         'kv/testing/event-log-on-disk',
         'latchkey/member/member',

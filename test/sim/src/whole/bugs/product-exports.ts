@@ -1,4 +1,5 @@
-// Rule: the modules of the product whose exports known bugs replace. bugs/core-exports.ts has those of the core.
+// Rule: the modules of the product whose exports known bugs replace. bugs/core-exports.ts has those of the
+// core.
 
 import type * as clock from '../../../../../packages/base/dist/clock.js'
 import type * as activeLink from '../../../../../packages/client/dist/engine/shared-by-all-calls.js'
@@ -23,7 +24,7 @@ import type * as expiryRows from '../../../../../packages/kv/dist/state/key-expi
 import type * as metaRow from '../../../../../packages/kv/dist/state/meta-row.js'
 import type * as sessions from '../../../../../packages/kv/dist/state/sessions.js'
 import type * as eventLog from '../../../../../packages/kv/dist/storage/event-log.js'
-import type * as rowsWithEventLog from '../../../../../packages/kv/dist/storage/level-with-event-log.js'
+import type * as rowsWithEventLog from '../../../../../packages/kv/dist/storage/level-and-event-log-row-store.js'
 import type * as scanRows from '../../../../../packages/kv/dist/storage/scan-rows.js'
 import type * as leaderReach from '../../../../../packages/latchkey/dist/member/contact-with-leader.js'
 import type * as memberLinks from '../../../../../packages/latchkey/dist/member/store-links-without-leader.js'
@@ -33,7 +34,7 @@ import type * as renewalTimes from '../../../../../packages/lock/dist/holding/re
 import type * as acquire from '../../../../../packages/lock/dist/rules/acquire.js'
 import type * as deadlockDetection from '../../../../../packages/lock/dist/rules/deadlock-detection.js'
 import type * as expiry from '../../../../../packages/lock/dist/rules/expiry.js'
-import type * as holdChanges from '../../../../../packages/lock/dist/rules/changes-by-owner.js'
+import type * as holdChanges from '../../../../../packages/lock/dist/rules/downgrade-proclaim-rotate.js'
 import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
 import type * as queue from '../../../../../packages/lock/dist/rules/queue.js'
 import type * as release from '../../../../../packages/lock/dist/rules/release.js'
@@ -71,7 +72,9 @@ export const inExpiryRows = exportsOf<typeof expiryRows>('kv/state/key-expiry-in
 export const inMetaRow = exportsOf<typeof metaRow>('kv/state/meta-row')
 export const inSessions = exportsOf<typeof sessions>('kv/state/sessions')
 export const inEventLog = exportsOf<typeof eventLog>('kv/storage/event-log')
-export const inRowsWithEventLog = exportsOf<typeof rowsWithEventLog>('kv/storage/level-with-event-log')
+export const inRowsWithEventLog = exportsOf<typeof rowsWithEventLog>(
+  'kv/storage/level-and-event-log-row-store',
+)
 export const inScanRows = exportsOf<typeof scanRows>('kv/storage/scan-rows')
 export const inLeaderReach = exportsOf<typeof leaderReach>('latchkey/member/contact-with-leader')
 export const inMemberLinks = exportsOf<typeof memberLinks>('latchkey/member/store-links-without-leader')
@@ -81,7 +84,7 @@ export const inRenewalTimes = exportsOf<typeof renewalTimes>('lock/holding/renew
 export const inAcquire = exportsOf<typeof acquire>('lock/rules/acquire')
 export const inDeadlockDetection = exportsOf<typeof deadlockDetection>('lock/rules/deadlock-detection')
 export const inExpiry = exportsOf<typeof expiry>('lock/rules/expiry')
-export const inHoldChanges = exportsOf<typeof holdChanges>('lock/rules/changes-by-owner')
+export const inHoldChanges = exportsOf<typeof holdChanges>('lock/rules/downgrade-proclaim-rotate')
 export const inLockReads = exportsOf<typeof lockReads>('lock/rules/lock-reads')
 export const inQueue = exportsOf<typeof queue>('lock/rules/queue')
 export const inRelease = exportsOf<typeof release>('lock/rules/release')

@@ -2,7 +2,7 @@
 
 import type { Clock } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { ReadTurns } from './read-bytes-limit-per-turn.js'
+import { ReadTurns } from './read-answer-bytes-per-turn.js'
 
 const MiB = 1024 * 1024
 

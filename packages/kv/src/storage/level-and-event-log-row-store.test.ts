@@ -5,7 +5,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { EventLogFile } from './event-log-file.js'
 import { EventLog } from './event-log.js'
-import { RowsWithEventLog } from './level-with-event-log.js'
+import { RowsWithEventLog } from './level-and-event-log-row-store.js'
 import type { RowStore } from './row-store-interface.js'
 
 const folders = new Folders()
