@@ -163,8 +163,8 @@ export function* deleteAll(writeSet: WriteSet, [, , keys]: CommandOf<'deleteAll'
 }
 
 /**
- * Removes all keys of the range in one step. The function reads no row, because `whole` has what the look-up
- * found before the command.
+ * Removes all keys of the range in one step. The function reads no row. `whole` has the number and the
+ * changes of the keys, which were looked up before the command ran.
  */
 export function deleteRange(
   state: State,

@@ -13,8 +13,8 @@ import type { WorkInTurns } from '../work-in-turns.js'
 const RECORD = 1
 export const ROW = 2
 /**
- * In units of work, the cost of decoding one key that a command names. In putAll and compareAndPutAll, the
- * search for a later change of the same key costs as much again.
+ * In units of work, the cost of decoding one key that a command names. putAll and compareAndPutAll also check
+ * whether the same command changes the key again. This check costs another NAMED for each key.
  */
 const NAMED = 0.1
 /** This many bytes are one more unit of work. */

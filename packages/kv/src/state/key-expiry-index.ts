@@ -6,9 +6,8 @@
 //   or a session is in the index. After a range was cleared, the index may still have rows of removed keys.
 // - `earliest` is never later than the earliest end of a ttl in the index. Otherwise one member could skip a
 //   removal at an entry at which another member removes the key, and their states would differ.
-// - A session that has put an ephemeral key stays in the index until it has ended and its keys are removed.
-//   The index keeps the session through a restart, a snapshot and a restore, even when the session no longer
-//   exists.
+// - A session that has put an ephemeral key stays in the index until its keys are removed, which happens
+//   after its end. So the keys are also removed if the session is lost in a restart, a snapshot or a restore.
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'

@@ -61,9 +61,9 @@ interface ClientWebSocketsPorts {
   readonly cluster: string
   clusterId(): string
   /**
-   * Returns the index of the last entry that this member has applied. The index is read when a client connects.
-   * The id of a session is the index of the entry that opened the session. So a session whose id is not larger
-   * than the index read at the connection was opened before the client connected here.
+   * Returns the index of the last entry that this member has applied. The index is read when a client
+   * connects. The id of a session is the index of the entry that opened the session. So a session whose id is
+   * not larger than the index read at the connection was opened before the client connected here.
    */
   applied(): number
   readonly defer: (run: () => void) => void
@@ -229,8 +229,8 @@ export class ClientWebSockets {
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
       // A request of another connection can cause a reply on this connection, for example a release there
-      // that grants a lock to a waiter here. If this function throws then, only this connection must end, and
-      // not the other one.
+      // that grants a lock to a waiter here. If the reply throws an error there, only this connection must
+      // end, and not the other one.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )

@@ -85,8 +85,9 @@ export class HttpRequests {
   /** Takes over the reading of a connection that Node's server has just accepted. */
   watch(socket: Socket): void {
     const [parse] = socket.listeners('data') as Parse[]
-    // This version of Node has no such listener, so the connection cannot be limited and is closed. A thrown
-    // error would end the process, because this code runs in an event of the server.
+    // If Node's server has added no such listener (in a later version of Node), the connection cannot be
+    // limited and is closed. A thrown error would end the process, because this code runs in an event of the
+    // server.
     if (parse === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,

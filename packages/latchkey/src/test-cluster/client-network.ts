@@ -121,7 +121,10 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** Checks each open connection. Called when the network between two machines was cut or restored. */
+  /**
+   * Lets each open connection look whether its two machines can reach each other. Called when the network
+   * between two machines was cut or restored.
+   */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }

@@ -114,8 +114,9 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Starts the cluster. Until all members are ready, simulated time advances only from event to event, even
-   * with a real clock. So the first election does not depend on how long the start takes.
+   * Starts the cluster. Until all members are ready, simulated time jumps from each event to the next one and
+   * does not follow the real time, even with `clock: 'real'`. So the first election does not depend on how
+   * long the start takes.
    */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))

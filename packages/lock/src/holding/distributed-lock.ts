@@ -92,10 +92,10 @@ export class DistributedLock implements LockObject {
 
   /**
    * Releases one acquire and resolves to the remaining acquire count. Rejects with ERR_LOCK_LOST if the lease
-   * was over before, and with ERR_NOT_OWNER if another caller holds the lock or if this object held nothing.
-   * The unlock of the last acquire sets `held` to false and ends renewals at once. The hold ends even if the
-   * call rejects or its signal had already fired. The release then continues in the background until its
-   * answer arrives or the lease is over.
+   * was already over, and with ERR_NOT_OWNER if another caller holds the lock or if this object held nothing.
+   * The unlock of the last acquire sets `held` to false and ends renewals immediately, even if the call
+   * rejects or its signal was already aborted. If the call ends before its answer, the release continues in
+   * the background until its answer arrives or the lease is over.
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {

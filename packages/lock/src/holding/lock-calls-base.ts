@@ -1,5 +1,5 @@
-// Driver: the common part of store.locks, store.semaphores, store.elections and store.webLocks: their store,
-// the prefix of a sub, and the list of holds.
+// Driver: the common part of store.locks, store.semaphores, store.elections and store.webLocks: the store,
+// the prefix that `store.sub(prefix)` puts before each key, and the list of holds.
 
 import {
   type As,

@@ -195,8 +195,9 @@ class Search {
 
   #isOwn({ id, flow, session }: HoldRow, isDirect: boolean): boolean {
     const { within, flow: name } = this.#asker
-    // A caller that directly waits for its own hold of withLock does not count as a circle. The client
-    // refuses that call before it sends a request, or the caller has allowed the wait with the option `wait`.
+    // A caller inside withLock that asks for the same lock again does not count as a circle. Without the
+    // option `wait`, the client refuses the call before it sends a request. With `wait`, the caller has
+    // chosen to wait.
     if (within.includes(id)) return !isDirect
     if (name === null || flow !== name) return false
     return isDirect ? session === this.#session : this.#tx.sessionLife(session) !== undefined

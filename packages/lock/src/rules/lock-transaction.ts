@@ -138,7 +138,10 @@ export interface LockTransaction extends LockView {
    */
   permitsOf(key: Uint8Array): number | undefined
   setPermits(key: Uint8Array, of: number): void
-  /** Returns the next token of that counter. The token is higher than every earlier token of the counter. */
+  /**
+   * Returns the next token of the counter that `fencingKey` names. null is the store's own counter. The token
+   * is higher than every earlier token of this counter.
+   */
   nextToken(fencingKey: Uint8Array | null): number
   /** The shared holds of a lock, in the order of their grants. */
   sharedOf(key: Uint8Array): Iterable<HoldRow>

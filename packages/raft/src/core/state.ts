@@ -196,7 +196,8 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // If the state machine has lost its data, its position does not prove that entries are committed.
+    // Entries up to `boot.applied` count as committed only if the state machine still has its data. Otherwise
+    // only the entries before the start of the log are known to be committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied

@@ -48,8 +48,9 @@ export interface ReplicaPorts {
    */
   readonly note?: DirectoryNote | undefined
   /**
-   * Called when this member may serve clients: each member of the options that the log does not know has
-   * answered with its cluster, or was silent for too long.
+   * Called when this member may serve clients. Before that, this member asks some members to which cluster
+   * they belong: the members that its options name at an address unknown to its log. Each of them has
+   * answered, or was silent for too long.
    */
   asked?(): void
   transport(self: TransportOwner): Transport
