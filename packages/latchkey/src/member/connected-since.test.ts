@@ -23,18 +23,30 @@ test('a connection is as old as it is, also one that broke between two looks; be
     heard({ id })
   }
   clock.advance(1_000)
-  expect([times.uptimeMillis, times.millisOf('b')]).toEqual([1_000, 1_000])
+  expect([times.uptimeMillis, times.millisOf('b', times.uptimeMillis)]).toEqual([1_000, 1_000])
   change('b', true)
   clock.advance(500)
-  expect(times.millisOf('b')).toBe(500)
+  expect(times.millisOf('b', times.uptimeMillis)).toBe(500)
   change('b', false)
   clock.advance(10)
   change('b', true)
   clock.advance(20)
-  expect(times.millisOf('b')).toBe(20)
+  expect(times.millisOf('b', times.uptimeMillis)).toBe(20)
   change('b', false)
   clock.advance(30)
-  expect(times.millisOf('b')).toBe(30)
+  expect(times.millisOf('b', times.uptimeMillis)).toBe(30)
   times.keepOnly(['c'])
-  expect([times.millisOf('b'), times.millisOf('c')]).toEqual([1_560, 1_560])
+  expect([times.millisOf('b', times.uptimeMillis), times.millisOf('c', times.uptimeMillis)]).toEqual([
+    1_560, 1_560,
+  ])
+})
+
+test('a clock that goes on while one status is made does not make a connection older than the member', () => {
+  const clock = new ManualClock()
+  const transport = { connected: () => false, on: () => () => {} } as unknown as Transport
+  const times = new PeerTimes(clock, transport)
+  clock.advance(100)
+  const uptime = times.uptimeMillis
+  clock.advance(1)
+  expect(times.millisOf('b', uptime)).toBe(100)
 })

@@ -28,11 +28,13 @@ export class PeerTimes {
   }
 
   /**
-   * Returns for how many ms the member `id` has been connected or disconnected. This member knows nothing of
-   * the time before it was opened, so the number is at most `uptimeMillis`.
+   * Returns for how many ms the member `id` had been connected or disconnected when this member had been open
+   * for `uptimeMillis`. This member knows nothing of the time before it was opened, so the result is at most
+   * `uptimeMillis`. One status passes the same `uptimeMillis` for all members: if each member were measured
+   * by a later look at the clock, a member could seem connected for longer than this member has been open.
    */
-  millisOf(id: MemberId): number {
-    return this.#clock.now() - this.#look(id).at
+  millisOf(id: MemberId, uptimeMillis: number): number {
+    return Math.max(0, uptimeMillis - (this.#look(id).at - this.#openedAt))
   }
 
   keepOnly(ids: readonly MemberId[]): void {

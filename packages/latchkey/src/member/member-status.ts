@@ -28,7 +28,7 @@ export function statusOf(
     applied: node.applied.position.index,
     clusterTime: Math.floor(node.clusterTime()),
     clusterId: replica.clusterId,
-    members: ids.map((id) => memberStatus(replica, times, id)),
+    members: ids.map((id) => memberStatus(replica, times, id, ofProcess.uptimeMillis)),
     ...ofProcess,
     ...(reply.id === undefined && {
       missing: [...(reply.missing ?? [])],
@@ -37,7 +37,12 @@ export function statusOf(
   }
 }
 
-function memberStatus({ node, transport }: Replica, times: PeerTimes, id: string): MemberStatus {
+function memberStatus(
+  { node, transport }: Replica,
+  times: PeerTimes,
+  id: string,
+  uptimeMillis: number,
+): MemberStatus {
   const { membership, lastIndex, progress, role } = node.raft
   const self = id === node.options.id
   const known = progress.find((one) => one.id === id)
@@ -51,7 +56,7 @@ function memberStatus({ node, transport }: Replica, times: PeerTimes, id: string
         ? lastIndex - (known?.match ?? 0)
         : undefined,
     alive: self || transport.connected(id),
-    sinceMillis: Math.floor(self ? times.uptimeMillis : times.millisOf(id)),
+    sinceMillis: Math.floor(self ? uptimeMillis : times.millisOf(id, uptimeMillis)),
   }
 }
 
