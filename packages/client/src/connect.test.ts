@@ -11,8 +11,8 @@ import { checkConnect, type ConnectOptions } from './connect-options.js'
 import { socketDial } from './websocket-link.js'
 import { ClientStore } from './store/create-store.js'
 import type { Store } from './store/store-interface.js'
-import { codeOf, follow, scene } from './testing/stores.js'
-import { socketMembers } from './testing/socket-member.js'
+import { codeOf, follow, scene } from './testing/stores-on-fake-cluster.js'
+import { socketMembers } from './testing/fake-member-on-socket.js'
 
 const { member, opened } = socketMembers()
 const join = async <S extends As = 'bytes'>(

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '@latchkey/base'
 import { type LeaderReply, type LinkReply, encodeReplies } from '@latchkey/protocol'
 import { expect, test, vi } from 'vitest'
 import { socketDial } from './websocket-link.js'
-import { type SocketMember, socketMembers } from './testing/socket-member.js'
+import { type SocketMember, socketMembers } from './testing/fake-member-on-socket.js'
 import { World } from './testing/virtual-time.js'
 
 const { member, opened } = socketMembers()

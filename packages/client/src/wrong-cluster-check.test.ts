@@ -13,7 +13,7 @@ import { ASK_MS, OneCluster } from './wrong-cluster-check.js'
 import { socketDial } from './websocket-link.js'
 import { checkConnect, type ConnectOptions } from './connect-options.js'
 import type { Store } from './store/store-interface.js'
-import { socketMembers } from './testing/socket-member.js'
+import { socketMembers } from './testing/fake-member-on-socket.js'
 
 const { member, opened } = socketMembers()
 const join = async (urls: readonly string[], options: ConnectOptions = {}): Promise<Store> => {

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import type { LinkEvents } from '../link-interface.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 interface Dialled {
   readonly url: string

@@ -3,7 +3,7 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { Dial, LinkEvents } from '../link-interface.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 const IDS = ['a', 'b', 'c', 'd']
 

@@ -28,7 +28,7 @@ import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
 import { LinkReports } from './link-messages-and-events.js'
 import type { Route, RouterEvents } from './router-interface.js'
 import { Router } from './router.js'
-import { StoreCounts } from './store-counts.js'
+import { StoreCounts } from './store-metrics.js'
 import type { Tracing } from '../tracing/tracing.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
 

@@ -10,7 +10,7 @@
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
 import type { Call, LinkState } from './call.js'
-import { SessionUpkeep } from './session-upkeep.js'
+import { SessionUpkeep } from './session-housekeeping-requests.js'
 import type { PendingCalls } from './pending-calls.js'
 import { judgeCommand, sessionOver } from './outcome-of-answer.js'
 import type { ActiveLink } from './shared-by-all-calls.js'

@@ -4,7 +4,7 @@ import { utf8 } from '@latchkey/base'
 import { OP, encodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type Faults, NO_FAULTS } from '../testing/fake-cluster.js'
-import { type Fate, follow, scene } from '../testing/stores.js'
+import { type Fate, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 /** A busy machine may take its time; nothing here depends on it. */
 const ROOM = 60_000

@@ -3,7 +3,7 @@
 
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 type Limits = { timeout?: number; signal?: AbortSignal }
 

@@ -3,7 +3,7 @@
 import { LatchkeyError, OP, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { codeOf, follow, operationsOf, scene } from '../testing/stores.js'
+import { codeOf, follow, operationsOf, scene } from '../testing/stores-on-fake-cluster.js'
 
 test('a remote store moves to the leader, and on when it dies', async () => {
   const { world, cluster, store } = scene('move', ['a', 'b', 'c'])

@@ -5,7 +5,7 @@ import { utf8 } from '@latchkey/base'
 import { LatchkeyError, OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { LinkEvents } from '../link-interface.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 /** A store over a link into its own process, with a session. */
 async function embedded() {

@@ -3,7 +3,7 @@
 import { LatchkeyError, type LinkRequest, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 const outcomeOf = (seen: ReturnType<typeof follow>) =>
   seen.fate.is === 'failed' ? seen.fate.error.outcome : undefined

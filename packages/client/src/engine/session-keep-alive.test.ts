@@ -3,7 +3,7 @@
 import { OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { operationsOf, scene } from '../testing/stores.js'
+import { operationsOf, scene } from '../testing/stores-on-fake-cluster.js'
 
 test('the session is kept alive while somebody waits, and not otherwise', async () => {
   const { world, cluster, store } = scene()

@@ -7,7 +7,7 @@ import { type Answer, type AnswerReply, type LinkRequest, decodeAnswer } from '@
 import type { Call, LinkState } from './call.js'
 import type { Router } from './router.js'
 import { SendTimes } from './clock-once-per-millisecond.js'
-import type { StoreCounts } from './store-counts.js'
+import type { StoreCounts } from './store-metrics.js'
 
 /** In ms: the limits of the pause before refused calls are sent again. */
 const LEAST_PAUSE = 8

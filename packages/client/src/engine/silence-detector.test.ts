@@ -4,7 +4,7 @@
 import { LatchkeyError, READ, type LinkRequest } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 const urlsOf = (links: Iterable<{ readonly url: string }>) => [...links].map((link) => link.url).sort()
 const merges = (requests: readonly LinkRequest[]) => requests.filter(({ kind }) => kind === 'command').length

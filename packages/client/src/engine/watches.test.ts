@@ -7,7 +7,7 @@ import { utf8 } from '@latchkey/base'
 import { type EventResult, type WatchEvent, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 /** Reads until it ends; what was told, and how it ended. */
 function reader(watch: AsyncIterableIterator<WatchEvent>) {

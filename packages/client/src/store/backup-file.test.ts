@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type Answer, READ, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { FakeLink } from '../testing/fake-cluster.js'
-import { scene } from '../testing/stores.js'
+import { scene } from '../testing/stores-on-fake-cluster.js'
 
 const folders: string[] = []
 afterEach(() => {

@@ -3,7 +3,7 @@
 
 import { type AdminCall, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 import type { ClientStore } from './create-store.js'
 
 const STATUS = {

@@ -11,7 +11,7 @@ import {
   type Read,
 } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { codeOf, follow } from '../testing/stores.js'
+import { codeOf, follow } from '../testing/stores-on-fake-cluster.js'
 import { World } from '../testing/virtual-time.js'
 import { Barriers } from './barriers.js'
 import type { PartyPort } from './latch-and-barrier-wait.js'

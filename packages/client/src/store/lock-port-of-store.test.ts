@@ -2,7 +2,7 @@
 
 import { READ, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 // Without this law: a client asks a member that was cut off a minute ago who holds a lock, and gets the
 // holder of a minute ago. A holder that takes cluster time from that member believes in a hold that has

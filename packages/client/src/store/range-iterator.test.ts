@@ -4,7 +4,7 @@ import { compareBytes, utf8 } from '@latchkey/base'
 import { type Answer, READ, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { FakeCluster, FakeLink } from '../testing/fake-cluster.js'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 /** The first view has the revision after this one. */
 const REVISION = 40

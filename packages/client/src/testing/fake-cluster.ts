@@ -17,7 +17,7 @@ import {
   okAnswer,
 } from '@latchkey/protocol'
 import type { Dial, Link, LinkEvents } from '../link-interface.js'
-import { Machine } from './machine.js'
+import { Machine } from './fake-state-machine.js'
 import type { World } from './virtual-time.js'
 
 /** The probability of each fault, which is drawn once for each command. */
@@ -316,7 +316,7 @@ export class FakeCluster {
 
   /**
    * Sends as many events as the credit allows, one event in a message. Each revision of the Machine in
-   * machine.ts has one event, so each message completes a revision.
+   * fake-state-machine.ts has one event, so each message completes a revision.
    */
   pushEvents(link: FakeLink): void {
     for (const watch of link.watches.values()) {

@@ -2,8 +2,8 @@
 
 import { type Duration, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { K } from '../testing/asks.js'
-import { codeOf, finish, scene } from '../testing/scene.js'
+import { K } from '../testing/lock-test-commands.js'
+import { codeOf, finish, scene } from '../testing/store-in-virtual-time.js'
 import { Watchdog } from './renewing-watchdog.js'
 
 describe('acquire and release', () => {

@@ -1,4 +1,5 @@
-// Driver: the lock with RheaKV's interface. It checks arguments and passes each call to its Holder.
+// Driver: DistributedLock, a lock with the methods of DistributedLock in JRaft's RheaKV. It checks arguments
+// and passes each call to its Holder.
 
 import {
   type Bytes,

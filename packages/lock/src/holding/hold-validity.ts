@@ -4,7 +4,7 @@
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
 import { NOT_IN_SET, type Indexed } from './indexed-set.js'
-import type { ClusterTimeRefresh, HoldOrAttempt } from './cluster-time-refresh.js'
+import type { ClusterTimeRefresh, HoldOrAttempt } from './hold-expiry-and-time-refresh.js'
 import type { LockCall, LockPort } from './lock-port-interface.js'
 
 interface HoldFields {

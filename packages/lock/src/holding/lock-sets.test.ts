@@ -3,7 +3,7 @@
 
 import { type Command, LatchkeyError, OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
+import { codeOf, finish, scene, stateOf } from '../testing/store-in-virtual-time.js'
 
 const KEYS = ['a', 'b']
 const asked = (sent: readonly Command[]) => sent.filter(([op]) => op === OP.tryLockAll).length

@@ -4,8 +4,8 @@ import { AsyncResource } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
 import { LatchkeyError, type Owner, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { K } from '../testing/asks.js'
-import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
+import { K } from '../testing/lock-test-commands.js'
+import { codeOf, finish, scene, stateOf } from '../testing/store-in-virtual-time.js'
 import type { Hold } from './hold.js'
 
 describe('what a store releases when it closes', () => {

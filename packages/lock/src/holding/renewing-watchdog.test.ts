@@ -2,8 +2,8 @@
 
 import { type Duration, LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { K } from '../testing/asks.js'
-import { finish, scene } from '../testing/scene.js'
+import { K } from '../testing/lock-test-commands.js'
+import { finish, scene } from '../testing/store-in-virtual-time.js'
 import { settle } from '../testing/virtual-time.js'
 import type { FakePort } from '../testing/fake-store.js'
 import { Watchdog } from './renewing-watchdog.js'

@@ -2,7 +2,7 @@
 // turn never runs.
 
 import { expect, test } from 'vitest'
-import { scene } from '../testing/scene.js'
+import { scene } from '../testing/store-in-virtual-time.js'
 import { settle } from '../testing/virtual-time.js'
 import { CallLimit, OVER } from './call-deadline-or-abort.js'
 import { RequestOrder } from './request-order.js'

@@ -2,7 +2,7 @@
 
 import type { LatchkeyError } from '@latchkey/protocol'
 import type { Around } from './flow-for-deadlock-detection.js'
-import type { ClusterTimeRefresh } from './cluster-time-refresh.js'
+import type { ClusterTimeRefresh } from './hold-expiry-and-time-refresh.js'
 import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port-interface.js'
 import type { Renewals } from './renewals.js'

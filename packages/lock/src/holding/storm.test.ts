@@ -5,11 +5,11 @@
 import { type Random, binary, seededRandom, utf8 } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { overAt } from '../rules/lock-answers.js'
+import { overAt } from '../rules/hold-checks-and-answers.js'
 import { type FakePort, FakeStore } from '../testing/fake-store.js'
 import { World, settle } from '../testing/virtual-time.js'
 import type { DistributedLock } from './distributed-lock.js'
-import { Locking } from './store-lock-calls.js'
+import { Locking } from './lock-apis-of-store.js'
 import { Watchdog } from './renewing-watchdog.js'
 
 const KEYS = ['x', 'y']

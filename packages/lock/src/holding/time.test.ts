@@ -3,9 +3,9 @@
 
 import { OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { finish, scene } from '../testing/scene.js'
+import { finish, scene } from '../testing/store-in-virtual-time.js'
 import { ClusterTimeBound } from './cluster-time-bound.js'
-import { ClusterTimeRefresh } from './cluster-time-refresh.js'
+import { ClusterTimeRefresh } from './hold-expiry-and-time-refresh.js'
 import { HoldValidity } from './hold-validity.js'
 
 const at = (ms: number, wall = 0) => ({ hr: ms, up: ms, wall: ms + wall })

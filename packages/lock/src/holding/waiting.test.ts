@@ -3,8 +3,8 @@
 
 import { type Duration, LatchkeyError, OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { K } from '../testing/asks.js'
-import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
+import { K } from '../testing/lock-test-commands.js'
+import { codeOf, finish, scene, stateOf } from '../testing/store-in-virtual-time.js'
 import { settle } from '../testing/virtual-time.js'
 import { Watchdog } from './renewing-watchdog.js'
 

@@ -13,7 +13,7 @@
 
 import { CAPS, type ErrorCode, type TryLockAllResult, type CommandOf } from '@latchkey/protocol'
 import { circleOf } from './deadlock-detection.js'
-import { CODE, acquired, inForce, refusedBehind, refusedHeld } from './lock-answers.js'
+import { CODE, acquired, inForce, refusedBehind, refusedHeld } from './hold-checks-and-answers.js'
 import { holderOf, holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { type Ask, heldBy, hold, join, NO_FLOW } from './queue.js'

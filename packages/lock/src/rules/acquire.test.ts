@@ -4,10 +4,10 @@
 import { utf8 } from '@latchkey/base'
 import { pack, type RenewalArg, renewedOwners, type CommandOf } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { K, ask, askCommand, drawn } from '../testing/asks.js'
+import { K, ask, askCommand, drawn } from '../testing/lock-test-commands.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { renew, tryLock } from './acquire.js'
-import { CODE } from './lock-answers.js'
+import { CODE } from './hold-checks-and-answers.js'
 import { release } from './release.js'
 
 const STORED = ['none', 'own in force', 'own expired', "another's in force", "another's expired"] as const

@@ -19,7 +19,7 @@ import {
   overAt,
   refusedBehind,
   refusedHeld,
-} from './lock-answers.js'
+} from './hold-checks-and-answers.js'
 import { holderOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { type Ask, enqueue, heldBy, hold, NO_FLOW } from './queue.js'

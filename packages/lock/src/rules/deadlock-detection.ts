@@ -31,7 +31,7 @@
 //   then waits until the lease of its former hold ends.
 
 import type { FlowLink } from '@latchkey/protocol'
-import { inForce } from './lock-answers.js'
+import { inForce } from './hold-checks-and-answers.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import type { Ask } from './queue.js'
 import { membersOf } from './waiting-key-sets.js'

@@ -15,7 +15,7 @@
 //   second token is in force.
 
 import type { ContextArg, OwnerResult } from '@latchkey/protocol'
-import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './lock-answers.js'
+import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './hold-checks-and-answers.js'
 import { holdOf, holderOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { grantNext } from './queue.js'

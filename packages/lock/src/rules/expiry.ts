@@ -1,7 +1,7 @@
 // Rule: ends the waits and holds that are due, before the commands of an entry run (CT3), and applies the
 // end of a session.
 
-import { CODE, overAt, reclaimAt } from './lock-answers.js'
+import { CODE, overAt, reclaimAt } from './hold-checks-and-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
 import { grantNext, remove, waitIsOver } from './queue.js'
 

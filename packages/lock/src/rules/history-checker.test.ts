@@ -4,9 +4,9 @@
 import type { OwnerCode, OwnerResult } from '@latchkey/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Recorder } from '../testing/recorder.js'
+import { Recorder } from '../testing/lock-history-recorder.js'
 import { type Law, type LockEvent, judgeHistory } from './history-checker.js'
-import { CODE } from './lock-answers.js'
+import { CODE } from './hold-checks-and-answers.js'
 
 function owner(
   id: string,

@@ -3,7 +3,7 @@
 export { renew, tryLock } from './acquire.js'
 export { endSession, expire, removeWaiters, touch } from './expiry.js'
 export { type Law, type LockEvent, judgeHistory } from './history-checker.js'
-export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './lock-answers.js'
+export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './hold-checks-and-answers.js'
 export type {
   HoldRow,
   LockHappening,

@@ -7,7 +7,7 @@ import type {
   QueuedResult,
   TicketResult,
 } from '@latchkey/protocol'
-import { CODE, inForce, notHeld, overAt, ownerOfHold } from './lock-answers.js'
+import { CODE, inForce, notHeld, overAt, ownerOfHold } from './hold-checks-and-answers.js'
 import type { HoldRow, LockView, WaiterRow } from './lock-transaction.js'
 
 /**

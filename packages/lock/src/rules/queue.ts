@@ -1,7 +1,7 @@
 // Rule: the fair queue of waiters for a lock (docs/locks.md, section 7).
 
 import { CAPS, type FlowArg } from '@latchkey/protocol'
-import { CODE } from './lock-answers.js'
+import { CODE } from './hold-checks-and-answers.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { firstNotPassed, fits, membersOf, setFits } from './waiting-key-sets.js'
 

@@ -2,7 +2,7 @@
 // waiters (docs/locks.md, section 3).
 
 import { describe, expect, test } from 'vitest'
-import { K, ask, drawn } from '../testing/asks.js'
+import { K, ask, drawn } from '../testing/lock-test-commands.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { cancelWait, forceRelease, release, releaseAll } from './release.js'
 

@@ -11,7 +11,7 @@ import {
   overAt,
   ownerOfHold,
   released,
-} from './lock-answers.js'
+} from './hold-checks-and-answers.js'
 import { holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { freeAndGrant, grantNext, heldBy, hold, leave, remove } from './queue.js'

@@ -11,7 +11,7 @@ import {
   renewedOwners,
 } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { type AskOptions, K, ask, askCommand } from '../testing/asks.js'
+import { type AskOptions, K, ask, askCommand } from '../testing/lock-test-commands.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { renew, tryLock } from './acquire.js'
 import { isHeldWith, lockInfo, ticketOf } from './lock-reads.js'

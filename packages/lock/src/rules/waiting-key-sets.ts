@@ -14,7 +14,7 @@
 //   number is 0, no further caller overtakes the set. Without this law: two callers acquire the two keys of a
 //   set alternately, so that one of the two keys is always held, and the set is never granted.
 
-import { inForce } from './lock-answers.js'
+import { inForce } from './hold-checks-and-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
 /**

@@ -3,7 +3,7 @@
 
 import { binary, compareBytes } from '@latchkey/base'
 import { endSession, expire, removeWaiters, touch } from '../rules/expiry.js'
-import { overAt, reclaimAt } from '../rules/lock-answers.js'
+import { overAt, reclaimAt } from '../rules/hold-checks-and-answers.js'
 import type {
   HoldRow,
   LockHappening,

@@ -1,7 +1,7 @@
 // Rule: known bugs of locks: of their tokens, their queues and their retries.
 
 import { SPACE } from '../../../../../packages/kv/dist/keyspaces.js'
-import { inForce, overAt } from '../../../../../packages/lock/dist/rules/lock-answers.js'
+import { inForce, overAt } from '../../../../../packages/lock/dist/rules/hold-checks-and-answers.js'
 import { holdOf } from '../../../../../packages/lock/dist/rules/lock-reads.js'
 import { freeAndGrant } from '../../../../../packages/lock/dist/rules/queue.js'
 import { type Change, during } from '../../run/changed-packages.js'

@@ -3,7 +3,7 @@
 import { binary } from '@latchkey/base'
 import type { HoldRow } from '@latchkey/lock'
 import { SPACE } from '../../../../../packages/kv/dist/keyspaces.js'
-import { inForce } from '../../../../../packages/lock/dist/rules/lock-answers.js'
+import { inForce } from '../../../../../packages/lock/dist/rules/hold-checks-and-answers.js'
 import { remove } from '../../../../../packages/lock/dist/rules/queue.js'
 import { during } from '../../run/changed-packages.js'
 import type { WholeBug } from './bug.js'

@@ -1,7 +1,7 @@
 // Driver: sets up a store and a process in virtual time, and runs time until a call has ended.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import { Locking } from '../holding/store-lock-calls.js'
+import { Locking } from '../holding/lock-apis-of-store.js'
 import { FakeStore } from './fake-store.js'
 import { World, settle } from './virtual-time.js'
 

@@ -1,5 +1,5 @@
-// Driver: the lock calls of one store. This class creates the objects that all locks of the store share, for
-// example the renewals and the store's own watchdog.
+// Driver: creates the lock APIs of one store, and the objects that all locks of the store share, for example
+// the renewals and the store's own watchdog.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
@@ -31,7 +31,7 @@ import {
 } from './lock-arguments.js'
 import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { DistributedLock } from './distributed-lock.js'
-import { ClusterTimeRefresh } from './cluster-time-refresh.js'
+import { ClusterTimeRefresh } from './hold-expiry-and-time-refresh.js'
 import { Elections } from './elections.js'
 import { flowArg } from './flow-for-deadlock-detection.js'
 import { Locks } from './locks.js'

@@ -4,7 +4,7 @@
 import { type Answer, OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
-import { codeOf, follow, operationsOf, scene } from '../testing/stores.js'
+import { codeOf, follow, operationsOf, scene } from '../testing/stores-on-fake-cluster.js'
 
 test('a link that breaks while a session is opened: another link opens one', async () => {
   const { world, cluster, store } = scene('lost session')

@@ -1,14 +1,14 @@
-// Driver: runs the rules on maps and records the history, as the simulator does.
+// Driver: runs the lock rules on maps and records the history of calls and answers, for tests.
 
 import { text } from '@latchkey/base'
 import { renewedOwners } from '@latchkey/protocol'
 import { tryLock } from '../rules/acquire.js'
 import { renew } from '../rules/acquire.js'
 import type { LockEvent } from '../rules/history-checker.js'
-import { ownerOfHold } from '../rules/lock-answers.js'
+import { ownerOfHold } from '../rules/hold-checks-and-answers.js'
 import type { HoldRow, LockHappening, WaiterRow } from '../rules/lock-transaction.js'
 import { cancelWait, forceRelease, release } from '../rules/release.js'
-import { type AskOptions, K, askCommand } from './asks.js'
+import { type AskOptions, K, askCommand } from './lock-test-commands.js'
 import { MapTransaction } from './map-transaction.js'
 
 export class Recorder extends MapTransaction {

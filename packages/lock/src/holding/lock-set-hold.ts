@@ -1,4 +1,4 @@
-// Driver: several locks that are held together, in the form that callers use.
+// Driver: the hold of a set of locks, in the form that callers use.
 
 import {
   type As,

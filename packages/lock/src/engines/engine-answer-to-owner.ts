@@ -1,7 +1,7 @@
 // Rule: converts the answers of a lock engine to the form that the lock objects read.
 
 import { KEEP_LEASE_FAIL, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
-import { CODE, SUCCESS_NUMBER } from '../rules/lock-answers.js'
+import { CODE, SUCCESS_NUMBER } from '../rules/hold-checks-and-answers.js'
 import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine-interface.js'
 
 /**

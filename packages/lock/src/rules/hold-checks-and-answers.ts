@@ -1,4 +1,4 @@
-// Rule: reads a hold's row, and builds the Owner that answers a lock request.
+// Rule: checks whether a hold is in force and who owns it, and builds the Owner that answers a lock request.
 
 import {
   type ContextArg,

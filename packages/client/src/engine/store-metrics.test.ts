@@ -1,7 +1,7 @@
 // Test: a store counts its own requests and connections correctly.
 
 import { expect, test } from 'vitest'
-import { codeOf, follow, scene } from '../testing/stores.js'
+import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
 
 test('a request that is sent again is a retry, and a member that is found again a reconnect', async () => {
   const { world, cluster, warmStore } = scene('counts', ['a', 'b'])

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { ProcessClock, settle, World } from '../testing/virtual-time.js'
 import { ClusterTimeBound } from './cluster-time-bound.js'
 import { NOT_IN_SET } from './indexed-set.js'
-import { ClusterTimeRefresh } from './cluster-time-refresh.js'
+import { ClusterTimeRefresh } from './hold-expiry-and-time-refresh.js'
 import type { LockPort } from './lock-port-interface.js'
 import { HoldValidity } from './hold-validity.js'
 

@@ -19,7 +19,7 @@ import {
 } from '@latchkey/protocol'
 import { afterEach } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { Machine } from './machine.js'
+import { Machine } from './fake-state-machine.js'
 
 export interface SocketMember {
   readonly url: string
