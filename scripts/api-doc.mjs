@@ -34,7 +34,7 @@ export const SECTIONS = [
     [server('open/options'), 'OpenOptions'],
     [server('open/tls-options'), 'TlsOptions'],
     [server('open/embedded-store'), 'EmbeddedStore'],
-    [server('open/new-certificates-and-tokens'), 'ReloadOptions'],
+    [server('open/check-reloaded-certificates-and-tokens'), 'ReloadOptions'],
     [server('member/identity-and-rights'), 'AuthOptions', 'TokenEntry', 'Right'],
     ['packages/base/dist/logger.d.ts', 'Logger'],
   ],

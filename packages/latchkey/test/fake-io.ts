@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
-import { type CommandStore, Interrupted, type Io } from '../src/cli/command-environment.js'
+import { type CommandStore, Interrupted, type Io } from '../src/cli/command-io-interface.js'
 
 interface FakeIo extends Io {
   readonly printed: { out: string; err: string }

@@ -2,11 +2,11 @@
 // error.
 
 import { type LoadResult, loadsUnder, measure } from './bench-loads.js'
-import { type Command, positiveNumber, wholeNumber, words } from './command.js'
+import { type Command, positiveNumber, wholeNumber, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { jsonLine, table } from './print-values.js'
-import { Progress } from './progress.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
+import { Progress } from './progress-display.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 const PREFIX = 'latchkey-bench/'
 

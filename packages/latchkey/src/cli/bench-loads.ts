@@ -2,7 +2,7 @@
 // makes one call after another.
 
 import type { Clock } from '@latchkey/base'
-import type { CommandStore } from './command-environment.js'
+import type { CommandStore } from './command-io-interface.js'
 
 interface Load {
   readonly name: string

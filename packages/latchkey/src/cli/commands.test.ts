@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
 import { type EmbeddedStore, open } from '../open/index.js'
-import { freePorts } from '../open/testing/ports.js'
-import type { CommandStore } from './command-environment.js'
+import { freePorts } from '../open/testing/free-ports.js'
+import type { CommandStore } from './command-io-interface.js'
 import { main } from './main.js'
 
 const parts = {

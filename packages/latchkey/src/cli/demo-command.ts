@@ -1,13 +1,13 @@
 // Driver: `latchkey demo` starts three members, and workers that take turns with one lock. Then the demo
 // kills the leader, and the workers continue with the next leader.
 
-import { type Command, flag, positiveNumber, words } from './command.js'
+import { type Command, flag, positiveNumber, words } from './command-description-and-parser.js'
 import { loadDaemon } from './load-daemon-package.js'
 import { Trio } from './demo-members.js'
 import { EXIT, explain } from './exit-codes.js'
-import type { CommandStore, Io } from './command-environment.js'
+import type { CommandStore, Io } from './command-io-interface.js'
 import { jsonLine, paint } from './print-values.js'
-import { JSON_OPTION } from './command-store.js'
+import { JSON_OPTION } from './store-connection-of-command.js'
 
 const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']

@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 
 const NAMES = ['a', 'b', 'c'] as const
 const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))

@@ -10,12 +10,12 @@ import type { MemberConnection } from '@latchkey/client'
 import { CAPS, LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
-import { readLine } from './command.js'
+import { readLine } from './command-description-and-parser.js'
 import { doctorCommand } from './doctor-command.js'
 import { rateOf } from './doctor/cluster-findings.js'
 import type { DirFacts, Finding } from './doctor/collected-facts.js'
 import { type Probes, realProbes } from './doctor/probes.js'
-import type { ConnectOptions } from './command-environment.js'
+import type { ConnectOptions } from './command-io-interface.js'
 
 const GB = 1e9
 const DAY = 86_400_000

@@ -3,15 +3,15 @@
 
 import { silentLogger } from '@latchkey/base'
 import { ConfigError } from '../sidecar/index.js'
-import { type Command, duration, flag, type Line, text, words } from './command.js'
+import { type Command, duration, flag, type Line, text, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
-import { Interrupted, type Io } from './command-environment.js'
+import { Interrupted, type Io } from './command-io-interface.js'
 import { jsonLine, paint, printable } from './print-values.js'
-import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './command-store.js'
+import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './store-connection-of-command.js'
 import { clusterFindings } from './doctor/cluster-findings.js'
 import { examineMembers } from './doctor/examine-members.js'
 import type { CertificateFacts, Facts, Finding } from './doctor/collected-facts.js'
-import { machineFindings } from './doctor/machine-findings.js'
+import { machineFindings } from './doctor/machine-and-certificate-findings.js'
 import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 
 /** In ms, between the two status requests by which the doctor measures a member's clock. */

@@ -1,10 +1,10 @@
 // Driver: `latchkey elect`, which runs a command while this process leads an election.
 
-import { type Command, text } from './command.js'
+import { type Command, text } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { printable } from './print-values.js'
 import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-while-held.js'
-import { STORE_OPTIONS, withStore } from './command-store.js'
+import { STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const elect: Command = {
   name: 'elect',

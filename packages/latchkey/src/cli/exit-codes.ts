@@ -3,8 +3,8 @@
 import { constants } from 'node:os'
 import { isLatchkeyError } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
-import { UsageError } from './command.js'
-import { Interrupted } from './command-environment.js'
+import { UsageError } from './command-description-and-parser.js'
+import { Interrupted } from './command-io-interface.js'
 
 export const EXIT = {
   ok: 0,

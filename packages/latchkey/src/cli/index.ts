@@ -11,7 +11,7 @@ async function sidecar() {
     import('./load-daemon-package.js'),
   ])
   setMemberFlags()
-  return await loadDaemon(() => import('../sidecar/run-exports.js'))
+  return await loadDaemon(() => import('../sidecar/exports-to-run-member.js'))
 }
 
 export async function runProcess(): Promise<void> {

@@ -11,11 +11,11 @@ import {
   UsageError,
   wholeNumber,
   words,
-} from './command.js'
+} from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 import { field, jsonLine } from './print-values.js'
-import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
+import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 const STALE = {
   stale: { type: 'boolean', help: 'read the data of this member, which may lack the last writes' },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { type FakeWorld, fakeIo, NO_PARTS } from '../../test/fake-io.js'
-import type { AcquireOptions, CommandStore, Hold } from './command-environment.js'
+import type { AcquireOptions, CommandStore, Hold } from './command-io-interface.js'
 import { main } from './main.js'
 
 /** A store of which only the locks are used. */

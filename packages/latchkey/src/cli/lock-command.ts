@@ -2,12 +2,12 @@
 // sees who holds it.
 
 import type { LockInfo } from '@latchkey/protocol'
-import { type Command, flag, type Line, text } from './command.js'
+import { type Command, flag, type Line, text } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { printable, seconds } from './print-values.js'
-import type { AcquireOptions, CommandStore, Hold, Io } from './command-environment.js'
+import type { AcquireOptions, CommandStore, Hold, Io } from './command-io-interface.js'
 import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, type Run, runOf, runWhileHeld } from './run-while-held.js'
-import { STORE_OPTIONS, withStore } from './command-store.js'
+import { STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const lock: Command = {
   name: 'lock',

@@ -2,11 +2,18 @@
 // The list has all kinds of holds, because an operator often does not know which kind blocks a program.
 
 import type { BarrierInfo, CallOptions, HoldKind, LatchInfo, LockHistory, LockInfo } from '@latchkey/protocol'
-import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'
+import {
+  type Command,
+  flag,
+  keyWord,
+  UsageError,
+  wholeNumber,
+  words,
+} from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
-import type { CommandStore } from './command-environment.js'
+import type { CommandStore } from './command-io-interface.js'
 import { field, jsonLine, printable, seconds, span, table } from './print-values.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const locks: Command = {
   name: 'locks',

@@ -5,7 +5,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { fakeIo, NO_PARTS } from '../../test/fake-io.js'
 import { exitOf } from './exit-codes.js'
-import { Interrupted } from './command-environment.js'
+import { Interrupted } from './command-io-interface.js'
 import { main } from './main.js'
 import { commandsOf } from './command-dispatcher.js'
 

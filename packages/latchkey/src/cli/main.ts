@@ -1,7 +1,7 @@
 // Driver: turns the arguments of the command line into an exit code. This file answers `--version` itself,
 // before a command is loaded.
 
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 import type { Parts } from './command-dispatcher.js'
 
 const VERSION_WORDS: readonly (string | undefined)[] = ['--version', '-V', 'version']

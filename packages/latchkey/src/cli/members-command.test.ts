@@ -4,7 +4,7 @@
 import { LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { fakeIo, NO_PARTS } from '../../test/fake-io.js'
-import type { CommandStore } from './command-environment.js'
+import type { CommandStore } from './command-io-interface.js'
 import { main } from './main.js'
 
 /** `busy`: how often promote is refused before it is done. */

@@ -3,12 +3,12 @@
 
 import { didYouMean } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
-import { type Command, duration, flag, UsageError, words } from './command.js'
+import { type Command, duration, flag, UsageError, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 import { jsonLine, membersTable } from './print-values.js'
-import { Progress } from './progress.js'
-import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './command-store.js'
+import { Progress } from './progress-display.js'
+import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 /** In ms. If the cluster refuses a change for now, the command tries the change again after this time. */
 const LOOK_MS = 300

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { systemClock, type Timer } from '@latchkey/base'
-import { Interrupted, type Io } from './command-environment.js'
+import { Interrupted, type Io } from './command-io-interface.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
 /** In ms. An interrupted command that has not ended after this time is ended by force. */

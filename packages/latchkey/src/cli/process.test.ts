@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { freePorts } from '../open/testing/ports.js'
+import { freePorts } from '../open/testing/free-ports.js'
 
 const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'latchkey-process-'))

@@ -3,11 +3,11 @@
 // the loss.
 
 import type { RecoveredMember, RecoverOptions } from '../open/index.js'
-import { type Command, flag, text, UsageError, words } from './command.js'
+import { type Command, flag, text, UsageError, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { jsonLine, paint, printable } from './print-values.js'
-import { Progress } from './progress.js'
-import { JSON_OPTION } from './command-store.js'
+import { Progress } from './progress-display.js'
+import { JSON_OPTION } from './store-connection-of-command.js'
 
 export type Recover = (path: string, options: RecoverOptions) => Promise<RecoveredMember>
 

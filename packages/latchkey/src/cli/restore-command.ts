@@ -1,11 +1,11 @@
 // Driver: `latchkey restore`, which makes the directory of a new cluster's member from a backup.
 
 import { parseMembers } from '../sidecar/index.js'
-import { type Command, flag, text, texts, UsageError, words } from './command.js'
+import { type Command, flag, text, texts, UsageError, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { jsonLine } from './print-values.js'
-import { Progress } from './progress.js'
-import { JSON_OPTION } from './command-store.js'
+import { Progress } from './progress-display.js'
+import { JSON_OPTION } from './store-connection-of-command.js'
 
 interface RestoreOptions {
   id: string

@@ -9,10 +9,17 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'
-import { duration, keyWord, type Line, type OptionTable, text, UsageError } from './command.js'
+import {
+  duration,
+  keyWord,
+  type Line,
+  type OptionTable,
+  text,
+  UsageError,
+} from './command-description-and-parser.js'
 import { EXIT, explain, signalExit } from './exit-codes.js'
-import type { CommandStore, Hold, Io } from './command-environment.js'
-import { hasLeader } from './command-store.js'
+import type { CommandStore, Hold, Io } from './command-io-interface.js'
+import { hasLeader } from './store-connection-of-command.js'
 
 export const RUN_OPTIONS: OptionTable = {
   lease: {

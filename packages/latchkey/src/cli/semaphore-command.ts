@@ -1,9 +1,9 @@
 // Driver: `latchkey semaphore`, which runs a command while it holds permits of a semaphore.
 
-import { type Command, text, UsageError, wholeNumber } from './command.js'
+import { type Command, text, UsageError, wholeNumber } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-while-held.js'
-import { STORE_OPTIONS, withStore } from './command-store.js'
+import { STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const semaphore: Command = {
   name: 'semaphore',

@@ -1,10 +1,10 @@
 // Driver: `latchkey sessions`, which lists the clients' sessions and ends a session.
 
 import type { SessionInfo } from '@latchkey/protocol'
-import { type Command, text, UsageError, words } from './command.js'
+import { type Command, text, UsageError, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { jsonLine, seconds, table } from './print-values.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const sessions: Command = {
   name: 'sessions',

@@ -1,7 +1,7 @@
 // Driver: `latchkey start`, which runs a member with its HTTP port as a process of its own.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import type * as run from '../sidecar/run-exports.js'
+import type * as run from '../sidecar/exports-to-run-member.js'
 import {
   ConfigError,
   configJson,
@@ -13,11 +13,11 @@ import {
   type SidecarOptions,
   sidecarOptions,
 } from '../sidecar/index.js'
-import { type Command, flag, type Line, type Option, text, words } from './command.js'
+import { type Command, flag, type Line, type Option, text, words } from './command-description-and-parser.js'
 import { EXIT, explain, signalExit } from './exit-codes.js'
-import { Interrupted, type Io } from './command-environment.js'
+import { Interrupted, type Io } from './command-io-interface.js'
 import { jsonLine } from './print-values.js'
-import { JSON_OPTION } from './command-store.js'
+import { JSON_OPTION } from './store-connection-of-command.js'
 
 export type SidecarParts = typeof run
 

@@ -2,11 +2,11 @@
 
 import { resolve } from 'node:path'
 import type { Status } from '@latchkey/protocol'
-import { type Command, duration, flag, words } from './command.js'
+import { type Command, duration, flag, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 import { jsonLine, megabytes, membersTable, paint, span, table } from './print-values.js'
-import { Progress } from './progress.js'
-import { JSON_OPTION, STORE_OPTIONS, withStore } from './command-store.js'
+import { Progress } from './progress-display.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const status: Command = {
   name: 'status',

@@ -2,11 +2,11 @@
 // `store.txn`.
 
 import type { Txn } from '@latchkey/protocol'
-import { type Command, UsageError, words } from './command.js'
+import { type Command, UsageError, words } from './command-description-and-parser.js'
 import { EXIT, explain } from './exit-codes.js'
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 import { field, jsonLine } from './print-values.js'
-import { STORE_OPTIONS, withStore } from './command-store.js'
+import { STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const txn: Command = {
   name: 'txn',

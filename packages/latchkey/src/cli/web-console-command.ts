@@ -1,11 +1,11 @@
 // Driver: `latchkey console`, which prints the address of a member's web console and opens it in the browser.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import { type Command, flag, type Line, words } from './command.js'
+import { type Command, flag, type Line, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 import { jsonLine } from './print-values.js'
-import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './command-store.js'
+import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './store-connection-of-command.js'
 
 export const consoleCommand: Command = {
   name: 'console',

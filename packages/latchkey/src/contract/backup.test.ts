@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect, open, restore, type Store } from '../index.js'
-import { closedAfterEach, freePorts, tempFolders } from './testing/ports.js'
-import { code } from './testing/small.js'
-import { openTrio } from './testing/trio.js'
+import { closedAfterEach, freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { code } from './testing/small-test-functions.js'
+import { openTrio } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
 const later = closedAfterEach()

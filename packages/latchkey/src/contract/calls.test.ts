@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { ERRORS, LatchkeyError } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code } from './testing/small.js'
+import { code } from './testing/small-test-functions.js'
 
 test('Errors: the codes of the table, each with retryable, outcome and a message', () => {
   expect(Object.keys(ERRORS)).toEqual([

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { open, type Store } from '../index.js'
-import { freePorts, tempFolders } from './testing/ports.js'
-import { code, sleep, until } from './testing/small.js'
-import { openTrio, QUICK, type Trio } from './testing/trio.js'
+import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { code, sleep, until } from './testing/small-test-functions.js'
+import { openTrio, QUICK, type Trio } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
 let trio: Trio

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { code } from './testing/small.js'
+import { code } from './testing/small-test-functions.js'
 
 const MiB = 1024 * 1024
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
 import { type Duration, type LatchkeyError, Watchdog } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, sleep, thrown, unlessStalled, until } from './testing/small.js'
+import { bytes, code, sleep, thrown, unlessStalled, until } from './testing/small-test-functions.js'
 
 const watchdog = new Watchdog()
 afterAll(() => watchdog.close())

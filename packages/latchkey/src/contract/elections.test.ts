@@ -5,7 +5,7 @@ import { KIND, lockKeyOf, type LockInfoResult, READ } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type ElectionEvent, Leadership, type Store } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, TOLD_WITHIN, unlessStalled, until, utf8 } from './testing/small.js'
+import { code, TOLD_WITHIN, unlessStalled, until, utf8 } from './testing/small-test-functions.js'
 
 /** Reads an observer in the background. */
 function observed(store: Store, name: string) {

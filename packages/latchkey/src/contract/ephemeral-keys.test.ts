@@ -1,9 +1,9 @@
 // Test: docs/keys.md: an ephemeral key is deleted with its store or its session, and not with a member.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tempFolders } from './testing/ports.js'
-import { sleep, take, unlessStalled, until } from './testing/small.js'
-import { openTrio, type Trio } from './testing/trio.js'
+import { tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { sleep, take, unlessStalled, until } from './testing/small-test-functions.js'
+import { openTrio, type Trio } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
 let three: Trio

@@ -4,9 +4,9 @@ import { ERROR_CODES, ERRORS, type ErrorCode, type ErrorField } from '@latchkey/
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, LatchkeyError, open, type Store } from '../index.js'
 import { type At, onEveryStore } from './testing/every-store.js'
-import { freePorts, tempFolders } from './testing/ports.js'
-import { errorOf, sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
-import { openTrio } from './testing/trio.js'
+import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { errorOf, sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small-test-functions.js'
+import { openTrio } from './testing/three-embedded-members.js'
 
 interface Row<Place> {
   readonly code: ErrorCode

@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connect, open, type Store } from '../index.js'
 import type { WatchEvent } from '@latchkey/protocol'
-import { freePorts } from './testing/ports.js'
-import { code, sleep, take, until } from './testing/small.js'
-import { type Wire, wireTo } from './testing/wire.js'
+import { freePorts } from './testing/free-ports-and-temporary-folders.js'
+import { code, sleep, take, until } from './testing/small-test-functions.js'
+import { type Wire, wireTo } from './testing/client-to-member-proxy.js'
 
 let member: Store
 let remote: Store

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, errorOf } from './testing/small.js'
+import { bytes, errorOf } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   const taken = async (key: string | Uint8Array, context: string | Uint8Array) => {

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { decodeReplies, encodeCommand, encodeHello, encodeRequests, OP } from '@latchkey/protocol'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { tempFolders } from './testing/ports.js'
-import { unlessStalled, until } from './testing/small.js'
-import { openTrio, type Trio } from './testing/trio.js'
+import { tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { unlessStalled, until } from './testing/small-test-functions.js'
+import { openTrio, type Trio } from './testing/three-embedded-members.js'
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const TRACE = `00-${TRACE_ID}-b7ad6b7169203331-01`

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, text, utf8 } from './testing/small.js'
+import { bytes, code, text, utf8 } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   test('get: value or undefined', async () => {

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { code, utf8 } from './testing/small.js'
+import { code, utf8 } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { all, bytes, code, take, utf8 } from './testing/small.js'
+import { all, bytes, code, take, utf8 } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 

@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest'
 import type { Store } from '../index.js'
 import { open } from '../open/index.js'
 import { testCluster } from '../test-cluster/index.js'
-import { tempFolders } from './testing/ports.js'
-import { code, sleep, until } from './testing/small.js'
-import { trioOfFile } from './testing/trio.js'
+import { tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { code, sleep, until } from './testing/small-test-functions.js'
+import { trioOfFile } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
 const { remote } = trioOfFile()

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
+import { code, TOLD_WITHIN, unlessStalled, until } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   /** Until that many calls wait at latches and barriers of the whole store. */

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { isLatchkeyError, type LatchkeyError } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, until } from './testing/small.js'
+import { code, until } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   const two = (): [string, string] => [at.key('1'), at.key('2')]

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { tempFolders } from './testing/ports.js'
-import { code, until } from './testing/small.js'
+import { tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { code, until } from './testing/small-test-functions.js'
 
 const folder = tempFolders()
 

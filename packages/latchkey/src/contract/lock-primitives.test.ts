@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import * as latchkey from '../index.js'
 import type { Duration } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, sleep } from './testing/small.js'
+import { bytes, code, sleep } from './testing/small-test-functions.js'
 
 test('the numbers of RheaKV are exported', () => {
   expect(latchkey).toMatchObject({

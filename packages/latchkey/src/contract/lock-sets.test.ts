@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { HoldSet } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
+import { code, sleep, TOLD_WITHIN, unlessStalled, until } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   const two = (): [string, string] => [at.key('1'), at.key('2')]

@@ -4,7 +4,7 @@ import type { LockWatchEvent, Store } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, sleep, take, thrown, until, utf8 } from './testing/small.js'
+import { code, sleep, take, thrown, until, utf8 } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 const brief = ({ type, key }: LockWatchEvent<'string'>) => `${type} ${String(key).split('/').at(-1)}`

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { FenceGuard, type Hold } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, sleep, thrown, unlessStalled, until, utf8 } from './testing/small.js'
+import { bytes, code, sleep, thrown, unlessStalled, until, utf8 } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   const waiters = async () => (await at.store.locks.query(at.key()))[0]?.waiters

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { until } from './testing/small.js'
+import { until } from './testing/small-test-functions.js'
 
 /** Each has few values, whatever clients send; members are as many as the cluster has. */
 const LABELS = 'member version node door kind code reason outcome direction level le'.split(' ')

@@ -4,7 +4,7 @@ import type { As, MirrorEvents } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, until, utf8 } from './testing/small.js'
+import { code, until, utf8 } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 type Change<A extends As = 'string'> = MirrorEvents<A>['change']

@@ -6,9 +6,9 @@ import { newId, seededRandom } from '@latchkey/base'
 import type { Store } from '@latchkey/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testCluster } from '../test-cluster/index.js'
-import { FlowRun } from './testing/models/flow-run.js'
-import { HeldRun, type World } from './testing/models/held-run.js'
-import { LatchAndBarrierRun } from './testing/models/latch-and-barrier-run.js'
+import { FlowRun } from './testing/models/random-deadlock-calls.js'
+import { HeldRun, type World } from './testing/models/random-lock-and-semaphore-calls.js'
+import { LatchAndBarrierRun } from './testing/models/random-latch-and-barrier-calls.js'
 
 const IS_LONG = process.env.MODEL_STEPS !== undefined
 const STEPS = Number(process.env.MODEL_STEPS ?? 3_000)

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { As, ConnectOptions, OpenOptions, Store } from '../index.js'
 import { connect, open, restore } from '../index.js'
-import { freePorts, tempFolders } from './testing/ports.js'
-import { code, sleep, until } from './testing/small.js'
+import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { code, sleep, until } from './testing/small-test-functions.js'
 
 const folder = tempFolders()
 const opened: Store<As>[] = []

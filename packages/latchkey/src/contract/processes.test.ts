@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { freePorts } from './testing/ports.js'
+import { freePorts } from './testing/free-ports-and-temporary-folders.js'
 
 const LATCHKEY = fileURLToPath(new URL('../../dist/index.js', import.meta.url))
 const CLIENT = fileURLToPath(new URL('../../../client/dist/index.js', import.meta.url))

@@ -3,8 +3,8 @@
 
 import { Watchdog } from '@latchkey/lock'
 import { describe, expect, test } from 'vitest'
-import { code, sleep, TOLD_WITHIN, unlessStalled } from './testing/small.js'
-import { trioOfFile } from './testing/trio.js'
+import { code, sleep, TOLD_WITHIN, unlessStalled } from './testing/small-test-functions.js'
+import { trioOfFile } from './testing/three-embedded-members.js'
 
 const { leader, remote } = trioOfFile()
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { all, code, take } from './testing/small.js'
+import { all, code, take } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 

@@ -9,9 +9,9 @@ import { isLatchkeyError } from '@latchkey/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openMember } from '../open/index.js'
 import { resolveSettings, sidecarOptions } from '../sidecar/index.js'
-import { Sidecar } from '../sidecar/run-exports.js'
-import { freePorts, tempFolders } from './testing/ports.js'
-import { callsOf, httpRows, NO_CALLS, STORE_ROWS } from './testing/rights-rows.js'
+import { Sidecar } from '../sidecar/exports-to-run-member.js'
+import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { callsOf, httpRows, NO_CALLS, STORE_ROWS } from './testing/requests-for-rights-tests.js'
 
 const DOCUMENT = new URL('../../../../docs/rights.md', import.meta.url)
 const [BEGIN, END] = ['<!-- measured: begin -->\n', '<!-- measured: end -->']

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { Permit } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
+import { code, TOLD_WITHIN, unlessStalled, until } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   const out = async () => (await at.store.semaphores.query(at.key())).map(({ permits }) => permits)

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { code, until } from './testing/small.js'
+import { code, until } from './testing/small-test-functions.js'
 
 onEveryStore((at) => {
   const waiters = async () => {

@@ -4,7 +4,15 @@ import { Watchdog } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, take, thrown, TOLD_WITHIN, unlessStalled, until } from './testing/small.js'
+import {
+  bytes,
+  code,
+  take,
+  thrown,
+  TOLD_WITHIN,
+  unlessStalled,
+  until,
+} from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 const HOLD = { lease: '30s', wait: '20s' } as const

@@ -3,7 +3,7 @@
 import { type As, LatchkeyError, type SubStore } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
-import { all, bytes, code, take, thrown, until, utf8 } from './testing/small.js'
+import { all, bytes, code, take, thrown, until, utf8 } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 const LONG = (length: number) => 'k'.repeat(length)

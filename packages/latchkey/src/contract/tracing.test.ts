@@ -8,10 +8,10 @@ import { connect, type Store } from '@latchkey/client'
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { tempFolders } from './testing/ports.js'
+import { tempFolders } from './testing/free-ports-and-temporary-folders.js'
 import { drawTrace, recordSpans, type RecordedSpans } from './testing/recorded-spans.js'
-import { unlessStalled } from './testing/small.js'
-import { openTrio, type Trio } from './testing/trio.js'
+import { unlessStalled } from './testing/small-test-functions.js'
+import { openTrio, type Trio } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
 let recorded: RecordedSpans

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { LatchkeyError } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, sleep, take, utf8 } from './testing/small.js'
+import { bytes, code, sleep, take, utf8 } from './testing/small-test-functions.js'
 
 const JSON_TEXT = { as: 'json' } as const
 const PACKED = { as: 'msgpack' } as const

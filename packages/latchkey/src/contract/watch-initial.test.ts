@@ -4,7 +4,7 @@ import type { InitialWatchEvent, Store, WatchEvent } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { code, sleep, take, thrown } from './testing/small.js'
+import { code, sleep, take, thrown } from './testing/small-test-functions.js'
 
 type Told = InitialWatchEvent<WatchEvent<'string'> | WatchEvent>
 

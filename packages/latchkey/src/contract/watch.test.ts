@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { WatchEvent } from '@latchkey/protocol'
 import { onEveryStore } from './testing/every-store.js'
-import { code, sleep, take, utf8 } from './testing/small.js'
+import { code, sleep, take, utf8 } from './testing/small-test-functions.js'
 
 const as = { as: 'string' } as const
 const brief = ({ type, key, value, previous }: WatchEvent<'string'>) => [

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Store, WebLock, WebLockOptions } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { until } from './testing/small.js'
+import { until } from './testing/small-test-functions.js'
 
 /** A callback that holds its lock until it is let go. */
 function keeper() {

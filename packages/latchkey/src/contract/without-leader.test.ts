@@ -2,9 +2,9 @@
 
 import { expect, type TestContext, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'
-import { freePorts, tempFolders } from './testing/ports.js'
-import { code, sleep } from './testing/small.js'
-import { openTrio } from './testing/trio.js'
+import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
+import { code, sleep } from './testing/small-test-functions.js'
+import { openTrio } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
 /** Everything that a test opens is closed at its end, the last one first. */

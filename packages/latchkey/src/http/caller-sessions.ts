@@ -28,7 +28,7 @@ import {
 import type { Identity } from '../member/identity-and-rights.js'
 import { holdName } from './lease-durations-by-hold.js'
 import { keyJson, problem } from './http-status-of-errors.js'
-import { eventStream, type SentEvent } from './event-stream.js'
+import { eventStream, type SentEvent } from './server-sent-events.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
 

@@ -2,7 +2,7 @@
 
 import { KIND } from '@latchkey/protocol'
 import type { Call, Reply } from './http-route-dependencies.js'
-import { deleteKey, getKey, increment, putKey, touchKey } from './key-routes.js'
+import { deleteKey, getKey, increment, putKey, touchKey } from './one-key-routes.js'
 import {
   countDown,
   createLatch,
@@ -12,7 +12,7 @@ import {
   removeLatch,
   waitForLatch,
 } from './latch-and-barrier-routes.js'
-import { getMany, listKeys } from './key-list-routes.js'
+import { getMany, listKeys } from './read-several-keys-routes.js'
 import {
   listLocks,
   listSemaphores,
@@ -20,7 +20,7 @@ import {
   observe,
   watchLock,
   watchLocks,
-} from './lock-list-and-watch-routes.js'
+} from './lock-list-history-watch-routes.js'
 import {
   downgrade,
   forceRelease,
@@ -34,9 +34,9 @@ import {
 import { backup, members, openApi, status, transferLeadership, version } from './member-and-cluster-routes.js'
 import type { RouteId } from './route-table.js'
 import { getSequence, nextSequence, resetSequence } from './sequence-routes.js'
-import { endSession, identity, listSessions } from './session-routes.js'
-import { batch, txn } from './transaction-routes.js'
-import { watchKeys } from './watch-routes.js'
+import { endSession, identity, listSessions } from './identity-and-session-routes.js'
+import { batch, txn } from './batch-and-transaction-routes.js'
+import { watchKeys } from './key-watch-route.js'
 
 /** `key` is the part of the path that stands in braces in the table of routes, for example {key}. */
 export type Handler = (call: Call, key: Uint8Array) => Promise<Reply>

@@ -6,7 +6,7 @@ import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
 import { keyJson, problem } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { refuseIdempotencyKey } from './idempotency.js'
+import { refuseIdempotencyKey } from './idempotency-key-header.js'
 import { afterOption, bytesOption, callOptions, limitOption, nextOf } from './request-headers-and-query.js'
 
 export async function listLatches(call: Call): Promise<Reply> {

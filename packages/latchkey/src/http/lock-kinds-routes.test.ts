@@ -1,7 +1,7 @@
 // Test: lists of locks, forced release, semaphores and elections over HTTP, with a real member in memory.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TOLD_WITHIN, unlessStalled } from '../contract/testing/small.js'
+import { TOLD_WITHIN, unlessStalled } from '../contract/testing/small-test-functions.js'
 import { type HttpMember, httpMember } from './testing/http-member.js'
 
 let http: HttpMember

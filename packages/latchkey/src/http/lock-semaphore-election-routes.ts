@@ -29,14 +29,14 @@ import {
   permitsBody,
   proclaimBody,
 } from './lock-body.js'
-import { type Acquired, LockWait } from './lock-wait.js'
+import { type Acquired, LockWait } from './wait-for-lock.js'
 import { CallerSessions } from './caller-sessions.js'
 import { CallsUnderWay } from './calls-in-progress-per-hold.js'
-import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
+import { lostHold, ownerReply, throwIfLeaderless } from './lock-refusal-replies.js'
 import { LockSetRoutes } from './lock-set-routes.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import { objectOf } from './json-body.js'
-import { refuseIdempotencyKey } from './idempotency.js'
+import { refuseIdempotencyKey } from './idempotency-key-header.js'
 import { callOptions, limits } from './request-headers-and-query.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
 

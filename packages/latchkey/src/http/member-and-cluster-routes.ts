@@ -5,7 +5,7 @@ import { backupPieces } from '@latchkey/client'
 import { show } from '@latchkey/protocol'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { openApiDocument } from './openapi.js'
+import { openApiDocument } from './openapi-document.js'
 import { callOptions } from './request-headers-and-query.js'
 
 export const status = async (call: Call): Promise<Reply> => ({

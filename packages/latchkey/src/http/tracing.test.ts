@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { drawTrace, recordSpans, type RecordedSpans } from '../contract/testing/recorded-spans.js'
-import { until } from '../contract/testing/small.js'
+import { until } from '../contract/testing/small-test-functions.js'
 import { type HttpMember, httpMember } from './testing/http-member.js'
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'

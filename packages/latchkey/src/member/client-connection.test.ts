@@ -7,7 +7,7 @@ import { decodeAnswer, encodeCommand, ERROR_CODES, OP, READ, SESSION_OVER, STEP 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
-import { SessionAttachments } from './session-attachments.js'
+import { SessionAttachments } from './connections-of-sessions.js'
 import { Outbox } from './replies-to-connection.js'
 import { ANONYMOUS, type Identity, type Right, RIGHTS } from './identity-and-rights.js'
 import type { ClientConnection } from './client-connection.js'

@@ -7,7 +7,7 @@ import type { Membership, Replica } from '@latchkey/raft'
 import type { CallCounters, CallSource } from './call-counters.js'
 import { ClientConnection, type ClientConnectionPorts } from './client-connection.js'
 import type { Identity } from './identity-and-rights.js'
-import { SessionAttachments } from './session-attachments.js'
+import { SessionAttachments } from './connections-of-sessions.js'
 import { leaderReplyOf } from './member-status.js'
 
 interface Shared extends Omit<ClientConnectionPorts, 'tell' | 'identity' | 'attach' | 'ended' | 'calls'> {

@@ -9,7 +9,7 @@ import { WebSocket } from 'ws'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { listen, type OwnServer } from '../open/http-and-websocket-server.js'
-import { addresses } from '../open/testing/ports.js'
+import { addresses } from '../open/testing/free-ports.js'
 
 let opened: OpenedMember
 let server: OwnServer

@@ -24,7 +24,7 @@ import { Outbox } from './replies-to-connection.js'
 import type { UnreadBytesLimit } from './unread-bytes-limit.js'
 import { ANONYMOUS, type Identity } from './identity-and-rights.js'
 import type { ClientConnection } from './client-connection.js'
-import type { ClientLog } from './client-log.js'
+import type { ClientLog } from './client-connections-log.js'
 import type { UnfinishedMessagesLimit, WhyEnded } from './unfinished-messages-limit.js'
 
 /** In ms. A connection that has not completed the handshake within this time is closed. */

@@ -9,7 +9,7 @@ import type { OpenedMember } from '../open/open-member.js'
 import { openMember } from '../open/open.js'
 import { checkOptions } from '../open/options.js'
 import { listen } from '../open/http-and-websocket-server.js'
-import { addresses } from '../open/testing/ports.js'
+import { addresses } from '../open/testing/free-ports.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -14,8 +14,12 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { closedAfterEach, freePorts, tempFolders } from '../contract/testing/ports.js'
-import { code } from '../contract/testing/small.js'
+import {
+  closedAfterEach,
+  freePorts,
+  tempFolders,
+} from '../contract/testing/free-ports-and-temporary-folders.js'
+import { code } from '../contract/testing/small-test-functions.js'
 import { open } from './open.js'
 import { recover } from './backup-of-stopped-member.js'
 import { restore } from './directory-from-backup.js'

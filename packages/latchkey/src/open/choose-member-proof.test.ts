@@ -4,8 +4,8 @@ import { connect, type Store } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { open } from './open.js'
-import { openedInTest } from './testing/opened.js'
-import { addresses } from './testing/ports.js'
+import { openedInTest } from './testing/opened-stores-and-members.js'
+import { addresses } from './testing/free-ports.js'
 
 const { inFolder, later, opening } = openedInTest()
 

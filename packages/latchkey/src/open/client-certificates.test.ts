@@ -9,10 +9,10 @@ import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { resolveSettings, sidecarOptions } from '../sidecar/index.js'
-import { Sidecar } from '../sidecar/run-exports.js'
+import { Sidecar } from '../sidecar/exports-to-run-member.js'
 import { open, openMember } from './open.js'
 import { checkOptions } from './options.js'
-import { freePorts } from './testing/ports.js'
+import { freePorts } from './testing/free-ports.js'
 
 const pem = (name: string) =>
   readFileSync(new URL(`../../../raft/src/net/testing/certs/${name}.pem`, import.meta.url), 'utf8')

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import type { Store } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import type { OpenOptions } from './options.js'
-import { openedInTest } from './testing/opened.js'
-import { addresses } from './testing/ports.js'
+import { openedInTest } from './testing/opened-stores-and-members.js'
+import { addresses } from './testing/free-ports.js'
 
 const { inFolder, opening } = openedInTest()
 

@@ -13,7 +13,7 @@ import { claimDirectory } from './member-json-file.js'
 import { restore } from './directory-from-backup.js'
 import { parseListen } from './options.js'
 import { listen } from './http-and-websocket-server.js'
-import { addresses } from './testing/ports.js'
+import { addresses } from './testing/free-ports.js'
 
 let root: string
 beforeEach(async () => {

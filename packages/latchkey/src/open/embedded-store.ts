@@ -3,7 +3,7 @@
 
 import { ClientStore, type Store, type StoreOptions } from '@latchkey/client'
 import type { As } from '@latchkey/protocol'
-import type { ReloadOptions } from './new-certificates-and-tokens.js'
+import type { ReloadOptions } from './check-reloaded-certificates-and-tokens.js'
 
 export interface EmbeddedStore<S extends As = 'bytes'> extends Store<S> {
   /**

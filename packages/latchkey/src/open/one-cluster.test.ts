@@ -7,8 +7,8 @@ import { expect, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { open } from './open.js'
 import type { OpenOptions } from './options.js'
-import { openedInTest, stopped } from './testing/opened.js'
-import { addresses } from './testing/ports.js'
+import { openedInTest, stopped } from './testing/opened-stores-and-members.js'
+import { addresses } from './testing/free-ports.js'
 
 const { inFolder, later, member, opening } = openedInTest()
 

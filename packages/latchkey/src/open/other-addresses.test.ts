@@ -3,8 +3,8 @@
 
 import type { LatchkeyError, Store } from '@latchkey/client'
 import { expect, test } from 'vitest'
-import { openedInTest, stopped } from './testing/opened.js'
-import { addresses } from './testing/ports.js'
+import { openedInTest, stopped } from './testing/opened-stores-and-members.js'
+import { addresses } from './testing/free-ports.js'
 
 const IDS = ['a', 'b', 'c'] as const
 type Id = (typeof IDS)[number]

@@ -9,11 +9,11 @@ import { silentLogger, systemClock } from '@latchkey/base'
 import { encodeHello } from '@latchkey/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sidecarOptions } from '../sidecar/options-from-settings.js'
-import { resolveSettings } from '../sidecar/settings.js'
+import { resolveSettings } from '../sidecar/setting-values-by-precedence.js'
 import { Sidecar } from '../sidecar/member-process.js'
 import { openMember } from './index.js'
 import { open } from './open.js'
-import { freePorts } from './testing/ports.js'
+import { freePorts } from './testing/free-ports.js'
 
 /** Beyond the 5 s of a stranger, with room for a machine that stands still. */
 const SILENT_MS = 12_000

@@ -5,12 +5,12 @@ import { connect as dialTcp } from 'node:net'
 import { connect } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { unlessStalled } from '../contract/testing/small.js'
+import { unlessStalled } from '../contract/testing/small-test-functions.js'
 import type { OpenedMember } from './open-member.js'
 import { open } from './open.js'
 import type { OpenOptions } from './options.js'
-import { openedInTest } from './testing/opened.js'
-import { addresses } from './testing/ports.js'
+import { openedInTest } from './testing/opened-stores-and-members.js'
+import { addresses } from './testing/free-ports.js'
 
 const { inFolder, later, member } = openedInTest()
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { withDisk } from './disk-errors.js'
 import { listenTrouble } from './listen-errors.js'
 import { open } from './open.js'
-import { addresses } from './testing/ports.js'
+import { addresses } from './testing/free-ports.js'
 
 const system = (code: string, more: object = {}) =>
   Object.assign(new Error(`${code}: it said`), { code, ...more })

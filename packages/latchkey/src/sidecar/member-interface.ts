@@ -19,7 +19,7 @@ import type { UnfinishedMessagesLimit } from '../member/unfinished-messages-limi
 import type { RequestTracer } from '../member/request-tracer.js'
 import type { Identity } from '../member/identity-and-rights.js'
 import type { OpenOptions } from '../open/options.js'
-import type { ReloadOptions } from '../open/new-certificates-and-tokens.js'
+import type { ReloadOptions } from '../open/check-reloaded-certificates-and-tokens.js'
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>

@@ -15,9 +15,9 @@ import { FRESH_MS, Metrics } from '@latchkey/daemon'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
 import { openMember } from '../open/index.js'
-import { freePorts } from '../open/testing/ports.js'
+import { freePorts } from '../open/testing/free-ports.js'
 import { sidecarOptions } from './options-from-settings.js'
-import { ConfigError, resolveSettings } from './settings.js'
+import { ConfigError, resolveSettings } from './setting-values-by-precedence.js'
 import { Sidecar } from './member-process.js'
 
 const clock = systemClock(uptime)

@@ -19,7 +19,7 @@ import { refuseUpgrade, type Upgrade } from '../open/http-and-websocket-server.j
 import { PortServer } from './port-server.js'
 import type { Member, OpenMember } from './member-interface.js'
 import { type SidecarOptions, withLogger } from './options-from-settings.js'
-import { ConfigError } from './settings.js'
+import { ConfigError } from './setting-values-by-precedence.js'
 
 interface SidecarPorts {
   readonly clock: Clock

@@ -14,7 +14,7 @@ import {
 import type { TlsOptions } from '../open/tls-options.js'
 import { memberTokens } from '../open/choose-member-proof.js'
 import { DEFAULT_LISTEN, rowOf, variableOf } from './settings-table.js'
-import { ConfigError, type ResolvedSettings } from './settings.js'
+import { ConfigError, type ResolvedSettings } from './setting-values-by-precedence.js'
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly LogLevel[]
 

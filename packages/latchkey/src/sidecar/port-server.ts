@@ -15,7 +15,7 @@ import {
   type Upgrade,
   useTls,
 } from '../open/http-and-websocket-server.js'
-import { ConfigError } from './settings.js'
+import { ConfigError } from './setting-values-by-precedence.js'
 
 interface PortServerOptions {
   readonly listen: Listen

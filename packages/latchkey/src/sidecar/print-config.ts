@@ -1,7 +1,7 @@
 // Rule: prints the value of each setting and where the value comes from. Secrets are printed as ***.
 
 import { DEFAULT_LISTEN, SETTING_NAMES, rowOf } from './settings-table.js'
-import type { ResolvedSettings } from './settings.js'
+import type { ResolvedSettings } from './setting-values-by-precedence.js'
 
 export function configJson(settings: ResolvedSettings): object {
   return Object.fromEntries(

@@ -15,7 +15,7 @@ import { Host, type HostProcess, MemoryDisk, type MemoryNetwork, type Timeline }
 import type { Member } from '../member/member.js'
 import { ANONYMOUS } from '../member/identity-and-rights.js'
 import { type EmbeddedStore, OpenedMember } from '../open/index.js'
-import type { MemberWorld } from '../open/member-environment.js'
+import type { MemberWorld } from '../open/member-clock-disk-and-network.js'
 import type { Settings } from '../open/options.js'
 import type { ServingMember } from './client-network.js'
 

@@ -6,7 +6,7 @@
 
 import type { Status } from '@latchkey/protocol'
 import type { Finding, MemberFacts, Facts, Sample } from './collected-facts.js'
-import { certificateFinding, spaceFinding } from './machine-findings.js'
+import { certificateFinding, spaceFinding } from './machine-and-certificate-findings.js'
 
 /**
  * The greatest allowed difference between the rates of two clocks. The default of the option `drift` allows

@@ -3,7 +3,7 @@
 
 import type { MemberConnection } from '@latchkey/client'
 import { isLatchkeyError } from '@latchkey/protocol'
-import type { ConnectOptions, Io } from '../command-environment.js'
+import type { ConnectOptions, Io } from '../command-io-interface.js'
 import { explain } from '../exit-codes.js'
 import type { AddressFacts, MemberFacts, Sample } from './collected-facts.js'
 import type { Probes } from './probes.js'

@@ -4,8 +4,8 @@
 import type { Store } from '@latchkey/client'
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest'
 import { open } from '../../open/index.js'
-import { tempFolders } from './ports.js'
-import { openTrio, type Trio } from './trio.js'
+import { tempFolders } from './free-ports-and-temporary-folders.js'
+import { openTrio, type Trio } from './three-embedded-members.js'
 
 const KINDS = ['one in memory', 'one on disk', 'leader of three', 'follower', 'remote'] as const
 type Kind = (typeof KINDS)[number]

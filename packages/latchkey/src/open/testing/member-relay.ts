@@ -2,7 +2,7 @@
 // member off from another, because the relay reads in the handshake which member connects.
 
 import { connect, createServer, type Socket } from 'node:net'
-import { freePorts } from './ports.js'
+import { freePorts } from './free-ports.js'
 
 interface Pair {
   readonly near: Socket

@@ -5,7 +5,7 @@ import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/pr
 import { problem } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { idempotencyKey, type TxnDone, writeTxn } from './idempotency.js'
+import { idempotencyKey, type TxnDone, writeTxn } from './idempotency-key-header.js'
 import { durationOption, oneHeader, readOptions, writeOptions } from './request-headers-and-query.js'
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')

@@ -6,10 +6,10 @@ import { connect } from '@latchkey/client'
 import { CLIENTS_PATH, encodeHello } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { freePorts } from '../contract/testing/ports.js'
-import { unlessStalled, until } from '../contract/testing/small.js'
+import { freePorts } from '../contract/testing/free-ports-and-temporary-folders.js'
+import { unlessStalled, until } from '../contract/testing/small-test-functions.js'
 import { open } from '../open/index.js'
-import { ClientLog } from './client-log.js'
+import { ClientLog } from './client-connections-log.js'
 
 type Line = Readonly<Record<string, unknown>> & { readonly message: string }
 

@@ -8,7 +8,7 @@ import { connect as tlsConnect } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EmbeddedStore } from './embedded-store.js'
 import { open } from './open.js'
-import { freePorts } from './testing/ports.js'
+import { freePorts } from './testing/free-ports.js'
 
 const pem = (name: string) =>
   readFileSync(new URL(`../../../raft/src/net/testing/certs/${name}.pem`, import.meta.url), 'utf8')

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '@latchkey/base'
 import { millis } from '@latchkey/protocol'
-import type { Io } from './command-environment.js'
+import type { Io } from './command-io-interface.js'
 
 export interface Option {
   readonly type: 'string' | 'boolean'

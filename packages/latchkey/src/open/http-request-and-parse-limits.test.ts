@@ -10,7 +10,7 @@ import { connect as dialTls } from 'node:tls'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { HttpRequests } from './unanswered-http-requests.js'
+import { HttpRequests } from './http-request-and-parse-limits.js'
 import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)

@@ -4,7 +4,7 @@ import type { LockPort } from '@latchkey/lock'
 import { type Command, OP, type OwnerResult, READ, type Read } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { LockWait } from './lock-wait.js'
+import { LockWait } from './wait-for-lock.js'
 
 const KEY = Buffer.from('lock')
 const OTHER: OwnerResult = ['other', 9_000, 9_000, 4, 1, null, 0, 1]

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { nextTurn } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
-import type { World } from './held-run.js'
+import type { World } from './random-lock-and-semaphore-calls.js'
 
 interface Request {
   readonly flow: string

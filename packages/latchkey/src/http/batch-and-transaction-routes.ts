@@ -10,7 +10,7 @@ import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { idempotencyKey, writeOnce, writeTxn } from './idempotency.js'
+import { idempotencyKey, writeOnce, writeTxn } from './idempotency-key-header.js'
 import { writeOptions } from './request-headers-and-query.js'
 import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './values-json.js'
 

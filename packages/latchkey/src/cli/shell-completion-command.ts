@@ -1,7 +1,7 @@
 // Rule: the command `latchkey completion`, which prints a script that lets a shell complete commands and
 // options. The script is made from the table of commands, so no command can be missing.
 
-import { type Command, type OptionTable, UsageError, words } from './command.js'
+import { type Command, type OptionTable, UsageError, words } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const

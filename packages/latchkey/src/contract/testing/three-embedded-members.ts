@@ -6,7 +6,7 @@ import type { Status } from '@latchkey/protocol'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { open } from '../../open/index.js'
 import type { OpenOptions } from '../../open/options.js'
-import { freePorts, tempFolders } from './ports.js'
+import { freePorts, tempFolders } from './free-ports-and-temporary-folders.js'
 
 /** Short election timeouts, which are still long enough for one election on a busy machine. */
 export const QUICK = { electionTimeout: 600, heartbeat: 50 } as const

@@ -4,9 +4,17 @@
 import { type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
-import { duration, flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
+import {
+  duration,
+  flag,
+  type Line,
+  type OptionTable,
+  text,
+  texts,
+  UsageError,
+} from './command-description-and-parser.js'
 import { explain } from './exit-codes.js'
-import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './command-environment.js'
+import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './command-io-interface.js'
 
 const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
 

@@ -5,11 +5,11 @@ import { uptime } from 'node:os'
 import { silentLogger, systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { freePorts } from '../contract/testing/ports.js'
-import { sleep } from '../contract/testing/small.js'
+import { freePorts } from '../contract/testing/free-ports-and-temporary-folders.js'
+import { sleep } from '../contract/testing/small-test-functions.js'
 import { open } from '../open/index.js'
 import { openMember } from '../open/open.js'
-import { ClusterLog } from './cluster-log.js'
+import { ClusterLog } from './cluster-changes-log.js'
 
 type Line = readonly [level: string, message: string, fields?: Readonly<Record<string, unknown>>]
 

@@ -19,7 +19,7 @@ import {
   toLockHistory,
 } from '@latchkey/protocol'
 import { keyJson } from './http-status-of-errors.js'
-import { eventStream, type SentEvent } from './event-stream.js'
+import { eventStream, type SentEvent } from './server-sent-events.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { saidJson } from './lock-semaphore-election-routes.js'
 import { contextJson } from './owner-json.js'

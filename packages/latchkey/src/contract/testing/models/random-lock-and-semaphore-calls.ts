@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { nextTurn, type Random } from '@latchkey/base'
 import type { Store } from '@latchkey/client'
 import { isLatchkeyError, type LockInfo } from '@latchkey/protocol'
-import { type Held, HeldModel, type Wants } from './held-model.js'
+import { type Held, HeldModel, type Wants } from './lock-and-semaphore-model.js'
 
 export interface World {
   readonly stores: readonly Store[]

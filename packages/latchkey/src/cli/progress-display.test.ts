@@ -3,7 +3,7 @@
 
 import type { Clock } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { Progress } from './progress.js'
+import { Progress } from './progress-display.js'
 
 function setup(errIsTerminal: boolean) {
   let now = 0

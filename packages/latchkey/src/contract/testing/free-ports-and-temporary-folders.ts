@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach } from 'vitest'
 
-export { freePorts } from '../../open/testing/ports.js'
+export { freePorts } from '../../open/testing/free-ports.js'
 
 /** Returns a function that returns a new folder at each call. */
 export function tempFolders(): () => string {

@@ -6,7 +6,7 @@ import { jsonLogger } from '@latchkey/daemon'
 import { checkOptions } from '../open/options.js'
 import { sidecarOptions } from './options-from-settings.js'
 import { configJson, configText } from './print-config.js'
-import { ConfigError, resolveSettings, type Sources } from './settings.js'
+import { ConfigError, resolveSettings, type Sources } from './setting-values-by-precedence.js'
 
 const resolve = (sources: Partial<Sources>) => resolveSettings({ flags: {}, env: {}, ...sources })
 const file = (json: unknown) => ({ path: 'latchkey.json', text: JSON.stringify(json) })

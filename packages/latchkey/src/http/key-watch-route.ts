@@ -2,7 +2,7 @@
 
 import { type InitialWatchEvent, LatchkeyError, type WatchEvent, type WatchTarget } from '@latchkey/protocol'
 import { keyJson } from './http-status-of-errors.js'
-import { eventStream, type SentEvent, withNext } from './event-stream.js'
+import { eventStream, type SentEvent, withNext } from './server-sent-events.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { bytesOption, callOptions, flagOption, oneHeader, wholeOption } from './request-headers-and-query.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
