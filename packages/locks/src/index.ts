@@ -1,14 +1,14 @@
 // Rule: the exports of @latchkey/locks.
 
 export { locks, type LocksOptions } from './open/locks-by-address.js'
-export { LockMemory } from './memory/lock-memory.js'
+export { LockMemory } from './memory/locks-in-memory.js'
 export {
   memoryEngine,
   type MemoryLocks,
   memoryLocks,
   type MemoryOptions,
 } from './memory/memory-lock-engine.js'
-export { engineHistory, type HistoryOptions, type HistoryReport } from './suite/engine-history.js'
+export { engineHistory, type HistoryOptions, type HistoryReport } from './suite/random-concurrent-calls.js'
 export {
   engineSuite,
   type SuiteClient,

@@ -10,7 +10,7 @@ import { RedisConnection } from './redis-connection.js'
 import { quorumEngine } from './quorum-locks.js'
 import { RedisEngine } from './redis-lock-engine.js'
 import { scriptsOf } from './lock-lua-scripts.js'
-import { Subscription } from './push-subscription.js'
+import { Subscription } from './pubsub-connection.js'
 import { startServer } from './testing/servers.js'
 
 /** HISTORY_OPERATIONS=50000 for a long run. */

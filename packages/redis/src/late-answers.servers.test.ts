@@ -9,7 +9,7 @@ import { redisLocks } from './index.js'
 import { quorumEngine } from './quorum-locks.js'
 import { RedisEngine } from './redis-lock-engine.js'
 import { scriptsOf } from './lock-lua-scripts.js'
-import { Subscription } from './push-subscription.js'
+import { Subscription } from './pubsub-connection.js'
 import { startServer } from './testing/servers.js'
 
 const PREFIX = 'single:'

@@ -5,7 +5,7 @@ import { refusedByServer } from '@latchkey/lock'
 import type { RedisConnection } from './redis-connection.js'
 import { RedisCalls } from './redis-calls.js'
 import type { Scripts } from './lock-lua-scripts.js'
-import type { Subscription } from './push-subscription.js'
+import type { Subscription } from './pubsub-connection.js'
 
 interface RedisTerms {
   readonly prefix: string

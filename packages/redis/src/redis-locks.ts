@@ -14,7 +14,7 @@ import { RedisConnection } from './redis-connection.js'
 import { RedisEngine } from './redis-lock-engine.js'
 import type { RedisClient } from './redis-types.js'
 import { scriptsOf } from './lock-lua-scripts.js'
-import { Subscription } from './push-subscription.js'
+import { Subscription } from './pubsub-connection.js'
 
 export interface RedisOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**

@@ -60,7 +60,7 @@ interface MemberPorts {
   readonly note?: DirectoryNote | undefined
   /** The simulator's observer of each step of the replica. Undefined in production. */
   readonly observer?: ReplicaPorts['observer']
-  /** Called when the check for a wrong cluster (wrong-cluster-check.ts) lets this member serve clients. */
+  /** Called when this member may serve clients (data-directory-in-wrong-cluster.ts). */
   readonly asked?: (() => void) | undefined
   /**
    * Returns the reason why no member may be added, if connections between members are not authenticated.

@@ -8,7 +8,8 @@
 //     belong to another member. The operator then suspects a wrong mount, although the disk is failing.
 //   - The addresses of removed members stay in the file, up to MOST_KNOWN addresses. An operator's list of
 //     members is often older than the log and names removed members. A start asks unknown addresses for their
-//     cluster (packages/raft/src/node/wrong-cluster-check.ts), and must not wait for removed members.
+//     cluster (packages/raft/src/node/data-directory-in-wrong-cluster.ts), and must not wait for removed
+//     members.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'

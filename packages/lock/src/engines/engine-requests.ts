@@ -5,7 +5,7 @@ import { type Clock, onAbort } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { ClusterTimeBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions } from '../holding/lock-port-interface.js'
-import { mayHaveArrived, toEngineError } from './engine-unreachable-errors.js'
+import { mayHaveArrived, toEngineError } from './make-unreachable-error.js'
 import type { LockEngine, Timed } from './lock-engine-interface.js'
 
 /** In ms, how long one attempt waits for its answer. */

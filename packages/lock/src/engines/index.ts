@@ -8,7 +8,7 @@ export {
   type EngineOptions,
 } from './engine-lock-client.js'
 export { guardedKey, serverPrefixArg, withDriver } from './engine-arguments.js'
-export { mayHaveArrived, notReached, refusedByServer } from './engine-unreachable-errors.js'
+export { mayHaveArrived, notReached, refusedByServer } from './make-unreachable-error.js'
 export type {
   Capabilities,
   EngineHold,

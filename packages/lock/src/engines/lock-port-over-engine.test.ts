@@ -5,7 +5,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { LockMemory, memoryEngine } from '@latchkey/locks'
 import { expect, test } from 'vitest'
 import { ProcessClock, World } from '../testing/virtual-time.js'
-import { mayHaveArrived, notReached } from './engine-unreachable-errors.js'
+import { mayHaveArrived, notReached } from './make-unreachable-error.js'
 import { engineLocks } from './engine-lock-client.js'
 import type { LockEngine } from './lock-engine-interface.js'
 

@@ -10,7 +10,7 @@ import {
   type LockEngine,
 } from '@latchkey/lock'
 import { fenced, knownNames, lockKeyOf, KIND, refuseUnknown } from '@latchkey/protocol'
-import { isIn, LockMemory } from './lock-memory.js'
+import { isIn, LockMemory } from './locks-in-memory.js'
 
 const CAPABILITIES: Capabilities = {
   fencing: 'enforced',

@@ -4,9 +4,9 @@
 import { newId, systemClock, utf8 } from '@latchkey/base'
 import type { EngineHold } from '@latchkey/lock'
 import { expect, test } from 'vitest'
-import { engineHistory, judgeHolds, type RecordedHold } from '../suite/engine-history.js'
+import { engineHistory, judgeHolds, type RecordedHold } from '../suite/random-concurrent-calls.js'
 import { engineSuite } from '../suite/engine-suite.js'
-import { LockMemory } from './lock-memory.js'
+import { LockMemory } from './locks-in-memory.js'
 import { memoryEngine, memoryLocks } from './memory-lock-engine.js'
 
 const memory = new LockMemory()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { newId } from '@latchkey/base'
 import { capabilityTests } from './capability-tests.js'
 import { holdTests } from './hold-tests.js'
-import { operatorTests } from './operator-tests.js'
+import { operatorTests } from './query-and-watch-tests.js'
 import type { Register, Scene, SuiteClient, SuiteFactory, SuiteOptions, SuiteTest } from './suite-types.js'
 import { waitTests } from './wait-tests.js'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Register, SuiteClient, SuiteOptions } from './suite-types.js'
-import { pause, until } from './suite-waits.js'
+import { pause, until } from './wait-helpers.js'
 
 /**
  * Resolves when `count` callers wait for the lock. An engine without a fair queue does not report its

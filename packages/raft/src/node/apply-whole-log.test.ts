@@ -6,7 +6,7 @@ import { encodeMembership, NO_MEMBERS } from '../core/index.js'
 import type { Entry, PersistBatch } from '../core/types.js'
 import { ManualClock, MemoryDisk } from '../memory/index.js'
 import { frameRecord } from './entry-commands.js'
-import { openLog } from './recover-log-and-machine.js'
+import { openLog } from './recover-log-and-state-machine.js'
 import { Counter } from './testing/counter.js'
 import { applyWholeLog } from './apply-whole-log.js'
 

@@ -15,7 +15,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { Entry } from '../core/types.js'
 import type { FileSystem, Identity } from '../wal/index.js'
 import { Applier } from './applier.js'
-import { isUnborn, openLog, reconcile } from './recover-log-and-machine.js'
+import { isUnborn, openLog, reconcile } from './recover-log-and-state-machine.js'
 import type { AppliedState, StateMachine } from './state-machine-interface.js'
 
 export interface CopiedMember {

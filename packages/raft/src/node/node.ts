@@ -22,7 +22,7 @@ import { EffectQueue } from './effect-queue.js'
 import { LogWriter } from './log-writer.js'
 import type { Applied, AppliedState } from './state-machine-interface.js'
 import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
-import type { Done, LogRecord } from './callers-of-entries.js'
+import type { Done, LogRecord } from './callers-waiting-for-entries.js'
 import { NodeCounters } from './node-counters.js'
 import { Proposer } from './proposer.js'
 import { type ReadDone, Reads } from './linearizable-reads.js'
@@ -443,7 +443,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /**
    * Stops the loop and waits for the calls under way. This method does not transfer the leadership. For a
-   * transfer, the caller first calls `handOver` (leadership-hand-over.ts).
+   * transfer, the caller first calls `handOver` (leadership-transfer-before-close.ts).
    */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))

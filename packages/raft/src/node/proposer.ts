@@ -17,7 +17,7 @@ import {
   type ProposalCaps,
   type Refusal,
   tell,
-} from './callers-of-entries.js'
+} from './callers-waiting-for-entries.js'
 
 /**
  * In ms, the shortest time between two entries that only advance cluster time (CT4). Every member must write

@@ -6,7 +6,7 @@ import type { PeerInfo, Transport } from '../net/index.js'
 import type { FileSystem } from '../wal/index.js'
 import type { StateMachine } from './state-machine-interface.js'
 import type { LoopObserver, NodeOptions } from './node-types.js'
-import type { DirectoryNote } from './wrong-cluster-check.js'
+import type { DirectoryNote } from './data-directory-in-wrong-cluster.js'
 
 export interface ReplicaOptions {
   readonly id: MemberId
@@ -14,8 +14,8 @@ export interface ReplicaOptions {
   /**
    * The addresses of all voters of a new cluster, including this member. The first start writes them to the
    * log. At a later start the log's members count. Then these addresses only help to find members that have
-   * moved (member-addresses.ts) or belong to another cluster (wrong-cluster-check.ts). Undefined means a
-   * cluster of one member.
+   * moved (member-addresses.ts) or belong to another cluster (data-directory-in-wrong-cluster.ts). Undefined
+   * means a cluster of one member.
    */
   readonly members: Readonly<Record<MemberId, string>> | undefined
   /**

@@ -13,9 +13,9 @@ import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import type { Identity, Wal } from '../wal/index.js'
 import { Addresses } from './member-addresses.js'
 import { VotingDelay } from './voting-delay.js'
-import { type HandOver, handOver } from './leadership-hand-over.js'
+import { type HandOver, handOver } from './leadership-transfer-before-close.js'
 import { RaftNode } from './node.js'
-import { type DirectoryNote, noteInMemory, OneCluster } from './wrong-cluster-check.js'
+import { type DirectoryNote, noteInMemory, OneCluster } from './data-directory-in-wrong-cluster.js'
 import {
   type Booted,
   firstMembers,
@@ -23,8 +23,8 @@ import {
   isUnborn,
   openLog,
   reconcile,
-} from './recover-log-and-machine.js'
-import { AutomaticMembershipChanges } from './automatic-membership-changes.js'
+} from './recover-log-and-state-machine.js'
+import { AutomaticMembershipChanges } from './record-member-ids-and-addresses.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
@@ -172,7 +172,7 @@ export class Replica {
 
   /**
    * True while this member serves no client, because it waits for members that its log does not know
-   * (wrong-cluster-check.ts).
+   * (data-directory-in-wrong-cluster.ts).
    */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking

@@ -4,8 +4,8 @@
 import type { Logger } from '@latchkey/base'
 import type { Effect, MemberId, Message, Raft } from '../core/index.js'
 import type { AppliedState, StateMachine } from './state-machine-interface.js'
-import { SnapshotIn } from './receive-snapshot.js'
-import { SnapshotOut } from './send-snapshot.js'
+import { SnapshotIn } from './store-snapshot-pieces.js'
+import { SnapshotOut } from './read-snapshot-pieces.js'
 
 interface SnapshotsPorts {
   readonly id: MemberId

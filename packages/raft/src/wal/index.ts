@@ -1,4 +1,4 @@
-export type { Identity, MembershipCodec, Recovered, WalOptions } from './log-interface.js'
+export type { Identity, MembershipCodec, Recovered, WalOptions } from './log-types.js'
 export {
   lockDirectory,
   type Processes,

@@ -8,7 +8,7 @@
 //        last membership at its end.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
-import type { Identity } from './log-interface.js'
+import type { Identity } from './log-types.js'
 import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
 
 interface MembershipAt {

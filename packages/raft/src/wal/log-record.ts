@@ -2,7 +2,7 @@
 // log. Each other record has the changes of one turn of the event loop.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
-import type { Identity } from './log-interface.js'
+import type { Identity } from './log-types.js'
 
 /** The position after which a log begins, and the encoded membership at that position. */
 export interface Start {

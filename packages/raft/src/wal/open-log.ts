@@ -13,7 +13,7 @@
 import { assert, type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { GroupId } from '../core/types.js'
-import type { Identity, WalOptions } from './log-interface.js'
+import type { Identity, WalOptions } from './log-types.js'
 import { type Finding, refusal, storageUnreadable, wrongMember } from './log-errors.js'
 import { type Done, type File, type FileSystem, joinPath } from './file-system-interface.js'
 import {
@@ -40,7 +40,7 @@ export interface Opened {
   readonly at: Position
   /**
    * The numbers of segments that lie before the log's first segment. A crash interrupted their removal. These
-   * segments are removed once the durable mark (durable-mark.ts) was synced.
+   * segments are removed once the durable mark (durable-mark-file.ts) was synced.
    */
   readonly leftovers: readonly number[]
   /** The entries and facts that were read from the segments. */

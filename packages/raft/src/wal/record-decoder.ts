@@ -3,7 +3,7 @@
 
 import { checksum } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
-import type { Identity } from './log-interface.js'
+import type { Identity } from './log-types.js'
 import { allZeros, getU64, Reader } from './little-endian-bytes.js'
 import {
   ALL_PARTS,

@@ -2,7 +2,7 @@
 
 import { APART_BYTES, type Apart, checksum, elementAt, withApart } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
-import type { Identity } from './log-interface.js'
+import type { Identity } from './log-types.js'
 import { putU64 } from './little-endian-bytes.js'
 import {
   ENTRY_HEADER_BYTES,

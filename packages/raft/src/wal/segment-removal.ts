@@ -6,7 +6,7 @@
 import { type Done, type FileSystem, joinPath } from './file-system-interface.js'
 import { segmentName } from './disk-format.js'
 import type { LogState } from './log-end-summary.js'
-import type { DurableMarkFile } from './durable-mark.js'
+import type { DurableMarkFile } from './durable-mark-file.js'
 import type { Segments } from './removable-segments.js'
 
 interface CompactionPorts {

@@ -9,7 +9,7 @@
 //        (docs/disk.md has the figures).
 
 import { type Apart, withApart } from '@latchkey/base'
-import type { WalOptions } from './log-interface.js'
+import type { WalOptions } from './log-types.js'
 import { bytesApart, putRecord, recordBytes } from './record-encoder.js'
 import { type Done, type File, type FileSystem, joinPath } from './file-system-interface.js'
 import { HEAD, type LogOwner, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'

@@ -4,7 +4,7 @@
 import { type Logger, silentLogger } from '@latchkey/base'
 import type { Entry, EntryKind, HardState, LogPosition, Membership, PersistBatch } from '../../core/types.js'
 import { ManualClock } from '../../memory/manual-clock.js'
-import type { MembershipCodec, Recovered, WalOptions } from '../log-interface.js'
+import type { MembershipCodec, Recovered, WalOptions } from '../log-types.js'
 import type { FileSystem } from '../file-system-interface.js'
 import { Wal } from '../wal.js'
 

@@ -2,7 +2,7 @@
 // of it remembers what was acknowledged, so that the log after a crash can be judged.
 
 import type { PersistBatch } from '../../core/types.js'
-import type { WalOptions } from '../log-interface.js'
+import type { WalOptions } from '../log-types.js'
 import type { FileSystem } from '../file-system-interface.js'
 import type { Wal } from '../wal.js'
 import {

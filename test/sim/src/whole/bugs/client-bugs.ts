@@ -2,7 +2,7 @@
 
 import { binary } from '@latchkey/base'
 import type { HoldValidity } from '../../../../../packages/lock/dist/holding/hold-validity.js'
-import type { Done, Outcome } from '../../../../../packages/raft/dist/node/callers-of-entries.js'
+import type { Done, Outcome } from '../../../../../packages/raft/dist/node/callers-waiting-for-entries.js'
 import type { Row } from '../../../../../packages/client/dist/store/range-iterator.js'
 import { during, like } from '../../run/changed-packages.js'
 import type { WholeBug } from './bug.js'

@@ -40,11 +40,11 @@ import type * as queue from '../../../../../packages/lock/dist/rules/queue.js'
 import type * as release from '../../../../../packages/lock/dist/rules/release.js'
 import type * as keySets from '../../../../../packages/lock/dist/rules/waiting-key-sets.js'
 import type * as sendSnapshot from '../../../../../packages/raft/dist/core/send-snapshot.js'
-import type * as proposals from '../../../../../packages/raft/dist/node/callers-of-entries.js'
+import type * as proposals from '../../../../../packages/raft/dist/node/callers-waiting-for-entries.js'
 import type * as reads from '../../../../../packages/raft/dist/node/linearizable-reads.js'
 import type * as logWriter from '../../../../../packages/raft/dist/node/log-writer.js'
 import type * as node from '../../../../../packages/raft/dist/node/node.js'
-import type * as memberClusterCheck from '../../../../../packages/raft/dist/node/wrong-cluster-check.js'
+import type * as memberClusterCheck from '../../../../../packages/raft/dist/node/data-directory-in-wrong-cluster.js'
 import type * as recordDecoder from '../../../../../packages/raft/dist/wal/record-decoder.js'
 import type * as segmentWriter from '../../../../../packages/raft/dist/wal/segment-writer.js'
 import { exportsOf } from '../../run/changed-packages.js'
@@ -90,10 +90,12 @@ export const inQueue = exportsOf<typeof queue>('lock/rules/queue')
 export const inRelease = exportsOf<typeof release>('lock/rules/release')
 export const inKeySets = exportsOf<typeof keySets>('lock/rules/waiting-key-sets')
 export const inSendSnapshot = exportsOf<typeof sendSnapshot>('raft/core/send-snapshot')
-export const inProposals = exportsOf<typeof proposals>('raft/node/callers-of-entries')
+export const inProposals = exportsOf<typeof proposals>('raft/node/callers-waiting-for-entries')
 export const inReads = exportsOf<typeof reads>('raft/node/linearizable-reads')
 export const inLogWriter = exportsOf<typeof logWriter>('raft/node/log-writer')
 export const inNode = exportsOf<typeof node>('raft/node/node')
-export const inMemberClusterCheck = exportsOf<typeof memberClusterCheck>('raft/node/wrong-cluster-check')
+export const inMemberClusterCheck = exportsOf<typeof memberClusterCheck>(
+  'raft/node/data-directory-in-wrong-cluster',
+)
 export const inRecordDecoder = exportsOf<typeof recordDecoder>('raft/wal/record-decoder')
 export const inSegmentWriter = exportsOf<typeof segmentWriter>('raft/wal/segment-writer')

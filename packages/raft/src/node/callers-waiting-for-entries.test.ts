@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { NodeCounters } from './node-counters.js'
-import { type Batch, type Outcome, Proposals } from './callers-of-entries.js'
+import { type Batch, type Outcome, Proposals } from './callers-waiting-for-entries.js'
 
 const counters = new NodeCounters()
 const caps = { entryBytes: 10, gatheredBytes: 25 }

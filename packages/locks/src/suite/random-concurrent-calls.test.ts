@@ -2,7 +2,7 @@
 // nothing else.
 
 import { expect, test } from 'vitest'
-import { judgeHolds, type RecordedHold } from './engine-history.js'
+import { judgeHolds, type RecordedHold } from './random-concurrent-calls.js'
 
 const hold = (token: number, from: number, deadline: number, endedAt?: number): RecordedHold => ({
   key: 'k',

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { NO_MEMBERS } from '../core/membership.js'
 import type { Membership } from '../core/types.js'
 import { ManualClock } from '../memory/index.js'
-import { noteInMemory, OneCluster, type OneClusterPorts } from './wrong-cluster-check.js'
+import { noteInMemory, OneCluster, type OneClusterPorts } from './data-directory-in-wrong-cluster.js'
 
 const PATIENCE = 1_000
 

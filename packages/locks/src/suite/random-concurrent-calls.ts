@@ -3,7 +3,7 @@
 
 import { newId, seededRandom, utf8 } from '@latchkey/base'
 import type { EngineHold, LockEngine } from '@latchkey/lock'
-import { pause } from './suite-waits.js'
+import { pause } from './wait-helpers.js'
 
 export interface HistoryOptions {
   /** The total number of calls of the engine. */

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { Register } from './suite-types.js'
-import { pause, until } from './suite-waits.js'
+import { pause, until } from './wait-helpers.js'
 
 // long: a list of tests, each with its own name
 export function operatorTests(register: Register): void {

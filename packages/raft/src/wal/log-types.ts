@@ -1,4 +1,4 @@
-// Rule: the types that the log on disk exchanges with its caller.
+// Types: the types that the log on disk exchanges with its caller.
 
 import type { Clock, Logger } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
