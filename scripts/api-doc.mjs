@@ -23,7 +23,7 @@ const objects = (name) => `packages/lock/dist/holding/${name}.d.ts`
 const server = (name) => `packages/latchkey/dist/${name}.d.ts`
 const encodings = 'packages/protocol/dist/key-and-value-encodings.d.ts'
 const contract = (name) => `packages/protocol/dist/${name}-types.d.ts`
-const keyValue = contract('key-value')
+const keyValue = 'packages/protocol/dist/key-value-calls-and-options.d.ts'
 const locks = contract('lock-and-latch')
 
 /** What stands under which title, in which order: files, and the names in them. */
@@ -69,10 +69,10 @@ export const SECTIONS = [
     [keyValue, 'Consistency', 'CallOptions', 'ValueOptions', 'ReadOptions', 'WriteOptions'],
     [keyValue, 'ReadWriteOptions', 'Guard', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
     [keyValue, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent', 'EntryAtRevision'],
-    ['packages/protocol/dist/list-and-watch-types.d.ts', 'AtRevision', 'RangeIterator'],
+    ['packages/protocol/dist/list-and-watch-result-types.d.ts', 'AtRevision', 'RangeIterator'],
     [keyValue, 'InitialWatchOptions'],
     [
-      'packages/protocol/dist/list-and-watch-types.d.ts',
+      'packages/protocol/dist/list-and-watch-result-types.d.ts',
       'InitialWatchEvent',
       'InitialPut',
       'Synced',

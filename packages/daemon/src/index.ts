@@ -2,5 +2,5 @@
 // An embedded store does not load this package, so its program needs neither pino nor prom-client.
 
 export { jsonLogger, type LogLevel } from './json-log-writer.js'
-export { FRESH_MS, Metrics } from './metrics.js'
+export { FRESH_MS, Metrics } from './prometheus-registry.js'
 export { pageFile } from './page-files.js'

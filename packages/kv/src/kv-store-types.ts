@@ -215,10 +215,10 @@ export interface KvStore extends StateMachine {
    * recent enough. `now` is the cluster time that ReadIndex confirmed. If the state has a later time, the
    * read uses the later time.
    *
-   * protocol/src/results.ts defines the results. A page of rows and a piece of a backup are promises, and
-   * every other result is a plain value. `by` names the client, because the number of open views of one
-   * client is limited. A read fails with a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views),
-   * ERR_COMPACTED (the view is closed), ERR_TOO_LARGE or ERR_PROTOCOL.
+   * protocol/src/result-wire-types.ts defines the results. A page of rows and a piece of a backup are
+   * promises, and every other result is a plain value. `by` names the client, because the number of open
+   * views of one client is limited. A read fails with a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many
+   * views), ERR_COMPACTED (the view is closed), ERR_TOO_LARGE or ERR_PROTOCOL.
    */
   read(read: Read, now?: number, by?: string): unknown
   /**

@@ -18,7 +18,7 @@ import {
   whole,
 } from './command-and-answer-checks.js'
 import type { Check } from './command-and-answer-checks.js'
-import { show } from './call-arguments.js'
+import { show } from './common-argument-checks.js'
 import { CAPS } from './fixed-limits.js'
 import { toAnswer } from './command-and-answer-codec.js'
 import {
@@ -29,8 +29,14 @@ import {
   type MemberTuple,
 } from './client-messages.js'
 import type { AdminCall } from './client-messages.js'
-import type { Read } from './operations.js'
-import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf } from './results.js'
+import type { Read } from './command-and-read-wire-types.js'
+import {
+  type Answer,
+  type EventResult,
+  type OwnerResult,
+  WATCH_OF,
+  type WatchOf,
+} from './result-wire-types.js'
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 import { isTraceparent } from './traceparent.js'
 

@@ -1,8 +1,8 @@
-// Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames of
-// a connection.
+// Rule: the messages between a client and a member, as plain data. client-frame-codec.ts encodes them as
+// frames of a connection.
 
-import type { Read } from './operations.js'
-import type { Answer, EventResult, OwnerResult, WatchOf } from './results.js'
+import type { Read } from './command-and-read-wire-types.js'
+import type { Answer, EventResult, OwnerResult, WatchOf } from './result-wire-types.js'
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 
 /**

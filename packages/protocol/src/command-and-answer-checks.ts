@@ -4,8 +4,17 @@
 import { binary } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
 import { KIND, KIND_BYTES, kindOfLockKey, wrongLockKey } from './lock-names-to-keys.js'
-import { FIELD, IS, type FlowArg, type KeyModeArg, LIFE_OF_SESSION, OP, READ, STEP } from './operations.js'
-import { LOCK_EVENT, OWNER_CODES } from './results.js'
+import {
+  FIELD,
+  IS,
+  type FlowArg,
+  type KeyModeArg,
+  LIFE_OF_SESSION,
+  OP,
+  READ,
+  STEP,
+} from './command-and-read-wire-types.js'
+import { LOCK_EVENT, OWNER_CODES } from './result-wire-types.js'
 import { PARTY_OF, PARTY_STATES } from './latch-and-barrier-operations.js'
 
 export type Check = (value: unknown) => string | null

@@ -7,8 +7,8 @@ import { pack } from './msgpack-encoder.js'
 import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
 import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
 import { saysHolder, toHolder } from './lock-holder-in-errors.js'
-import type { Command } from './operations.js'
-import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './results.js'
+import type { Command } from './command-and-read-wire-types.js'
+import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './result-wire-types.js'
 
 /**
  * Why bytes are not a command. 'unknown': the bytes are well formed, but this build does not know the

@@ -18,9 +18,9 @@ export const CAPS = {
   /** The most bytes of one command. The member that receives a longer command answers ERR_TOO_LARGE. */
   commandBytes: 4 * MiB,
   /**
-   * The most rows of one command (command-budget.ts): the keys, conditions and steps that the command names,
-   * and the rows that its deleteRange steps delete. A larger command is refused with ERR_TOO_LARGE when it is
-   * received or when it is applied, and changes nothing.
+   * The most rows of one command (command-row-limits.ts): the keys, conditions and steps that the command
+   * names, and the rows that its deleteRange steps delete. A larger command is refused with ERR_TOO_LARGE
+   * when it is received or when it is applied, and changes nothing.
    */
   commandRows: 20_000,
   /**

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { decodeCommand } from './command-and-answer-codec.js'
 import { pack } from './msgpack-encoder.js'
-import { OP } from './operations.js'
+import { OP } from './command-and-read-wire-types.js'
 
 const key = Buffer.of(1)
 const attempt = [OP.tryLock, key, null, false, 'x', 1_000, 0, null, null]

@@ -1,5 +1,11 @@
 export { CAPS } from './fixed-limits.js'
-export { type BudgetLimits, COMMAND_BUDGET, overBudget, rowsNamed, tooManyKeys } from './command-budget.js'
+export {
+  type BudgetLimits,
+  COMMAND_BUDGET,
+  overBudget,
+  rowsNamed,
+  tooManyKeys,
+} from './command-row-limits.js'
 export { type Duration, millis } from './duration.js'
 export {
   ERRORS,
@@ -13,20 +19,20 @@ export {
   isLatchkeyError,
 } from './errors.js'
 export * from './key-and-value-encodings.js'
-export * from './key-value-types.js'
+export * from './key-value-calls-and-options.js'
 export * from './lock-and-latch-types.js'
 export * from './status-and-admin-types.js'
-export * from './list-and-watch-types.js'
+export * from './list-and-watch-result-types.js'
 export * from './lock-names-to-keys.js'
-export * from './operations.js'
-export * from './results.js'
+export * from './command-and-read-wire-types.js'
+export * from './result-wire-types.js'
 export * from './latch-and-barrier-operations.js'
-export { renewedOwners } from './renewal-answers.js'
+export { renewedOwners } from './renewal-answer-expansion.js'
 export * from './command-and-answer-codec.js'
 export { type MemberFigures, memberMetrics } from './metrics-from-status.js'
 export { describeHolder, fenced } from './lock-holder-in-errors.js'
 export { showKey, shownKey } from './value-in-errors.js'
-export { type KnownNames, knownNames, notOneOf, refuseUnknown, unknownName } from './unknown-name-errors.js'
+export { type KnownNames, knownNames, notOneOf, refuseUnknown, unknownName } from './unknown-option-errors.js'
 export { pack } from './msgpack-encoder.js'
 export { Malformed, unpack } from './msgpack-decoder.js'
 export * as check from './command-and-answer-checks.js'
@@ -44,7 +50,7 @@ export {
   encodeReplies,
   encodeRequests,
   encodeWelcome,
-} from './client-frames.js'
+} from './client-frame-codec.js'
 export {
   CALL_OPTIONS,
   callArgs,
@@ -66,9 +72,9 @@ export {
   toValue,
   WRITE_OPTIONS,
   type ReadArgs,
-} from './call-arguments.js'
+} from './common-argument-checks.js'
 export { boundsBelow, commandBelow, keyBelow, readBelow, subArgs } from './sub-store-prefix.js'
-export * from './arguments-of-reads.js'
+export * from './read-and-watch-argument-checks.js'
 export * from './write-commands-from-arguments.js'
-export * from './result-conversion.js'
+export * from './wire-result-conversion.js'
 export { undecodable, undecodableOf } from './undecodable-value-error.js'

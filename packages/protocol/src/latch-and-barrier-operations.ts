@@ -2,8 +2,8 @@
 // a barrier. Each party has a ticket, which identifies it, and belongs to the session of its client.
 
 /**
- * The numbers of the commands. operations.ts adds them to OP. Files and connections contain these numbers. So
- * add new numbers at the end, and never reuse a number.
+ * The numbers of the commands. command-and-read-wire-types.ts adds them to OP. Files and connections contain
+ * these numbers. So add new numbers at the end, and never reuse a number.
  */
 export const PARTY_OP = {
   createLatch: 50,
@@ -15,7 +15,7 @@ export const PARTY_OP = {
   moveParty: 56,
 } as const
 
-/** The numbers of the reads. operations.ts adds them to READ. */
+/** The numbers of the reads. command-and-read-wire-types.ts adds them to READ. */
 export const PARTY_READ = { party: 30, parties: 31 } as const
 
 /**

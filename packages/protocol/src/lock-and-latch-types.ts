@@ -3,8 +3,8 @@
 
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs } from './key-and-value-encodings.js'
-import type { CallOptions, ReadOptions } from './key-value-types.js'
-import type { LockEventName } from './results.js'
+import type { CallOptions, ReadOptions } from './key-value-calls-and-options.js'
+import type { LockEventName } from './result-wire-types.js'
 
 /**
  * The outcome of a request of a lock. After an acquire, the first four codes mean success. After a release,

@@ -1,7 +1,7 @@
 // Rule: describes the holder of a lock in an error: in the field `holder`, and in words in the message.
 
 import { ERRORS, LatchkeyError, type LockHolder } from './errors.js'
-import type { HolderResult } from './results.js'
+import type { HolderResult } from './result-wire-types.js'
 import { show, shownKey } from './value-in-errors.js'
 
 /**

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { CAPS } from './fixed-limits.js'
 import { decodeCommand } from './command-and-answer-codec.js'
 import { pack } from './msgpack-encoder.js'
-import { OP } from './operations.js'
+import { OP } from './command-and-read-wire-types.js'
 
 const key = Buffer.of(1)
 const txn = [OP.txn, null, [], [], []]

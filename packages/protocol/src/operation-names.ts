@@ -2,7 +2,7 @@
 // the same name, 'other'. So a client that sends unknown operation numbers cannot add names to the metrics.
 
 import type { LinkRequest } from './client-messages.js'
-import { OP, READ } from './operations.js'
+import { OP, READ } from './command-and-read-wire-types.js'
 
 /** The number of every operation is below this limit, so MessagePack writes the number in one byte. */
 export const OPERATION_LIMIT = 128

@@ -1,7 +1,7 @@
 // Types: the public calls about a cluster: its status and metrics, its members, sessions, snapshots and
 // backups. Also the events of a store.
 
-import type { CallOptions } from './key-value-types.js'
+import type { CallOptions } from './key-value-calls-and-options.js'
 
 /** The state of one member, as seen by the member that answers the call. */
 export interface MemberStatus {

@@ -16,7 +16,7 @@
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
-import { subOptionsArg, toKey } from './call-arguments.js'
+import { subOptionsArg, toKey } from './common-argument-checks.js'
 import type { Decoding } from './key-and-value-encodings.js'
 import { LatchkeyError } from './errors.js'
 import { kindOfLockKey, lockKeyOf, nameOfLockKey } from './lock-names-to-keys.js'
@@ -32,8 +32,8 @@ import {
   READ,
   STEP,
   type Step,
-} from './operations.js'
-import type { Bounds } from './arguments-of-reads.js'
+} from './command-and-read-wire-types.js'
+import type { Bounds } from './read-and-watch-argument-checks.js'
 
 type Key = Uint8Array
 

@@ -4,7 +4,7 @@
 // as JSON, with a Map of its items. JSON turns a Map into `{}`, and the items would be lost.
 
 import type { As } from './key-and-value-encodings.js'
-import { packValue, unpackValue } from './msgpack-values.js'
+import { packValue, unpackValue } from './msgpack-codec-of-user-values.js'
 import { show } from './value-in-errors.js'
 
 export function encodeJson(value: unknown, name: string): Uint8Array {

@@ -5,8 +5,17 @@ import { CAPS } from './fixed-limits.js'
 import { type Duration, millis } from './duration.js'
 import type { As } from './key-and-value-encodings.js'
 import { KIND, lockKeyOf } from './lock-names-to-keys.js'
-import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
-import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './unknown-name-errors.js'
+import {
+  guardArg,
+  show,
+  toKey,
+  toList,
+  toMaybeValue,
+  toRecord,
+  toToken,
+  toValue,
+} from './common-argument-checks.js'
+import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './unknown-option-errors.js'
 import {
   type Command,
   type ConditionArg,
@@ -18,7 +27,7 @@ import {
   type PairArg,
   STEP,
   type Step,
-} from './operations.js'
+} from './command-and-read-wire-types.js'
 
 interface WithLife {
   readonly ttl?: unknown

@@ -3,8 +3,8 @@
 import { Stream } from './member-requests.js'
 import type { Console, View } from './shared-view-types.js'
 import { button, el, field, setText } from './html-elements.js'
-import { Table } from './keyed-table.js'
-import { encodedKey, type SentKey, shownKey, whole } from './format-texts.js'
+import { Table } from './keyed-html-table.js'
+import { encodedKey, type SentKey, shownKey, whole } from './key-and-number-formatting.js'
 import { after, timeOfDay } from './browser-clock.js'
 import { preview, type SentValue } from './value-display-formats.js'
 

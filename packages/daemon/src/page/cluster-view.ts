@@ -1,12 +1,12 @@
 // Driver: the view of the cluster: its leader, its members, and the speed of this member's answers.
 
 import type { Console, Member, Status, View } from './shared-view-types.js'
-import { may } from './signed-in-person.js'
+import { may } from './signed-in-user-types.js'
 import { drawing, el, fact, setText } from './html-elements.js'
 import { MetricsReading, quantile, rate } from './metrics-rates.js'
 import { ask, whyOf } from './confirm-dialog.js'
-import { Table } from './keyed-table.js'
-import { duration, latency, size, whole } from './format-texts.js'
+import { Table } from './keyed-html-table.js'
+import { duration, latency, size, whole } from './key-and-number-formatting.js'
 import { after, every, now, Refresher } from './browser-clock.js'
 
 const STATUS_MS = 3_000

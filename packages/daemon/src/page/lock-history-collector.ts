@@ -2,8 +2,8 @@
 // and all changes since the page was opened.
 
 import { type Api, type Refusal, Stream } from './member-requests.js'
-import type { Person } from './signed-in-person.js'
-import { encodedKey, type SentKey } from './format-texts.js'
+import type { Person } from './signed-in-user-types.js'
+import { encodedKey, type SentKey } from './key-and-number-formatting.js'
 import { now, timeOfDay } from './browser-clock.js'
 
 export interface LockEvent {

@@ -4,8 +4,15 @@
 import { type Console, type View } from './shared-view-types.js'
 import { button, el, field, setText } from './html-elements.js'
 import { whyOf } from './confirm-dialog.js'
-import { Table } from './keyed-table.js'
-import { duration, encodedKey, type SentKey, shownHolder, shownKey, whole } from './format-texts.js'
+import { Table } from './keyed-html-table.js'
+import {
+  duration,
+  encodedKey,
+  type SentKey,
+  shownHolder,
+  shownKey,
+  whole,
+} from './key-and-number-formatting.js'
 import { every, now, Refresher } from './browser-clock.js'
 
 export interface Waiter {

@@ -4,7 +4,7 @@
 import { Api, Refusal } from './member-requests.js'
 import { Changes } from './changes-view.js'
 import type { Console, Status, View } from './shared-view-types.js'
-import { may, type Person, type Right } from './signed-in-person.js'
+import { may, type Person, type Right } from './signed-in-user-types.js'
 import { button, el, field, setText } from './html-elements.js'
 import { KeyList } from './keys-view.js'
 import { LockHistory } from './lock-history-collector.js'
@@ -14,7 +14,7 @@ import { OneLock } from './one-lock-view.js'
 import { Overview, pageOf } from './cluster-view.js'
 import { whyOf } from './confirm-dialog.js'
 import { Sessions } from './sessions-view.js'
-import { decodedKey, encodedBytes } from './format-texts.js'
+import { decodedKey, encodedBytes } from './key-and-number-formatting.js'
 import { after } from './browser-clock.js'
 
 interface Place {

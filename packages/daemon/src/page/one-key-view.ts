@@ -4,7 +4,7 @@ import { Refusal, Stream } from './member-requests.js'
 import type { Console, View } from './shared-view-types.js'
 import { button, el, fact, setText } from './html-elements.js'
 import { whyOf } from './confirm-dialog.js'
-import { duration, shownKey, size, whole } from './format-texts.js'
+import { duration, shownKey, size, whole } from './key-and-number-formatting.js'
 import { every, now, Refresher } from './browser-clock.js'
 import { bestForm, type Form, FORMS, inForm, MOST_SHOWN } from './value-display-formats.js'
 

@@ -1,13 +1,13 @@
 // Driver: the view of one lock: its holders, its queue of waiters, and its history.
 
 import type { Console, View } from './shared-view-types.js'
-import { may } from './signed-in-person.js'
+import { may } from './signed-in-user-types.js'
 import { button, el, fact, setText } from './html-elements.js'
 import { type LockEvent, pastEvent, notReceived } from './lock-history-collector.js'
 import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks-view.js'
 import { ask, whyOf } from './confirm-dialog.js'
-import { Table } from './keyed-table.js'
-import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './format-texts.js'
+import { Table } from './keyed-html-table.js'
+import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './key-and-number-formatting.js'
 import { every, now, Refresher, timeOfDay } from './browser-clock.js'
 
 /** In ms. The view reads the lock at this interval, because the watch does not report renewals. */

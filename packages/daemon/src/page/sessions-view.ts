@@ -3,8 +3,8 @@
 import type { Console, View } from './shared-view-types.js'
 import { el, setText } from './html-elements.js'
 import { ask, whyOf } from './confirm-dialog.js'
-import { Table } from './keyed-table.js'
-import { duration, visible, whole } from './format-texts.js'
+import { Table } from './keyed-html-table.js'
+import { duration, visible, whole } from './key-and-number-formatting.js'
 import { every, now, Refresher } from './browser-clock.js'
 
 interface Session {

@@ -2,7 +2,7 @@
 
 import type { Api } from './member-requests.js'
 import type { LockHistory } from './lock-history-collector.js'
-import type { Person } from './signed-in-person.js'
+import type { Person } from './signed-in-user-types.js'
 
 export interface Member {
   readonly id: string

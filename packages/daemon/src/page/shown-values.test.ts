@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { MetricsReading, quantile, rate } from './metrics-rates.js'
-import { readMessagePack } from './read-message-pack.js'
-import { decodedKey, duration, encodedKey, shownKey, size, visible } from './format-texts.js'
+import { readMessagePack } from './msgpack-decoder-for-display.js'
+import { decodedKey, duration, encodedKey, shownKey, size, visible } from './key-and-number-formatting.js'
 import { bestForm, inForm, preview } from './value-display-formats.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text)

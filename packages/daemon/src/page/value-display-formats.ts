@@ -1,7 +1,7 @@
 // Rule: converts the bytes of a value to the forms that the page shows: text, JSON, MessagePack and hex.
 
-import { readMessagePack } from './read-message-pack.js'
-import { bytesOf, hexOf, textOf, visible } from './format-texts.js'
+import { readMessagePack } from './msgpack-decoder-for-display.js'
+import { bytesOf, hexOf, textOf, visible } from './key-and-number-formatting.js'
 
 export interface SentValue {
   readonly text?: string

@@ -31,7 +31,7 @@ export class Refused {
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** Returns the bytes of an answer. `outcome` is a result (protocol's results.ts) or a Refused. */
+/** Returns the bytes of an answer. `outcome` is a result (protocol's result-wire-types.ts) or a Refused. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])
@@ -142,8 +142,8 @@ export const SEQUENCE_USED_UP = new Refused(
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
 /**
- * This answer makes the client library open another session (protocol's results.ts, SESSION_OVER). No
- * application sees it.
+ * This answer makes the client library open another session (protocol's result-wire-types.ts, SESSION_OVER).
+ * No application sees it.
  */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,

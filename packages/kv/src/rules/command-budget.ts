@@ -1,5 +1,5 @@
-// Rule: limits the work of one command while the command is applied. (protocol's command-budget.ts checks the
-// limits that depend only on the bytes of the command.)
+// Rule: limits the work of one command while the command is applied. (protocol's command-row-limits.ts checks
+// the limits that depend only on the bytes of the command.)
 //
 // Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys. Or it could
 // append to a value of 0.9 MB two thousand times. Every member that applies this command would run out of

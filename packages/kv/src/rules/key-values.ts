@@ -1,5 +1,5 @@
-// Rule: executes the commands on keys and values. docs/api.md describes the commands, and results.ts of
-// @latchkey/protocol describes their results. Each command is atomic.
+// Rule: executes the commands on keys and values. docs/api.md describes the commands, and
+// result-wire-types.ts of @latchkey/protocol describes their results. Each command is atomic.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, EVENT, type LifeArg, type CommandOf } from '@latchkey/protocol'

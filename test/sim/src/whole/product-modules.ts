@@ -15,7 +15,7 @@ import type * as member from '../../../../packages/latchkey/dist/member/member.j
 import type * as rights from '../../../../packages/latchkey/dist/member/identity-and-rights.js'
 import type * as inProcessLink from '../../../../packages/latchkey/dist/open/in-process-link.js'
 import type * as watchdog from '../../../../packages/lock/dist/holding/renewing-watchdog.js'
-import type * as clientFrames from '../../../../packages/protocol/dist/client-frames.js'
+import type * as clientFrames from '../../../../packages/protocol/dist/client-frame-codec.js'
 import type * as simulatedDisk from '../../../../packages/raft/dist/memory/simulated-disk.js'
 import type * as messageDecoder from '../../../../packages/raft/dist/net/message-decoder.js'
 import type * as messageEncoder from '../../../../packages/raft/dist/net/message-encoder.js'
@@ -63,7 +63,7 @@ export const loadProduct = (changes: readonly Change[] = []): Promise<LoadedModu
         'latchkey/member/identity-and-rights',
         'latchkey/open/in-process-link',
         'lock/holding/renewing-watchdog',
-        'protocol/client-frames',
+        'protocol/client-frame-codec',
         'raft/memory/simulated-disk',
         'raft/net/message-decoder',
         'raft/net/message-encoder',

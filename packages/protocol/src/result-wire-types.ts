@@ -1,7 +1,7 @@
 // Types: the results of commands and reads, the events of watches, and the answers, in their form on the
 // wire.
 
-import type { ContextArg } from './operations.js'
+import type { ContextArg } from './command-and-read-wire-types.js'
 
 type Key = Uint8Array
 type Data = Uint8Array
@@ -135,7 +135,7 @@ export type BackupResult = readonly [view: number, piece: Data | null, total: nu
 /**
  * The results of commands (the second element of a successful Answer). If a command changed nothing, the
  * revision in its result is the present revision of the store. The results of the operations of locks are in
- * operations.ts.
+ * command-and-read-wire-types.ts.
  *   openSession                    the id
  *   keepAlive, closeSession        true
  *   cancelCall, endSession         boolean

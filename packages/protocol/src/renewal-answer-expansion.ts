@@ -3,8 +3,8 @@
 // the answer as long as the request.
 
 import { elementAt } from '@latchkey/base'
-import type { RenewalArg } from './operations.js'
-import { OWNER_CODES, type OwnerResult, type RenewResult } from './results.js'
+import type { RenewalArg } from './command-and-read-wire-types.js'
+import { OWNER_CODES, type OwnerResult, type RenewResult } from './result-wire-types.js'
 import { KEEP_LEASE_SUCCESS } from './lock-and-latch-types.js'
 
 const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')

@@ -5,7 +5,7 @@ import { elementAt, startsWith, text } from '@latchkey/base'
 import type { As, Decoding } from './key-and-value-encodings.js'
 import { LatchkeyError } from './errors.js'
 import { unpack } from './msgpack-decoder.js'
-import type { ContextArg, Step } from './operations.js'
+import type { ContextArg, Step } from './command-and-read-wire-types.js'
 import {
   type BackupResult,
   EVENT,
@@ -14,10 +14,10 @@ import {
   type LockEventName,
   type LockStateResult,
   type PageResult,
-} from './results.js'
-import type { InitialPut } from './list-and-watch-types.js'
+} from './result-wire-types.js'
+import type { InitialPut } from './list-and-watch-result-types.js'
 import type { SessionInfo } from './status-and-admin-types.js'
-import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-types.js'
+import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-calls-and-options.js'
 import type { BarrierInfo, LatchInfo, LockHistory } from './lock-and-latch-types.js'
 import { undecodable } from './undecodable-value-error.js'
 import { decodeParsed } from './value-codec.js'

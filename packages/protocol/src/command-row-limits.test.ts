@@ -3,8 +3,8 @@
 import { utf8 } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { CAPS } from './fixed-limits.js'
-import { overBudget, tooManyKeys } from './command-budget.js'
-import { type Command, OP, STEP, type Step } from './operations.js'
+import { overBudget, tooManyKeys } from './command-row-limits.js'
+import { type Command, OP, STEP, type Step } from './command-and-read-wire-types.js'
 
 const K = utf8('k')
 const many = <const T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)

@@ -8,7 +8,7 @@
 // part of the replicated state.
 
 import { CAPS } from './fixed-limits.js'
-import { type Command, OP, STEP, type Step } from './operations.js'
+import { type Command, OP, STEP, type Step } from './command-and-read-wire-types.js'
 
 export interface BudgetLimits {
   readonly rows: number

@@ -6,7 +6,7 @@
 
 import type { Clock, RefusalCount } from '@latchkey/base'
 import { type MemberFigures, memberMetrics, type Metric, type Status } from '@latchkey/protocol'
-import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './labels-shown-at-zero.js'
+import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './counter-labels-shown-at-zero.js'
 import { expositionOf } from './prometheus-text.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 

@@ -2,11 +2,19 @@
 // caller may change its arrays later.
 
 import { compareBytes, copyBytes, keyAfter, prefixEnd } from '@latchkey/base'
-import { tooManyKeys } from './command-budget.js'
+import { tooManyKeys } from './command-row-limits.js'
 import { LatchkeyError } from './errors.js'
-import { knownNames, refuseUnknown } from './unknown-name-errors.js'
-import { type ReadArgs, readArgs, show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
-import { type KeyRead, READ } from './operations.js'
+import { knownNames, refuseUnknown } from './unknown-option-errors.js'
+import {
+  type ReadArgs,
+  readArgs,
+  show,
+  toBound,
+  toKeyCopy,
+  toList,
+  toRecord,
+} from './common-argument-checks.js'
+import { type KeyRead, READ } from './command-and-read-wire-types.js'
 import type { Decoding } from './key-and-value-encodings.js'
 
 export const getArgs = (key: unknown): KeyRead => [READ.get, toKeyCopy(key)]

@@ -1,6 +1,6 @@
 // Types: the commands and the reads in their form on the wire. Each command or read is a list whose first
 // element is the number of the operation. Commands go through the log, as the bytes that the client has sent.
-// Reads never enter the log. results.ts has the results.
+// Reads never enter the log. result-wire-types.ts has the results.
 
 import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 

@@ -1,6 +1,6 @@
 // Rule: decodes MessagePack for people to read. Invalid bytes give undefined and never an error.
 
-import { textOf } from './format-texts.js'
+import { textOf } from './key-and-number-formatting.js'
 
 /** A value with deeper nesting, or with more parts, is not decoded. The page then shows it in hex. */
 const MOST_DEPTH = 64

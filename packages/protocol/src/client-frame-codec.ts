@@ -1,7 +1,7 @@
 // Door: encodes and decodes the frames between a client and a member. A frame is [version, ...messages]. A
 // frame has the messages of one turn of the event loop, and the receiver accepts or refuses it as a whole.
 
-import { show } from './call-arguments.js'
+import { show } from './common-argument-checks.js'
 import { CAPS } from './fixed-limits.js'
 import { pack } from './msgpack-encoder.js'
 import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'

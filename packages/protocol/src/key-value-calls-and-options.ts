@@ -2,7 +2,7 @@
 
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from './key-and-value-encodings.js'
-import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-watch-types.js'
+import type { AtRevision, InitialWatchEvent, RangeIterator } from './list-and-watch-result-types.js'
 
 /**
  * A `linearizable` read sees every write that was acknowledged before the read began. For a `stale` read, the

@@ -2,7 +2,7 @@
 // refused, and hostile bytes do no harm.
 
 import { expect, test } from 'vitest'
-import { packValue, unpackValue } from './msgpack-values.js'
+import { packValue, unpackValue } from './msgpack-codec-of-user-values.js'
 import { decodeParsed, encodeJson, encodeParsed } from './value-codec.js'
 
 const there = (value: unknown) => unpackValue(packValue(value, 'value'))
