@@ -1,5 +1,5 @@
-// Rule: the labels of counters that are shown with the value 0 before anything has happened. So an operator
-// can write an alert before the first event.
+// Rule: the labels with which counters are shown as 0 before anything is counted. An operator can then write
+// an alert before the first event.
 
 import type { ConnectionHandler, RefusalCount } from '@latchkey/base'
 

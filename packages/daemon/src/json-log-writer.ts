@@ -6,7 +6,7 @@ import { pino } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** In characters. A shorter text is not hidden, because it may be a part of common words. */
+/** In characters. A shorter secret is not hidden, because common words may contain its text. */
 const SHORTEST = 4
 
 export function jsonLogger(
@@ -41,16 +41,13 @@ export function jsonLogger(
   }
 }
 
-/**
- * Returns the texts to hide, with longer texts first, because a short secret may be a part of a long secret.
- */
+/** The longer texts are first, because a short secret may be a part of a long secret. */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap(forms)
     .toSorted((a, b) => b.length - a.length)
 
-/** Returns a secret as plain text, and as it is written in JSON. */
 function forms(secret: string): string[] {
   const quoted = JSON.stringify(secret).slice(1, -1)
   return quoted === secret ? [secret] : [quoted, secret]
@@ -58,7 +55,7 @@ function forms(secret: string): string[] {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Replaces errors by objects with their texts, because JSON.stringify writes an error as {}. */
+/** JSON.stringify writes an error as {}, so objects replace the errors. */
 function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),
@@ -66,8 +63,8 @@ function plainFields(fields: Fields, describe: (error: Error) => object): Record
 }
 
 /**
- * Describes an error for the log. An error with a code is expected, and its message is enough. Any other
- * error is a bug, so the line also has the place in the code.
+ * An error with a code is expected, and its message is enough. Any other error is a bug, so the line also
+ * names the place in the code.
  */
 function describeShort(error: Error): object {
   const { name } = error

@@ -15,25 +15,19 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 }
-/**
- * The folders with files of the page. The compiler writes scripts to dist/page/, and page/ has all other
- * files.
- */
+/** The compiler writes scripts to dist/page/. All other files of the page are in page/. */
 const FOLDERS = ['page/', 'dist/page/']
-/** The package's folder, relative to this file. This file is in src/ or dist/, or in dist/bundle/. */
+/** The folder of the package. This file is in src/, dist/ or dist/bundle/. */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined
 
-/** Returns the file of the page by its name, or undefined. The name '' stands for the page itself. */
+/** The name '' means index.html. */
 export function pageFile(name: string): PageFile | undefined {
   files ??= readAll()
   return files.get(name === '' ? 'index.html' : name)
 }
 
-/**
- * Reads all files of the page. A request gets a file only by a name in this map, so it can never read another
- * file.
- */
+/** A request gets a file only by a name in this map, so a request cannot read any other file. */
 function readAll(): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>()
   const root = ROOTS.find((one) => existsSync(new URL('page/index.html', one)))

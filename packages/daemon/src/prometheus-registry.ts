@@ -1,8 +1,8 @@
-// Driver: owns the registry of metrics, and fills it when a caller requests /metrics.
+// Driver: the registry of metrics. A request for /metrics fills the registry.
 //
 // Law: the member computes its metrics at most once in FRESH_MS. Without this law: a caller sends a thousand
-// requests at once, the leader computes metrics for seconds and sends no heartbeats, and another member
-// becomes leader.
+// requests, the leader computes metrics for seconds and sends no heartbeats, and another member becomes
+// leader.
 
 import type { Clock, RefusalCount } from '@latchkey/base'
 import { type MemberFigures, memberMetrics, type Metric, type Status } from '@latchkey/protocol'
@@ -17,24 +17,23 @@ interface MetricsPorts {
   readonly clock: Pick<Clock, 'now'>
   status(): Promise<Status>
   isReady(): boolean
-  /** Returns values that are measured now, for example the number of locks held. */
   figures(): MemberFigures
-  /** Returns the counters of the member since it was opened. */
   counters(status: Status): readonly Metric[]
-  /** Returns how many connections were closed because their handler failed, by kind of handler. */
+  /**
+   * Returns how many connections were closed because their handler failed. The keys are kinds of handlers.
+   */
   connectionErrors(): ReadonlyMap<string, number>
-  /** Returns the number of open connections of the port, by kind. */
   connections(): Readonly<Record<string, number>>
-  /** Returns how many times certificates and tokens were read again, by result: ok or refused. */
+  /** Returns how often certificates and tokens were read again. The keys are the results: ok and refused. */
   reloads?(): Readonly<Record<string, number>>
   /**
-   * Returns the number of refused connections, frames and calls, by the part of the member that refused
-   * (`door`) and by reason.
+   * Returns how many connections, frames and calls were refused. `door` is the part of the member that
+   * refused.
    */
   refusals(): readonly RefusalCount[]
 }
 
-/** In ms. The longest interval that a timer of Node can have, about 25 days. */
+/** In ms, about 25 days. A timer of Node cannot have a longer interval. */
 const NEVER_MS = 2 ** 31 - 1
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -89,7 +88,7 @@ export class Metrics {
     this.#calls.observe({ route, status: String(status) }, millis / 1000)
   }
 
-  /** Returns the text of the metrics. Requests that arrive while metrics are computed get the same text. */
+  /** Requests that arrive while the metrics are computed get the same text. */
   collect(): Promise<MetricsText> {
     const now = this.#ports.clock.now()
     if (this.#made === undefined || now - this.#madeAt >= FRESH_MS) {
@@ -132,10 +131,11 @@ export class Metrics {
   }
 
   /**
-   * Registers the metrics about the Node process, except the delay of the event loop.
-   * Law: a request for metrics leaves no timer running. To measure the delay, prom-client would run a timer a
-   * hundred times a second. Without this law: one request makes an idle member wake up three times as often,
-   * until the member stops. The member measures the delay in another way (latchkey_event_loop_delay_seconds).
+   * Registers the metrics of the Node process, except the delay of the event loop.
+   *
+   * Law: a request for metrics leaves no timer running. For that delay, prom-client would run a timer a
+   * hundred times a second. Without this law: after one request, an idle member wakes up three times as
+   * often. The member measures the delay without such a timer (latchkey_event_loop_delay_seconds).
    */
   #watchNode(): void {
     if (this.#watching) return

@@ -73,7 +73,6 @@ export const places =
     return null
   }
 export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
-/** Checks a finite number, which may be negative or have a fraction. */
 export const finite =
   (what: string): Check =>
   (value) =>
@@ -85,25 +84,19 @@ const oneOf =
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const count = (what: string): Check => whole(0, MOST, what)
-/**
- * Checks a whole number, positive or negative. -0 is refused, because its encoding differs from that of 0.
- */
+/** -0 is refused, because its encoding differs from the encoding of 0. */
 const integer =
   (what: string): Check =>
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
-/**
- * Checks the start or the end of a range. The value may be empty, or one byte longer than a key, because the
- * first key after a given key is that key followed by a zero byte.
- */
+/** A range may begin after a key. Its start is then the key and a zero byte. */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
-/** Checks the start or the end of a range of locks' keys. */
 const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/** In characters, the longest id of a holder. The check of the client is stricter and counts bytes. */
+/** In characters. The check of the client is stricter, and counts bytes. */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey
@@ -149,8 +142,7 @@ const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) ==
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
 /**
- * Checks the share of a shared tryLock: how many of a semaphore's permits the caller wants. A lock has no
- * permits, and its only allowed share is 1 of 0.
+ * A share is [wanted permits, all permits of the semaphore]. A lock has no permits, and its share is [1, 0].
  */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
@@ -168,7 +160,6 @@ const flow: Check = (value) => {
   const [, around] = value as FlowArg
   return around.length <= CAPS.holdsOfFlow ? null : `at most ${CAPS.holdsOfFlow} holds around a request`
 }
-/** Checks the flow, which is the last element of a command. */
 const flowAt =
   (place: number) =>
   (list: readonly unknown[]): string | null =>
@@ -183,7 +174,7 @@ const allForm = places(
   context,
   orNull(count('a wait')),
 )
-/** Checks the keys of a tryLockAll. No key may be there twice, because the caller would wait for itself. */
+/** Refuses a key that occurs twice, because the caller would wait for itself. */
 const setOfLocks = (list: readonly KeyModeArg[]): string | null => {
   if (list.length === 0 || list.length > CAPS.keysOfSet) return `a set has 1 to ${CAPS.keysOfSet} keys`
   if (list.some(([of]) => kindOfLockKey(of) !== KIND.lock)) return 'a set has locks only'
@@ -352,10 +343,7 @@ export function checkRead(value: unknown): string | null {
   return check ? check(value) : 'no known read'
 }
 
-/**
- * Checks an answer. The function checks all elements of an error. The caller that needs the result of a
- * success checks that result.
- */
+/** Checks all elements of an error. The caller checks the result of a success. */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)
   if (code === undefined) return 'an answer must be a list'

@@ -26,13 +26,13 @@ const LONG_TIMES = 200
 /**
  * Repeats a read when its data may have changed.
  *
- * Law: only one read runs at a time, and each read is followed by a pause of `times` times its duration, but
- * of at least `least` ms. Without this law: a page that shows ten thousand busy locks reads all locks again
- * at every change.
+ * Law: only one read runs at a time. After a read, a pause of `times` times the duration of the read follows,
+ * and the pause lasts at least `least` ms. Without this law: a page that shows ten thousand busy locks reads
+ * all locks again at every change.
  *
- * A view whose reads are much work for the member also sets `long`, in ms. The pause then also lasts at least
- * LONG_TIMES times the duration of the read. For this second rule a pause of `long` ms is always enough,
- * because a read that takes very long has mostly waited for the network.
+ * A view whose reads are much work for the member also sets `long`, in ms. The pause then lasts at least
+ * LONG_TIMES times the duration of the read, or `long` if `long` is less. A read that takes very long has
+ * mostly waited for the network.
  */
 export class Refresher {
   readonly #read: () => Promise<void>
@@ -52,7 +52,7 @@ export class Refresher {
     this.#long = long
   }
 
-  /** Starts a read after the pause. Several calls before that read start only one read. */
+  /** Starts one read after the pause, even if it is called several times before the read. */
   soon(): void {
     if (this.#stopped || this.#cancel !== undefined) return
     if (this.#running) this.#again = true

@@ -17,9 +17,8 @@ interface Change extends SentKey {
   readonly time: string
 }
 
-/** How many changes the view shows. Older changes are removed. */
 const ROWS = 200
-/** In ms. Between two updates of the view, at least this much time passes. */
+/** The least time between two updates of the view, in ms. */
 const DRAW_MS = 250
 const TYPING_MS = 250
 

@@ -7,13 +7,12 @@ import { button, el } from './html-elements.js'
 interface Question {
   readonly title: string
   readonly text: string
-  /** The text on the button that runs the action. */
   readonly action: string
-  /** Runs the action, and resolves to a sentence about the result for the user. */
+  /** Resolves to a sentence about the result, for the user. */
   run(): Promise<string>
 }
 
-/** Shows the dialog. The button that cancels has the focus at first, so that Enter does no harm. */
+/** The cancel button has the focus at first, so that Enter does no harm. */
 export function ask(console: Pick<Console, 'say'>, question: Question): void {
   const { title, text, action } = question
   const failed = el('p', { class: 'refused', role: 'alert', hidden: true })

@@ -62,6 +62,5 @@ export function field(
   return { root: el('label', { class: 'field' }, el('span', {}, label), input), input }
 }
 
-/** Returns an element with a name and a value. */
 export const fact = (name: string, value: Child): HTMLElement =>
   el('div', { class: 'fact' }, el('dt', {}, name), el('dd', {}, value))

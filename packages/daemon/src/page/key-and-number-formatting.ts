@@ -8,11 +8,7 @@ export interface SentKey {
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/**
- * Replaces invisible characters by escape sequences. Otherwise two keys that differ by an invisible character
- * would look the same. A character that changes the writing direction could even make a key look like another
- * key.
- */
+/** Replaces invisible characters by escape sequences. Otherwise two different keys could look the same. */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (unit) => `\\u${(unit.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 
@@ -22,7 +18,7 @@ export const bytesOf = (base64: string): Uint8Array =>
 export const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Returns the key percent-encoded, as it stands in URLs of the page and of the member. */
+/** Returns the key percent-encoded, for URLs of the page and of the member. */
 export function encodedKey({ key, keyBase64 }: SentKey): string {
   return encodedBytes(keyBase64 === undefined ? new TextEncoder().encode(key ?? '') : bytesOf(keyBase64))
 }
@@ -37,7 +33,7 @@ const PLAIN: Readonly<Record<number, string>> = Object.fromEntries(
     .map((unit) => [unit.charCodeAt(0), unit]),
 )
 
-/** Returns the bytes of a percent-encoded key. A user may have typed the URL, so every text is accepted. */
+/** A user may have typed the URL, so every text is accepted. */
 export function decodedKey(encoded: string): Uint8Array {
   const bytes: number[] = []
   for (let at = 0; at < encoded.length; at += 1) {
@@ -84,7 +80,6 @@ export function duration(millis: number): string {
 const NUMBERS = new Intl.NumberFormat('en')
 export const whole = (value: number): string => NUMBERS.format(Math.round(value))
 
-/** Formats a duration, given in seconds, in s or in ms. */
 export function latency(seconds: number | undefined): string {
   if (seconds === undefined) return '–'
   const millis = seconds * 1000

@@ -8,17 +8,17 @@ import { type Child, el, setText } from './html-elements.js'
 
 interface Column<Row> {
   readonly head: string
-  /** The class in the style sheet that sets the width and the alignment of the column. */
+  /** The CSS class of the column, which sets the column's width and alignment. */
   readonly kind?: string
   text(row: Row): string
-  /** Returns the address to which the text links. If this function is missing, the text is no link. */
+  /** If this function is missing, the text is no link. */
   link?(row: Row): string
   /**
-   * Returns the colour of the mark beside the text: 'good', 'warn', 'bad' or 'leader'. With '' or undefined
-   * there is no mark.
+   * Returns 'good', 'warn', 'bad' or 'leader' for a coloured sign beside the text. With '' or undefined there
+   * is no sign.
    */
   mark?(row: Row): string | undefined
-  /** If this function is present, the text is a button, and pressing it calls the function. */
+  /** If this function is present, the text is a button. */
   press?(row: Row): void
 }
 
@@ -74,7 +74,7 @@ export class Table<Row> {
     this.#empty.hidden = next.size > 0
   }
 
-  /** Writes the texts of all rows again, because the texts contain durations, which grow. */
+  /** The texts contain durations, which grow. */
   tick(): void {
     for (const shown of this.#rows.values()) this.#write(shown)
   }

@@ -21,7 +21,7 @@ interface Page {
 }
 
 const ROWS = 50
-/** In ms. The view reads the list again when the user has not typed for this time. */
+/** In ms. After the last key press, the view waits this long and then reads the list again. */
 const TYPING_MS = 250
 
 export class KeyList implements View {

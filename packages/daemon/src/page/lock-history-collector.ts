@@ -1,5 +1,5 @@
-// Driver: collects the changes of locks. The collection has the past changes that the member still remembers,
-// and all changes since the page was opened.
+// Driver: collects changes of locks: past changes that the member still remembers, and all changes after the
+// page was opened.
 
 import { type Api, type Refusal, Stream } from './member-requests.js'
 import type { Person } from './signed-in-user-types.js'
@@ -8,8 +8,8 @@ import { now, timeOfDay } from './browser-clock.js'
 
 export interface LockEvent {
   /**
-   * A part of the key of the table's row, so that two equal changes have two rows. Changes from the watch
-   * have positive numbers, and changes from the member's history have negative numbers.
+   * Makes the row of an event unique in the table. Changes from the watch have positive numbers, and changes
+   * from the member's history have negative numbers.
    */
   readonly number: number
   readonly lock: string
@@ -30,9 +30,9 @@ interface Remembered {
   })[]
 }
 
-/** How many changes the page keeps. Older changes are deleted. */
+/** The page keeps the newest changes. */
 const MOST_EVENTS = 2000
-/** How many past changes of a lock the page reads from the member. */
+/** How many past changes of a lock the page reads at most. */
 const MOST_READ = 100
 
 export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number): LockEvent => ({
@@ -43,8 +43,8 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 
 /**
  * Returns the events of the member's history (`events`) that the page has not received from the watch
- * (`heard`), the newest event first. Events with the same type, holder and fencing token look equal. If there
- * are several equal events and the page has received some of them, it has received the latest ones.
+ * (`heard`). Two events with the same type, holder and fencing token cannot be told apart. If the page has
+ * received one of two such events, it has received the later event.
  */
 export function notReceived(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()
@@ -65,7 +65,7 @@ export class LockHistory {
   readonly #streams: Stream[]
   #events: LockEvent[] = []
   #count = 0
-  /** Why the member refuses to send changes of locks. Undefined if the member sends these changes. */
+  /** Why the member does not send changes of locks. Undefined if the member sends changes. */
   refusal: Refusal | undefined
 
   constructor(api: Api, person: Person) {
@@ -84,14 +84,13 @@ export class LockHistory {
     )
   }
 
-  /** Returns the changes of a lock, the newest change first. */
   of(lock: string): readonly LockEvent[] {
     return this.#events.filter((event) => event.lock === lock).toReversed()
   }
 
   /**
-   * Calls `heard` with the name of a lock that has changed, or with '' when any lock may have changed. The
-   * returned function ends the calls.
+   * Calls `heard` with the name of a lock that has changed. The name '' means that any lock may have changed.
+   * The returned function ends the calls.
    */
   listen(heard: (lock: string) => void): () => void {
     this.#listeners.add(heard)
@@ -112,8 +111,8 @@ export class LockHistory {
   }
 
   /**
-   * Reads the past changes of a lock that the page has not received from the watch. `since` is the time from
-   * which on the member remembers changes.
+   * Reads the past changes that the page has not received from the watch. The member remembers no change from
+   * before `since`.
    */
   async before(lock: string): Promise<{ readonly events: readonly LockEvent[]; readonly since: number }> {
     const read = `/v1/locks/${lock}:history?limit=${MOST_READ}`

@@ -34,7 +34,7 @@ export interface Lock extends SentKey {
   readonly sinceMillis: number
   readonly waiters: number
   readonly queue?: readonly Waiter[]
-  /** The time at which this state of the lock arrived, by the browser's clock. */
+  /** The time at which the page received this state of the lock, by the browser's clock. */
   readonly at: number
 }
 
@@ -101,7 +101,6 @@ export class LockList implements View {
     })
   }
 
-  /** Opens the view of the lock whose whole name the user has typed, when the user presses Enter. */
   #openExact(): void {
     if (this.#prefix !== '') location.hash = `#/locks/${encodedKey({ key: this.#prefix })}`
   }
@@ -121,10 +120,7 @@ export class LockList implements View {
     for (const end of this.#ends) end()
   }
 
-  /**
-   * Returns a Refresher with long pauses, because for each page of the list, the member reads all locks with
-   * the prefix.
-   */
+  /** For each page of the list, the member reads all locks with the prefix. So the pauses are long. */
   #newReader(): Refresher {
     return new Refresher(() => this.#read(), 500, 40, 2_500)
   }

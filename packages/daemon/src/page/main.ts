@@ -1,5 +1,5 @@
-// Driver: starts the page. This file signs the user in, shows the view that the URL names, and shows when the
-// member does not answer.
+// Driver: starts the page, signs the user in, shows the view that the URL names, and says when the member
+// does not answer.
 
 import { Api, Refusal } from './member-requests.js'
 import { Changes } from './changes-view.js'
@@ -97,7 +97,8 @@ function askToken(problem: string | undefined): void {
 }
 
 function enter(who: Person): void {
-  // After a token was refused, a person may sign in again. The streams of the first sign-in would stay open.
+  // A person signs in again after the member has refused a token. The streams of the first sign-in would stay
+  // open.
   signedIn?.history.close()
   signedIn = { api, person: who, history: new LockHistory(api, who), say }
   const out = button('Sign out', () => {
@@ -115,10 +116,7 @@ function enter(who: Person): void {
   go(false)
 }
 
-/**
- * Reads the addresses of the other members while this member still answers. When this member has stopped, the
- * page shows these addresses to the user.
- */
+/** The page shows the addresses of the other members to the user when this member no longer answers. */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return
   const { id, members, leader } = await api.get<Status>('/status').catch(() => NOTHING)

@@ -1,12 +1,11 @@
-// Driver: keeps the access token of the person who uses the page, and makes every request of the page to the
-// member.
+// Driver: sends all requests of the page to the member, with the user's access token.
 //
 // Law: the token stays in this browser tab. The page sends the token only to the member that serves the page,
 // in a header and never in a URL.
 
 import { after } from './browser-clock.js'
 
-/** The error when the member refused a request, or did not answer (status 0). */
+/** The member refused a request, or did not answer (status 0). */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string
@@ -22,7 +21,7 @@ const TOKEN_ITEM = 'latchkey.token'
 
 export class Api {
   #token = sessionStorage.getItem(TOKEN_ITEM) ?? ''
-  /** Called when the member begins to answer, or no longer answers. */
+  /** Called when the member begins to answer (true), or stops answering (false). */
   onReach: (answers: boolean) => void = () => {}
   #answers = true
 
@@ -80,7 +79,7 @@ export class Api {
   }
 }
 
-/** In ms. If the cluster has no leader, a request waits this long for a new leader before it fails. */
+/** In ms. In a cluster without a leader, a request waits this long for a leader before the request fails. */
 const PATIENCE_MS = 15_000
 
 interface StreamPorts {
@@ -92,20 +91,22 @@ interface StreamPorts {
 }
 
 /**
- * In ms. A stream that is silent for this time is opened again. The member sends a heartbeat at least every
- * half of this time.
+ * In ms. A stream that is silent for longer is opened again. The member sends a heartbeat at least twice in
+ * this time.
  */
 const SILENCE_MS = 25_000
-/** In ms, the pause before a stream is opened again. The pause doubles up to MOST_PAUSE_MS. */
+/**
+ * In ms. The pause before a stream is opened again. After each failure the pause doubles, up to
+ * MOST_PAUSE_MS.
+ */
 const FIRST_PAUSE_MS = 300
 const MOST_PAUSE_MS = 3_000
 
 /**
- * Receives server-sent events. The browser's EventSource cannot send the token in a header, so this class
- * reads the stream itself.
+ * Receives server-sent events. The browser's EventSource cannot send the token in a header.
  *
  * Laws
- * - After an interruption, the stream begins again after the last revision that it has received.
+ * - After an interruption, the stream continues after the last revision that it has received.
  * - A stream that is silent for longer than two heartbeats is opened again. A member without a network cannot
  *   send the end of the stream.
  */
@@ -141,8 +142,8 @@ export class Stream {
   }
 
   #mayPass({ status }: Refusal): boolean {
-    // 410: the member no longer has the events after the last received revision (`#id`), so the watch begins
-    // again with the present state.
+    // 410: the member no longer has the events after the revision `#id`, so the watch begins again with the
+    // present state.
     if (status === 410) this.#id = undefined
     return status === 0 || status === 410 || status === 429 || status >= 500
   }
@@ -184,7 +185,7 @@ export class Stream {
     }
   }
 
-  /** Handles the complete events in the text. Returns the beginning of the event that is still incomplete. */
+  /** Returns the text after the last complete event. */
   #events(text: string): string {
     const parts = text.split('\n\n')
     for (const part of parts.slice(0, -1)) this.#event(part)

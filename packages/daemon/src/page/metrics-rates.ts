@@ -6,7 +6,6 @@ interface Sample {
   readonly value: number
 }
 
-/** The metrics of a member at the time `at`, parsed from the text of /metrics. */
 export class MetricsReading {
   readonly at: number
   readonly #samples: ReadonlyMap<string, readonly Sample[]>
@@ -47,8 +46,8 @@ function* samplesOf(text: string): Generator<Sample> {
 }
 
 /**
- * Returns by how much the counter has grown per second. Undefined if the counter is smaller than before,
- * because the member has restarted.
+ * Returns how much the counter has grown per second. Undefined if the counter has become smaller, because the
+ * member has restarted.
  */
 export function rate(
   before: MetricsReading | undefined,
@@ -61,8 +60,8 @@ export function rate(
 }
 
 /**
- * Returns a quantile of the calls between two readings, in seconds: with `part` 0.99, a duration that 99 % of
- * the calls did not exceed. Undefined if there was no call.
+ * Returns a duration in seconds that the part `part` of the calls between the two readings did not exceed.
+ * Undefined if there was no call.
  */
 export function quantile(
   before: MetricsReading | undefined,

@@ -2,11 +2,11 @@
 
 import { textOf } from './key-and-number-formatting.js'
 
-/** A value with deeper nesting, or with more parts, is not decoded. The page then shows it in hex. */
+/** A value with deeper nesting or more parts is shown in hex. */
 const MOST_DEPTH = 64
 const MOST_PARTS = 10_000
 
-/** Returns the decoded value. Undefined if the bytes are not MessagePack, or if further bytes follow. */
+/** Undefined if the bytes are not MessagePack, or if other bytes follow the value. */
 export function readMessagePack(bytes: Uint8Array): { value: unknown } | undefined {
   try {
     const reader = new Reader(bytes)

@@ -29,10 +29,7 @@ export class OneLock implements View {
   readonly #waiters: Table<Place>
   readonly #events: Table<LockEvent>
   readonly #note = el('p', { class: 'note' })
-  /**
-   * The changes from before the page was opened, as far as the member still remembers these changes. The
-   * newest change is first.
-   */
+  /** Changes from before the page was opened. The newest change is first. */
   #before: readonly LockEvent[] = []
   #isBeforeRead = false
   #shown = ''
@@ -72,8 +69,7 @@ export class OneLock implements View {
     this.#ends = [
       this.#console.history.listen((lock) => {
         if (lock !== '' && lock !== this.#lock) return
-        // The watch was interrupted, and the page may have missed changes, so it reads the member's history
-        // again.
+        // The watch was interrupted, so the page may have missed changes.
         if (lock === '') this.#isBeforeRead = false
         this.#showHistory()
         reader.soon()
@@ -95,8 +91,8 @@ export class OneLock implements View {
   #showHistory(): void {
     const received = this.#console.history.of(this.#lock)
     const told = [...received, ...this.#before]
-    // The member's history may have forgotten when a present hold or wait began. The list of locks still says
-    // when, so the missing events are added.
+    // The member's history may no longer have the beginning of a present hold or wait. The list of locks has
+    // the times of these beginnings.
     const all = [...told, ...notReceived(this.#held.flatMap(beginsOf), told)].toSorted(
       (a, b) => b.when - a.when,
     )
@@ -107,8 +103,8 @@ export class OneLock implements View {
 
   async #read(): Promise<void> {
     try {
-      // Names are sorted, so the lock itself comes before all longer names with this prefix. With limit 1 the
-      // answer has one lock, with all its holders.
+      // The first lock with this prefix is the lock itself, because names are sorted. With limit 1 the answer
+      // has one lock, with all its holders.
       const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
       if (!this.#isBeforeRead) await this.#readBefore()
       this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
@@ -147,7 +143,7 @@ export class OneLock implements View {
     this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
   }
 
-  /** Builds new elements. Called only for other holders, so that a button keeps the keyboard focus. */
+  /** Called only after a change of holders, so that a button keeps the keyboard focus. */
   #build(): void {
     this.#ticks = []
     this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))
@@ -217,10 +213,7 @@ function wholeRow(shown: HTMLElement): HTMLElement {
 
 const MOST_EVENTS = 100
 
-/**
- * Returns the changes that the list of locks implies: the beginning of the hold, and the beginning of each
- * wait.
- */
+/** Returns the beginning of the hold, and the beginning of each wait. */
 function beginsOf(lock: Lock): LockEvent[] {
   const { id, context, contextBase64, fencingToken, sinceMillis, queue = [], at } = lock
   const whose = (who: Pick<Lock, 'context' | 'contextBase64'>) => ({

@@ -17,11 +17,9 @@ interface Session {
   readonly at: number
 }
 
-/** In ms. The view reads the sessions at this interval. */
 const READ_MS = 3_000
 /**
- * The view shows at most this many sessions. A cluster may have ten thousand. Sessions with holds or waits
- * come first.
+ * How many sessions the view shows. A cluster may have ten thousand. Sessions with holds or waits come first.
  */
 const ROWS = 200
 

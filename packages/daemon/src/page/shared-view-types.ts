@@ -36,7 +36,6 @@ export interface Console {
   say(text: string): void
 }
 
-/** One view of the page, for example the list of locks. */
 export interface View {
   readonly title: string
   readonly root: HTMLElement

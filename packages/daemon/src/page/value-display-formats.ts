@@ -11,13 +11,15 @@ export interface SentValue {
 export type Form = 'text' | 'JSON' | 'MessagePack' | 'hex'
 export const FORMS: readonly Form[] = ['text', 'JSON', 'MessagePack', 'hex']
 
-/** In bytes. The page shows at most this much of a value, because a longer text would make the page slow. */
+/**
+ * In bytes. The page shows only the beginning of a longer value, because a long text would make the page
+ * slow.
+ */
 export const MOST_SHOWN = 64 * 1024
 
 const valueBytes = ({ text, base64 }: SentValue): Uint8Array =>
   base64 === undefined ? new TextEncoder().encode(text ?? '') : bytesOf(base64)
 
-/** Returns the value in this form, or undefined if the bytes are not valid in this form. */
 export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   if (form === 'hex') return hexLines(bytes)
   if (form === 'text') return textOf(bytes)?.replaceAll('\r\n', '\n').split('\n').map(visible).join('\n')
@@ -25,13 +27,10 @@ export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   return read === undefined ? undefined : written(read.value)
 }
 
-/** The control characters that a value may contain and still count as text: tabs and line ends. */
+/** Tabs and line ends. A value with any other control character is not shown as text. */
 const TEXT: ReadonlySet<number> = new Set([9, 10, 11, 12, 13])
 
-/**
- * Returns the form in which a person can read the value best. A single number is valid in several forms, and
- * is shown as text.
- */
+/** Returns the form that a person can read best. A single number is shown as text. */
 export function bestForm(bytes: Uint8Array): Form {
   const json = parsed(textOf(bytes))
   if (json !== undefined && typeof json.value === 'object' && json.value !== null) return 'JSON'
