@@ -88,7 +88,6 @@ export interface ClientReload {
   tls?: ClientTls | undefined
 }
 
-/** The token and the certificate with which a client proves its rights to the members. */
 export interface Credentials {
   token: string | undefined
   tls: ClientTls | undefined

@@ -22,8 +22,8 @@ import type { ClientStore, StoreOptions } from './store/create-store.js'
  * ```ts
  * await using store = await connect(['ws://127.0.0.1:7001', 'ws://127.0.0.1:7002'], { token: '...' })
  * ```
- * Rejects with ERR_UNAUTHORIZED or ERR_WRONG_CLUSTER at once, and with ERR_NO_LEADER if it reaches no member
- * within `timeout`.
+ * Rejects with ERR_UNAUTHORIZED or ERR_WRONG_CLUSTER immediately. Rejects with ERR_NO_LEADER if no member is
+ * reached within `timeout`.
  */
 export async function connect<S extends As = 'bytes'>(
   urls: string | readonly string[],
@@ -36,10 +36,7 @@ export async function connect<S extends As = 'bytes'>(
   return connectIn<S>({ clock, dial }, settings)
 }
 
-/**
- * The clock, the network and the other parts that connect() takes from its environment. A test cluster passes
- * its own parts.
- */
+/** The clock and the network of connect(). A test cluster passes its own clock and network. */
 export interface ClientEnvironment {
   readonly clock: Clock
   readonly dial: (
@@ -49,7 +46,6 @@ export interface ClientEnvironment {
   ) => ReturnType<OneClusterPorts['dial']>
 }
 
-/** Does what connect() does, with a given clock and a given network. */
 export async function connectIn<S extends As = 'bytes'>(
   world: ClientEnvironment,
   settings: ConnectSettings,
@@ -94,9 +90,9 @@ function makeStore<S extends As>(
 }
 
 /**
- * Waits for the first handshake. Rejects at once if the client's token, certificate or cluster is refused,
- * because no other address would help. After any other error the store dials again, and this function waits
- * until the timeout.
+ * Waits for the first handshake. Rejects immediately if the client's token, certificate or cluster is
+ * refused, because no other address would help. After any other error, the store dials again until the
+ * timeout.
  */
 function firstHandshake(
   store: ClientStore<As>,
@@ -130,8 +126,9 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /**
- * Returns the error for the case that no member was reached. `foreign` is the error that names an address of
- * another cluster. It is used if such an address has answered, and no address of the right cluster.
+ * Returns the error of a connect that has reached no member. `foreign` is the error about an address that
+ * belongs to another cluster. It is defined if such an address has answered, and no address of the right
+ * cluster.
  */
 const nobody = (
   cause: unknown,

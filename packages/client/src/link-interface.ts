@@ -1,10 +1,9 @@
 // Types: Link, which is one connection to a member. There are two kinds of links: a socket (this package),
 // and calls within the process (packages/latchkey). The session engine owns retries, deadlines and order. A
-// link only carries messages and reports when it has closed.
+// link carries messages, and reports that it has closed.
 
 import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 
-// The file client-messages.ts of packages/protocol defines the messages on a link.
 export type {
   AdminCall,
   AnswerReply,
@@ -43,13 +42,13 @@ export interface LinkEvents {
   closed(reason: Error): void
   /**
    * Called when the member was removed from its cluster and the store has no other link. Requests that need
-   * the cluster are not answered any more, but other requests are. Undefined means that the member belongs to
-   * the cluster again.
+   * the cluster get no answer any more. Other requests get answers. Undefined means that the member belongs
+   * to the cluster again.
    */
   memberRemoved(reason: LatchkeyError | undefined): void
   /**
-   * Called only on a link within the process. `isCutOff` is true if the member of this process has lost
-   * contact with the leader, and false if the member has contact again.
+   * Called on a link within the process, and on no other link. `isCutOff` is true if the member of this
+   * process has lost contact with the leader, and false if the member has contact again.
    */
   cutOff?(isCutOff: boolean): void
 }

@@ -9,8 +9,8 @@ import type { Store } from './store/store-interface.js'
 export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
   /**
    * Replaces the token or the certificates. The connection stays open, and each new connection uses the new
-   * credentials. Rejects with a TypeError if the token or a certificate is wrong. The former credentials then
-   * stay in use.
+   * credentials. If the token or a certificate is wrong, rejects with a TypeError and keeps the former
+   * credentials.
    * ```ts
    * await store.reload({ token: nextToken })
    * ```

@@ -27,7 +27,7 @@ interface SocketOptions {
   readonly cluster: string
   readonly token: string | undefined
   readonly tls: ClientTls | undefined
-  /** The cluster's id from an earlier handshake. All sockets of one store share it. */
+  /** The cluster's id from an earlier handshake. All sockets of one store share this object. */
   readonly identity: { clusterId: string | undefined }
 }
 
@@ -38,8 +38,8 @@ interface SocketOptions {
 const PULSE = 2_500
 const HANDSHAKE_TIMEOUT = 3_000
 /**
- * In bytes, how much may wait in the socket. If more bytes wait, the member does not read, and the store
- * leaves that member.
+ * In bytes: how much may wait in the socket. If more bytes wait, the store assumes that the member does not
+ * read, and leaves the member.
  */
 const MOST_WAITING = 256 * 1024 * 1024
 
@@ -125,8 +125,7 @@ class SocketLink implements Link {
   /**
    * Law: an error thrown in a handler of this connection ends this link, and never the process. Without this
    * law: a server sends something that no check foresaw, and the application that called connect() crashes.
-   * The listener of the link is called with the end of the link. If the listener throws too, the second error
-   * is dropped.
+   * Then the listener of the link is called with the error. If the listener throws too, its error is dropped.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {
@@ -152,8 +151,7 @@ class SocketLink implements Link {
   send(request: LinkRequest): void {
     if (this.#state !== 'open') return
     this.#outbox.push(request)
-    // The next tick runs after all code of this turn has added its requests. So all requests of one turn go
-    // into one frame.
+    // All requests of one turn go into one frame, because process.nextTick runs after the code of this turn.
     if (this.#outbox.length === 1) process.nextTick(this.#flushGuarded)
   }
 
@@ -168,7 +166,7 @@ class SocketLink implements Link {
       this.#end(unreachable(this.#url, 'it takes nothing any more'))
   }
 
-  /** Closes the link. Requests that were passed to `send` before are still written. */
+  /** Writes the requests that were passed to `send` before, and closes the link. */
   close(): void {
     if (this.#state === 'over') return
     this.#flush()
@@ -204,8 +202,8 @@ class SocketLink implements Link {
   #greeted(welcome: Welcome | string): void {
     if (typeof welcome === 'string') return this.#end(nonsense(this.#url, welcome))
     if (!welcome.ok) return this.#end(errorOf(welcome.answer))
-    // If the member does not know its cluster yet, it may later report another cluster than the store's
-    // cluster. So the store does not use this link.
+    // A member that does not know its cluster yet may later report another cluster than the store's cluster.
+    // So the store does not use this link.
     if (welcome.clusterId === '' && this.#options.identity.clusterId !== undefined)
       return this.#end(unreachable(this.#url, 'it has not met its cluster yet'))
     if (!this.#isSameCluster(welcome.clusterId)) return this.#end(otherCluster(this.#url))
@@ -293,8 +291,8 @@ const hintOf = (cause: unknown): string => {
 }
 
 /**
- * Returns the reason of an error. Node 24 adds a command-line flag of Node after a semicolon, and the
- * function removes the flag. The hint of this error says what to do instead.
+ * Returns the reason of an error. Node 24 adds advice about a command-line flag after a semicolon, and this
+ * function removes the advice.
  */
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error

@@ -10,15 +10,14 @@
 //     these members are asked for their cluster before any request goes to the first member. If one of the
 //     asked addresses is of another cluster, the store cannot know which cluster was meant. So the store
 //     fails with ERR_WRONG_CLUSTER and the addresses of both clusters;
-//   - a dead address does not delay a client: the store skips an address that refuses at once, and a silent
-//     address after ASK_MS. Skipped addresses are asked again later, and the store ends if a skipped address
-//     is of another cluster;
+//   - a dead address hardly delays a client: the store skips an address that refuses the connection
+//     immediately, and skips a silent address after ASK_MS. Skipped addresses are asked again later, and the
+//     store ends if a skipped address is of another cluster;
 //   - a later address that is of another cluster is not used, and a warning is logged;
 //   - if the caller has given the right cluster (clusterId), the first address is treated like a later
 //     address: it is not used if it is of another cluster. The store fails with ERR_WRONG_CLUSTER when all
 //     given addresses have proved to be of other clusters;
-//   - if all given addresses are members of the first member's cluster, no address is asked and no time is
-//     lost.
+//   - if all given addresses are members of the first member's cluster, no address is asked.
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
@@ -38,8 +37,7 @@ export interface OneClusterPorts {
   /** The addresses that were given. */
   readonly seeds: readonly string[]
   /**
-   * The id of the only right cluster. If the id is undefined, the first cluster that answers is the right
-   * one.
+   * The id of the right cluster. If the id is undefined, the first cluster that answers is the right cluster.
    */
   readonly expected: string | undefined
   /** Opens one socket. The socket writes the id of the cluster that it reaches into `identity`. */
@@ -51,15 +49,12 @@ export const ASK_MS = 400
 const LEAST_PAUSE = 1_000
 const MOST_PAUSE = 30_000
 
-/**
- * What is known of an address: the id of its cluster, or the error with which the request for that id failed.
- */
 type ClusterIdOrError = { readonly clusterId: string } | { readonly error: unknown }
 
 export class OneCluster {
   readonly #ports: OneClusterPorts
   readonly #identity: Identity
-  /** For each address that has reported its cluster: the id of the cluster. */
+  /** The id of the cluster of each address that has reported it. */
   readonly #met = new Map<string, string>()
   /** Links that must end if the given addresses prove to be of two clusters. */
   readonly #links = new Map<Link, LinkEvents>()
@@ -143,8 +138,8 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: replied }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // If the cluster is just being founded, it has no id yet. The id is compared as soon as it is known, and
-    // the link is used until then.
+    // A cluster that is being founded has no id yet. The store uses the link, and compares the id as soon as
+    // it is known.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
@@ -171,14 +166,13 @@ export class OneCluster {
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
-    // If another cluster is pinned now, the check of another address has succeeded while this dial was under
-    // way. The cluster of that address is now the store's cluster.
+    // While this dial was under way, the check of another address may have succeeded. The cluster of that
+    // address is then the store's cluster.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)
   }
 
-  /** Remembers the cluster of an address. Returns false if the address has not reported its cluster. */
   #note(url: string, found: ClusterIdOrError): boolean {
     if (!('clusterId' in found)) return false
     this.#met.set(url, found.clusterId)

@@ -11,7 +11,6 @@
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 
-/** How far the next call number may be ahead of the lowest open number. */
 const WINDOW = CAPS.sessionNumbers
 
 export class CallNumbers<Call> {
@@ -24,7 +23,7 @@ export class CallNumbers<Call> {
   }
 
   /**
-   * How many numbers were given since the lowest open number, including this number. 0 if no number is open.
+   * How many numbers there are from the lowest open number to the last given number. 0 if no number is open.
    */
   get span(): number {
     return this.#next - this.#done

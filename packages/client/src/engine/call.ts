@@ -1,5 +1,4 @@
-// Rule: the state of one call, from the request until the answer. The engine changes this state. The caller
-// has the promise behind `resolve` and `reject`.
+// Rule: the state of one call, from the request until the answer.
 
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
@@ -30,20 +29,16 @@ export interface CallOptions {
 /** Converts a decoded result to the value that the caller receives, or throws an error for the caller. */
 export type Convert<T> = (result: unknown, call: Call) => T
 
-/**
- * Who makes a call. 'user': a caller waits for the call. The engine makes the other calls for itself, in the
- * background.
- */
+/** 'user' is a call of the store's user. The engine makes the calls of the other roles for itself. */
 type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 
-/** A link, with the requests on the link that have no answer yet. */
 export interface LinkState {
   readonly url: string | undefined
   link: Link | undefined
   /** The requests that have no answer yet, by id. */
   readonly inflight: InFlightRequests<Call>
   leader: LeaderReply | undefined
-  /** How many views this store holds open at this member. */
+  /** How many views this store has open at this member. A view is a snapshot of the data for reads. */
   views: number
   open: boolean
   /**
@@ -76,7 +71,7 @@ export class Call implements DeadlineItem {
   /** The current attempt: its id, and the link on which it was sent. */
   id = 0
   live: LinkState | undefined = undefined
-  /** Attempts on links that the store has left. An answer to one of them is still valid. */
+  /** Earlier attempts, on links that the store has left. The answer to an earlier attempt is still valid. */
   earlier: { readonly live: LinkState; readonly id: number }[] | undefined = undefined
   /** When the first attempt was sent. The upper bound of cluster time (CT5) is computed from this time. */
   sentAt: Instant | undefined = undefined
@@ -126,7 +121,6 @@ export class Call implements DeadlineItem {
     this.#reject = reject
   }
 
-  /** Converts the result and gives it to the caller. */
   resolve(result: unknown): void {
     let made: unknown
     try {
@@ -174,7 +168,6 @@ export class Call implements DeadlineItem {
     }
   }
 
-  /** Runs the callbacks that wait until the number is finished. */
   finish(error?: LatchkeyError): void {
     if (this.finished) return
     this.finished = true

@@ -1,7 +1,6 @@
 // Driver: owns the callers that wait for a push from a member. A push reports the grant of a lock, or the end
-// of a wait at a latch or barrier. The push of a grant proves no cluster time. So the lock object itself
-// checks whether the grant is still in force (docs/locks.md, 7). The push of an end is committed and stays
-// true. A push may be lost, so the callers also ask a member after each reconnect (docs/latches.md).
+// of a wait at a latch or barrier. A push may be lost, so the callers also ask a member after each reconnect
+// (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult, PartyResult } from '@latchkey/protocol'
@@ -10,10 +9,7 @@ type Run = (owner: OwnerResult) => void
 type Attached = (isNewSession: boolean) => void
 
 export class GrantPushes {
-  /**
-   * The callers that wait for a lock, by the lock's key and the acquirer's id. Nearly every list in this map
-   * has one caller.
-   */
+  /** The callers that wait for a lock, by the lock's key and the acquirer's id. */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
   /** The callers that wait at a latch or a barrier, by the random id of each wait. */
   readonly #parties = new RecyclingMap<string, (result: PartyResult) => void>()
@@ -49,8 +45,7 @@ export class GrantPushes {
 
   /**
    * Tells the waiting callers that pushes arrive again, because a link has named the session to its member.
-   * If `isNewSession` is true, the places of these callers in queues still belong to the former session,
-   * which ends sooner or later.
+   * If `isNewSession` is true, the places of the callers in queues still belong to the former session.
    */
   attached(isNewSession: boolean): void {
     for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)

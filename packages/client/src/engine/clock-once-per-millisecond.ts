@@ -5,7 +5,7 @@ import type { Clock, Instant } from '@latchkey/base'
 
 /**
  * Law: `take` returns a time that is not later than the moment of its call, and at most one millisecond
- * earlier. An earlier send time only makes the upper bound of cluster time (CT5) higher, which is the safe
+ * earlier. An earlier send time makes the upper bound of cluster time (CT5) higher, which is the safe
  * direction.
  */
 export class SendTimes {

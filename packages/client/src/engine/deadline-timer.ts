@@ -17,15 +17,14 @@ export interface DeadlineItem {
  */
 const WIDTH = 4
 /**
- * The empty buckets are removed from the heap when their number is above the number of buckets with items
- * plus this number.
+ * The heap may have this many empty buckets more than buckets with items. At a larger number, the empty
+ * buckets are removed from the heap.
  */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends DeadlineItem> {
   readonly #clock: Clock
   readonly #onDue: (item: Item) => void
-  /** The first item of each bucket that is not empty. */
   readonly #heads = new Map<number, Item>()
   /** The numbers of the buckets, the lowest first. Some of these buckets may be empty by now. */
   readonly #order = new Heap<number>((a, b) => a < b)

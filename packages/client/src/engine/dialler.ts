@@ -1,5 +1,4 @@
-// Driver: opens links to members. The dialler ends an attempt that takes too long, and all attempts at
-// `stop`.
+// Driver: opens links to members, and ends attempts that take too long.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -36,7 +35,7 @@ export class Dialler {
   /**
    * Opens a link to a member. Calls `arrived` with the open link, or `failed` with the error. If `url` is
    * undefined, the link goes to the own member of an embedded store. `patience` is the longest time of the
-   * attempt in ms. `stop` ends the attempt with an error.
+   * attempt in ms.
    */
   async dial(
     url: string | undefined,

@@ -1,10 +1,9 @@
 // Driver: owns the link of an embedded store to a third member, while the store's own member has no contact
-// with the leader (M28). A third member is any member except the store's own member. The leader that the own
-// member has lost is asked last.
+// with the leader (M28). A third member is any member except the store's own member.
 //
 // Laws:
-// - no other member is asked while the own member has contact with its leader, or has not yet noticed that
-//   it is cut off.
+// - no other member is asked while the own member has contact with its leader, or has not yet noticed that it
+//   is cut off.
 // - one member is asked at a time. The store uses that member once the member has reported a leader. If the
 //   member refuses the connection or knows no leader, the next member is asked, after a pause that grows each
 //   time.
@@ -115,8 +114,8 @@ export class ThirdMember {
   }
 
   /**
-   * Called when a link reports who leads. If the link goes to the asked member, the store moves to it or
-   * closes it, and the result is true. Returns false for any other link.
+   * Called when a link reports the leader. If the link goes to the asked member, the store moves to the link
+   * or closes the link, and the result is true. Returns false for any other link.
    */
   leaderReported(live: LinkState): boolean {
     const isLed = live.leader?.id !== undefined

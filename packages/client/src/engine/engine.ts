@@ -103,7 +103,6 @@ export class Engine {
     this.#router.start()
   }
 
-  /** The id of the present session, or undefined if there is no session. */
   get session(): number | undefined {
     return this.#commands.sessionId
   }
@@ -136,8 +135,8 @@ export class Engine {
   }
 
   /**
-   * Sends a call about the cluster. With `changes` the call is sent again only if no member has executed it.
-   * If no answer arrives, the outcome is unknown.
+   * Sends a call about the cluster. If `changes` is true, the call is sent again only if no member has
+   * executed it. If no answer arrives, the outcome is unknown.
    */
   admin<T>(
     call: AdminCall,
@@ -240,10 +239,7 @@ export class Engine {
     return this.#commands.use()
   }
 
-  /**
-   * Keeps the link open while a view is open on it. The caller calls the returned function when the view is
-   * closed.
-   */
+  /** Keeps the link open for a view until the returned function is called. */
   keepOpen(live: LinkState): () => void {
     live.views++
     let kept = true
@@ -268,8 +264,8 @@ export class Engine {
   }
 
   /**
-   * Called when the token or the certificate was replaced. If no link is open, dials all addresses again at
-   * once, because members that refused the old token or certificate may accept the new one.
+   * Called when the token or the certificate was replaced. If no link is open, dials all addresses again
+   * immediately, because members that refused the old token or certificate may accept the new one.
    */
   retry(): void {
     this.#router.retry()

@@ -3,7 +3,8 @@
 //
 // Laws:
 // - a command gets its number when it is first sent, and keeps its number and its bytes for ever.
-// - a command whose outcome is unknown is only ever sent again with the same number and the same bytes.
+// - if the outcome of a command is unknown, the command is sent again with the same number and the same
+//   bytes.
 // - if the caller stops waiting while the outcome is unknown, the number is cancelled in the background, so
 //   that the command is not executed later.
 // - a command that was never sent to a member may wait, move to another session, or end as not applied.
@@ -24,9 +25,8 @@ const WAITING_BYTES = 64 * 1024 * 1024
 /** How many bytes of commands may have a call number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
- * How many commands are sent again at a time after the session was full, lowest numbers first. A full session
- * has reached its limit of stored answers. Such a session executes only its unfinished call with the lowest
- * number, so sending many commands would be useless.
+ * How many commands are sent at a time to a full session, the lowest numbers first. A full session has
+ * reached its limit of stored answers. It executes no call except its unfinished call with the lowest number.
  */
 const FEW = 4
 
@@ -46,7 +46,6 @@ export class ExactlyOnceCommands {
   #session: Session | undefined
   #barriers = 0
 
-  /** `opened` is called when a new session has been opened. */
   constructor(activeLink: ActiveLink, pendingCalls: PendingCalls, life: number, opened: () => void) {
     this.#activeLink = activeLink
     this.#pendingCalls = pendingCalls
@@ -92,10 +91,7 @@ export class ExactlyOnceCommands {
     this.#freshBytes += bodyOf(call).length
   }
 
-  /**
-   * Keeps the session alive even if no command is sent, because a caller waits in a lock's queue. The caller
-   * calls the returned function when it stops waiting.
-   */
+  /** Keeps the session alive for a waiting caller until the returned function is called. */
   use(): () => void {
     const end = this.#upkeep.keep.use()
     this.pump()
@@ -128,10 +124,7 @@ export class ExactlyOnceCommands {
 
   // ---- Sending commands
 
-  /**
-   * Sends the waiting commands, because there is a new link or leader, or because the pause before a retry is
-   * over. Commands that were sent before go first, in the order of their numbers.
-   */
+  /** Sends the waiting commands. Commands that were sent before go first, in the order of their numbers. */
   resume(): void {
     const live = this.#activeLink.leading
     if (live && this.#again.length > 0) this.#sendAgain(live)
@@ -140,10 +133,6 @@ export class ExactlyOnceCommands {
     this.#upkeep.keep.check()
   }
 
-  /**
-   * Sends commands again. If the session has reached its limit of stored answers, only FEW commands are sent
-   * at a time, because the session would refuse most of the commands again.
-   */
   #sendAgain(live: LinkState): void {
     const again = this.#again
       .filter((call) => !call.finished && !call.abandoned)
@@ -323,10 +312,9 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Plans to send the call again, because its attempt has ended without a final answer. If the caller has
-   * stopped waiting, the call is not sent again. If the call's outcome is unknown, the request that cancels
-   * the call's number shows the outcome. Otherwise the call certainly was not executed, and its number is
-   * finished now.
+   * Plans to send the call again. If the caller has stopped waiting, the call is not sent again. If the
+   * call's outcome is unknown, the request that cancels the call's number shows the outcome. Otherwise the
+   * call certainly was not executed, and its number is finished now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -335,7 +323,6 @@ export class ExactlyOnceCommands {
     else if (!call.uncertain) this.#finishNumber(call)
   }
 
-  /** Called when the link on which the command was sent has closed. */
   lost(call: Call): void {
     call.live = undefined
     if (call.role !== 'user') return this.#upkeep.lost(call)
@@ -352,8 +339,8 @@ export class ExactlyOnceCommands {
       live.inflight.delete(call.id)
       return this.lost(call)
     }
-    // If the session of this call is over, the call is not sent again. Only the old link may still bring its
-    // answer.
+    // If the session of this call is over, the call is not sent again. The answer may still arrive on the old
+    // link.
     if (call.session !== this.#session?.id) return
     this.#activeLink.leave(call)
     call.uncertain = true

@@ -27,7 +27,6 @@ export class FailedAddresses {
     if (url !== undefined) this.#reasons.delete(url)
   }
 
-  /** Returns one or more sentences, or undefined if no address has failed. */
   describe(): string | undefined {
     const told = [...this.#reasons].map(([url, reason]) =>
       shortText(reason.includes(url) ? reason : `${url}: ${reason}`),

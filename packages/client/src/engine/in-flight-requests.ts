@@ -54,7 +54,6 @@ export class InFlightRequests<Call> {
     return found.sort(([a], [b]) => a - b).map(([, call]) => call)
   }
 
-  /** Removes and returns all requests, in the order of their ids. */
   takeAll(): Call[] {
     const all = this.all()
     this.#calls.fill(undefined)

@@ -7,8 +7,8 @@
 //   time.
 // - if the asked member names a leader of a later term, the store leaves the silent member. The later leader
 //   has replaced the leader that the silent member knew. Once the silence is certain, the store moves to any
-//   member that accepts the connection and knows a leader. That leader may be the silent member, if only the
-//   store's connection to the silent member is cut.
+//   member that accepts the connection and knows a leader. That leader may be the silent member itself,
+//   because perhaps nothing is cut except the store's connection.
 
 import type { Clock, Random } from '@latchkey/base'
 import type { LinkState } from './call.js'
@@ -133,10 +133,6 @@ export class LeaderQuery {
     if (live === this.#asked) this.#asked = undefined
   }
 
-  /**
-   * Ends the search for the leader, because the member in use is not silent any more, or because the link has
-   * changed.
-   */
   end(): void {
     this.#inVain = 0
     const asked = this.take()

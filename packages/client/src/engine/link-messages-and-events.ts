@@ -53,10 +53,6 @@ export class LinkReports {
     return this.#lastLeader
   }
 
-  /**
-   * Calls `done` when the first link is open. Until then calls `failed` each time that an address cannot be
-   * reached.
-   */
   connected(done: () => void, failed: (error: unknown) => void): void {
     if (this.#to.activeLink.link) done()
     else this.#connected.push({ done, failed })
@@ -88,7 +84,6 @@ export class LinkReports {
     if (leader.id !== undefined) this.resume()
   }
 
-  /** Sends the waiting calls, because a leader is known or the pause before a retry is over. */
   resume(): void {
     this.#to.commands.resume()
     this.#to.readsAndAdmin.pump()
@@ -122,8 +117,7 @@ export class LinkReports {
     this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
     for (const call of owed) {
-      // A call whose `live` is another link, or undefined, was sent again meanwhile or waits to be sent
-      // again.
+      // A call whose `live` is not this link was sent again, or waits to be sent again.
       if (call.live !== live) continue
       if (call.payload.what === 'command') commands.lost(call)
       else readsAndAdmin.lost(call, reason)

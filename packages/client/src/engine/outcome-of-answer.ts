@@ -16,13 +16,13 @@ import {
 } from '@latchkey/protocol'
 
 /**
- * final: the answer is the call's own answer. again: the call was certainly not executed, so it may be sent
- * to any member. uncertain: the call may be in the log, and only the answer to another attempt with the same
- * call number will show the outcome. over: the call was refused because its session is over.
+ * final: the caller gets this answer. again: the call was certainly not executed, so it may be sent to any
+ * member. uncertain: the call may be in the log, and another attempt with the same call number will show the
+ * outcome. over: the call was refused because its session is over.
  */
 type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 
-/** Errors that can pass: another member, or the same member a little later, may give another answer. */
+/** Errors that are temporary: another member, or the same member a little later, may give another answer. */
 const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_BUSY',
@@ -31,10 +31,7 @@ const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_OUTCOME_UNKNOWN',
   'ERR_STORAGE_FAILED',
 ])
-/**
- * Errors with which a member reports that it does not know the outcome of a command. None of these errors is
- * the command's own answer.
- */
+/** Errors with which a member reports that it does not know the outcome of a command. */
 const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',
@@ -76,7 +73,6 @@ export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Ve
   return notDone && PASSING.has(code) ? 'again' : 'final'
 }
 
-/** What is known about a call when its time is over. */
 export interface CallState {
   readonly what: 'command' | 'read' | 'admin'
   /** True for a command, and for a call that changes the cluster. */
@@ -113,7 +109,10 @@ export function overdue(
   return new LatchkeyError(code, message, { ...options, missing })
 }
 
-/** The error of a wait that has ended while no leader is known. `lastLeader` is the last member that led. */
+/**
+ * The error of a wait that has ended while no leader is known. `lastLeader` is the id of the last known
+ * leader.
+ */
 export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: string): LatchkeyError {
   const callState = {
     what: 'command',

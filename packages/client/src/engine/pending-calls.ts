@@ -38,10 +38,7 @@ export class PendingCalls {
   readonly #clock: Clock
   readonly #port: PendingCallsPorts
   readonly #deadlines: Deadlines<Call>
-  /**
-   * Returns the error with which every call is refused, for good or for the moment. Undefined if calls are
-   * admitted.
-   */
+  /** Returns the error with which every call is refused now. Undefined if calls are admitted. */
   refusal: (() => LatchkeyError) | undefined
   /** Why no call that needs the cluster is admitted. Undefined if these calls are admitted. */
   memberRemoved: LatchkeyError | undefined
@@ -52,17 +49,13 @@ export class PendingCalls {
     this.#deadlines = new Deadlines<Call>(clock, (call) => this.#overdue(call))
   }
 
-  /**
-   * Throws the error with which a new call would be refused now. A call that does other work before its first
-   * request uses this method to fail early.
-   */
   pass(signal: AbortSignal | undefined): void {
     const refusal = this.refusalNow()
     if (refusal) throw refusal
     if (signal?.aborted) throw aborted(NOTHING_SENT, signal.reason)
   }
 
-  /** Returns false if the call was refused. The caller has then got the error. */
+  /** Returns false if the call was refused. In this case the caller already has the error. */
   admit(call: Call, options: CallOptions): boolean {
     const { signal, timeout } = options
     const due = timeout === undefined ? options.due : this.#clock.now() + timeout
@@ -76,7 +69,6 @@ export class PendingCalls {
     return true
   }
 
-  /** Returns the error with which a call that needs the cluster is refused now. */
   refusalNow(): LatchkeyError | undefined {
     return this.refusal?.() ?? (this.memberRemoved && copyOfError(this.memberRemoved))
   }

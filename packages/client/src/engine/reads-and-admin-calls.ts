@@ -1,9 +1,9 @@
 // Driver: sends reads and calls about the cluster, which have no call number. A read is sent again until it
 // is answered. A call that changes the cluster is sent again only if no member has executed it.
 //
-// Law: four events wake the calls that wait here: a new link, a new leader, an answer that makes room, or a
-// timer. If none of the first three events is certain to come, the code that adds a waiting call sets the
-// timer.
+// Law: a waiting call is sent after one of four events: a new link, a new leader, an answer that makes room,
+// or a timer. Code that adds a waiting call sets the timer, if none of the other three events is certain to
+// come.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, LinkState } from './call.js'
@@ -20,7 +20,7 @@ const WAITING = 65_536
 export class ReadsAndAdminCalls {
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
-  /** The waiting calls that need a leader. The next queue has the waiting calls that need only a link. */
+  /** The waiting calls that need a leader. Other waiting calls are in #anywhere. */
   readonly #linear = new Queue<Call>()
   readonly #anywhere = new Queue<Call>()
 
@@ -51,7 +51,6 @@ export class ReadsAndAdminCalls {
     return needsLeader(call) ? this.#activeLink.leading : this.#activeLink.local
   }
 
-  /** Sends waiting calls that may be sent now. */
   pump(): void {
     this.#drain(this.#anywhere, this.#activeLink.local)
     this.#drain(this.#linear, this.#activeLink.leading)
@@ -108,7 +107,6 @@ export class ReadsAndAdminCalls {
       : judgeRead(answer, never)
   }
 
-  /** Ends the call or queues it again, because the link on which the call was sent has closed. */
   lost(call: Call, reason: Error): void {
     call.live = undefined
     if (call.settled) return
@@ -138,8 +136,8 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.closeIfDone(live)
-    // The end of this call makes room for a waiting call. Usually the next answer sends the waiting call. But
-    // perhaps no answer comes, so a timer is set.
+    // The end of this call makes room for a waiting call. Perhaps no answer comes that would send the waiting
+    // call, so a timer is set.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 

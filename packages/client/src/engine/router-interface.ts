@@ -15,18 +15,17 @@ export type Route =
   | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }
 
 export interface RouterEvents {
-  /** Called when `live` has become the active link. */
   active(live: LinkState): void
   leader(live: LinkState, leader: LeaderReply): void
   reply(live: LinkState, reply: Exclude<LinkReply, LeaderReply>): void
   lost(live: LinkState, reason: Error): void
   /**
-   * Called when the store has moved from this link to another one, although this link may still work. The
+   * Called when the store has moved from this link to another link, although this link may still work. The
    * unanswered requests of this link are sent again on the other link. A late answer on this link is still
    * valid.
    */
   left(live: LinkState): void
-  /** True if events or grants may come that answer no request. */
+  /** True if the member may send events or grants, which answer no request. */
   awaits(): boolean
   /**
    * Called with an error when every address was tried and has failed for a permanent reason. Called with
@@ -38,6 +37,5 @@ export interface RouterEvents {
    * cluster get this error. Called with undefined when the member belongs to the cluster again.
    */
   memberRemoved(reason: LatchkeyError | undefined): void
-  /** Called when an address could not be reached, or refused the connection. */
   failed(error: unknown): void
 }

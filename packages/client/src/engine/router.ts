@@ -1,5 +1,5 @@
 // Driver: owns the links of a store. The router keeps one link open and prefers a link to the leader. When
-// the link closes, the router opens another link at once.
+// the link closes, the router opens another link immediately.
 //
 // Laws:
 // - new requests go to `active` alone. A link that the store has left stays open until all requests on that
@@ -24,7 +24,7 @@ import { SilenceDetector } from './silence-detector.js'
 import type { Route, RouterEvents } from './router-interface.js'
 import { ThirdMember } from './embedded-store-fallback-link.js'
 
-/** In ms. If an attempt to connect has no answer after this time, the next address is dialled too. */
+/** In ms. If an attempt to connect has no answer after this time, the router also dials the next address. */
 const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
@@ -50,11 +50,10 @@ export class Router {
   #timer: Timer | undefined
   #moving: string | undefined
   #seeking: Timer | undefined
-  /** The timer of the next attempt to connect to the leader. */
   #preferring: Timer | undefined
   /**
-   * Links that were opened only to learn whether their member knows a leader. Each of them is stored with the
-   * link that it may replace.
+   * Links that were opened to ask a member whether it knows a leader. Each key is such a link, and its value
+   * is the link that it may replace.
    */
   readonly #visits = new Map<LinkState, LinkState>()
   readonly #silence: SilenceDetector
@@ -180,8 +179,8 @@ export class Router {
   }
 
   /**
-   * Called when the client's token or certificate was replaced. Forgets that the addresses have refused the
-   * former token, and tries all addresses again at once.
+   * Called when the client's token or certificate was replaced. Tries all addresses again immediately, also
+   * the addresses that have refused the former token.
    */
   retry(): void {
     if (this.#closed || this.active) return
@@ -310,8 +309,8 @@ export class Router {
   }
 
   /**
-   * Tries again later, because the leader may be unreachable only for a moment. A member does not report the
-   * same leader twice, so without another attempt the store would stay at a follower until the next election.
+   * Tries again later, because the leader may soon be reachable. A member does not report the same leader
+   * twice, so without another attempt the store would stay at a follower until the next election.
    */
   #preferLeaderLater(live: LinkState): void {
     this.#preferring?.cancel()
@@ -341,7 +340,7 @@ export class Router {
 
   /**
    * Moves the store to the member of `live` if this member knows a leader and the member in use still knows
-   * none. Otherwise closes `live`. Waits for the first report of the member if it has not reported yet.
+   * none. Otherwise closes `live`. If the member has not reported yet, waits for its first report.
    */
   #visit(from: LinkState, live: LinkState): void {
     this.#visits.delete(live)

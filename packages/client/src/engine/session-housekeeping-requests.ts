@@ -62,7 +62,7 @@ export class SessionUpkeep {
   }
 
   /**
-   * Ends the session. The waiters of this store leave their queues at once, and the holds stay. The store
+   * Ends the session. The waiters of this store leave their queues immediately, and the holds stay. The store
    * does not wait for the answer.
    */
   close(): void {
@@ -149,7 +149,6 @@ export class SessionUpkeep {
     this.#activeLink.later()
   }
 
-  /** Lets the request be sent again later, because the link on which it was sent has closed. */
   lost(call: Call): void {
     if (call.role === 'open') this.#opening = undefined
     if (call.role === 'keepAlive') this.keep.ended(false)

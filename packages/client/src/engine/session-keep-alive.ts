@@ -1,6 +1,6 @@
 // Driver: owns one timer that keeps a session alive while the session is in use. The timer is not cancelled
-// when the last user ends. When the timer fires and the session has no user, nothing is sent. If a new user
-// comes before the timer fires, the timer is already set.
+// when the last user ends, because a new user may come soon. If the timer fires and the session has no user,
+// nothing is sent.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './shared-by-all-calls.js'
@@ -18,7 +18,6 @@ export class KeepAlive {
   #underWay: Session | undefined
   #timer: Timer | undefined
 
-  /** `send` returns whether it has sent a keep-alive request. */
   constructor(activeLink: ActiveLink, session: () => Session | undefined, send: () => boolean) {
     this.#activeLink = activeLink
     this.#session = session
@@ -39,7 +38,6 @@ export class KeepAlive {
     }
   }
 
-  /** Sends a keep-alive if one is due, and sets the timer for the next one. */
   check(): void {
     this.stop()
     const session = this.#session()
@@ -52,7 +50,7 @@ export class KeepAlive {
 
   /**
    * Called when a keep-alive request has ended. `kept` is true if the session is alive. A keep-alive that was
-   * refused is due again at once, but is sent only after the pause between retries.
+   * refused is sent again after the pause between retries.
    */
   ended(kept: boolean): void {
     this.#underWay = undefined

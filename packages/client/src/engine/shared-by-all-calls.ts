@@ -91,17 +91,12 @@ export class ActiveLink {
   }
 
   /**
-   * Tells the router that a watch is open on this link. The member then sends events without further
-   * requests, so the router starts to watch for silence.
+   * Tells the router that a watch is open on this link. The router then checks that the member is not silent.
    */
   awaited(live: LinkState): void {
     this.#router().asked(live)
   }
 
-  /**
-   * Moves the present attempt of the call to its earlier attempts, before the call is sent again on another
-   * link. The answer to this attempt may still come.
-   */
   leave(call: Call): void {
     const { live, id } = call
     if (live === undefined) return
@@ -120,7 +115,6 @@ export class ActiveLink {
     return this.#taken(call, reply)
   }
 
-  /** Drops the earlier attempts of a call that is over, because their answers are not needed any more. */
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)
@@ -130,8 +124,8 @@ export class ActiveLink {
   }
 
   /**
-   * Takes the answer to an attempt. The attempt is over, and the answer gives an upper bound of
-   * cluster time (CT5).
+   * Takes the answer to an attempt on the link in use. The answer proves an upper bound of cluster time
+   * (CT5).
    */
   received(live: LinkState, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
@@ -146,9 +140,9 @@ export class ActiveLink {
   }
 
   /**
-   * Learns the upper bound of cluster time that an answer proves. Hundreds of calls that were sent in one
-   * turn may be applied in one log entry. All their answers prove the same bound, so only the first of these
-   * answers is used.
+   * Learns the upper bound of cluster time that an answer proves. Hundreds of calls may be sent in one turn
+   * and applied in one log entry. All their answers prove the same bound, so this method uses the first
+   * answer and ignores the others.
    */
   #learn(time: number, sentAt: Instant): void {
     if (time === this.#learnedTime && sentAt === this.#learnedFrom) return
@@ -171,7 +165,6 @@ export class ActiveLink {
     })
   }
 
-  /** Called when a call has succeeded, so that the next pause is short again. */
   wentWell(): void {
     this.#pause = LEAST_PAUSE
   }

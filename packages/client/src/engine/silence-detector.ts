@@ -10,7 +10,7 @@
 //   was paused then, and it has not yet read what the member sent meanwhile.
 // - silence is suspected after a quarter of an election timeout, or later if this member was slower before.
 //   The silence is reported as certain within one and a half election timeouts. Each store adds a little
-//   random time, so that not all stores ask the other members at once.
+//   random time, so that not all stores ask the other members at the same moment.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { LinkState } from './call.js'
@@ -37,11 +37,10 @@ interface SilenceDetectorPorts {
   readonly random: Random
   /** The link in use. */
   active(): LinkState | undefined
-  /** True if events or a grant may come that answer no request. */
+  /** True if the member may send events or a grant, which answer no request. */
   awaits(): boolean
   /** Called at each beat while the member is silent. */
   suspected(live: LinkState, sure: boolean): void
-  /** Called when a member that was suspected has sent something. */
   answeredAgain(live: LinkState): void
 }
 
@@ -56,8 +55,8 @@ export class SilenceDetector {
   #idle = false
   #beats = 0
   /**
-   * In beats, the longest silence that ended because the member sent something. At each sign of life,
-   * the number is reduced by 5 %, so that an old silence counts less and less.
+   * In beats, the longest silence that ended because the member sent something. Each time that the member
+   * sends something, the number is reduced by 5 %, so that an old silence counts less and less.
    */
   #longest = 0
   /** After this many silent beats, the silence is suspected. */
@@ -69,7 +68,6 @@ export class SilenceDetector {
     this.#ports = ports
   }
 
-  /** Starts to count silent beats, because a request was sent on this link or a watch is open on it. */
   asked(live: LinkState): void {
     if (this.#timer !== undefined && this.#live === live && !this.#idle) return
     if (live.link?.received === undefined || live !== this.#ports.active()) return
@@ -91,7 +89,6 @@ export class SilenceDetector {
 
   #arm(ms: number): void {
     this.#timer?.cancel()
-    // A random part keeps the stores that use the same silent member from asking at the same time.
     const wait = ms * (0.8 + 0.4 * this.#ports.random.float())
     this.#due = this.#ports.clock.now() + wait
     this.#timer = this.#ports.clock.after(wait, this.#look, { ref: false })

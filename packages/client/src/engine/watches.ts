@@ -5,7 +5,7 @@
 // - with each batch of events a member sends `upTo`, the last revision of which it has sent all events. A
 //   watch delivers the events of revisions up to `upTo`, once and in order. Events beyond `upTo` are kept
 //   until their revision is complete, and are dropped when the link closes. A watch that is resumed starts at
-//   the revision after the last complete one.
+//   the revision after the last complete revision.
 // - a member sends no more events than the watch's credit allows, except for the rest of a revision that it
 //   has begun.
 
@@ -38,7 +38,6 @@ export interface WatchHandle {
 }
 
 interface Watch extends WatchHandle {
-  /** Which kind of changes is watched. Undefined means changes of keys. */
   readonly of: WatchOf | undefined
   readonly start: Uint8Array | null
   readonly end_: Uint8Array | null
@@ -97,7 +96,6 @@ export class Watches {
     if (this.#all.has(watch)) this.#start(watch)
   }
 
-  /** Moves every watch to the link that is active now. */
   resume(): void {
     for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
@@ -115,7 +113,6 @@ export class Watches {
     this.#activeLink.awaited(live)
   }
 
-  /** Ends the watch at its former member, if the link to that member is still open. */
   #leave(watch: Watch): void {
     const { live, id } = watch
     watch.live = undefined
@@ -133,7 +130,7 @@ export class Watches {
   }
 
   #taken(watch: Watch, events: number): void {
-    // The reader of a watch of locks may take events that the store itself has added. So the difference may
+    // The reader of a watch of locks also takes events that the store itself has added, so the difference may
     // be negative.
     watch.untaken = Math.max(0, watch.untaken - events)
     this.#allow(watch)
@@ -158,7 +155,7 @@ export class Watches {
   }
 
   /**
-   * Handles the end of a watch by its member. The watch starts again, or fails if the member's error is
+   * Called when the member has ended a watch. The watch starts again, or fails if the member's error is
    * final.
    */
   over(live: LinkState, id: number, bytes: Answer | Uint8Array): void {

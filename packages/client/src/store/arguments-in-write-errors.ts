@@ -22,9 +22,8 @@ interface NamedGuard {
 }
 
 /**
- * Returns the lock and the token that the error of a refused guard names. If the guard has several locks, the
- * first lock is used. The key is a copy, because the caller may change its bytes after the call. For a sub,
- * the key is without the prefix.
+ * Returns the first lock of the guard and its token, for the error of a refused write. The key is a copy,
+ * because the caller may change its bytes after the call. For a sub, the key is without the prefix.
  */
 export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
   const [first] = guardsOf(guard)
@@ -32,7 +31,6 @@ export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): Na
   return { key: copyBytes(nameOfLockKey(first[0]).subarray(prefix.length)), token: first[1] }
 }
 
-/** Throws the refusal with the lock and the token of its guard, or with the key of its increment. */
 export function throwNamed(
   error: unknown,
   command: Command,

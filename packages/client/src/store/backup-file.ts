@@ -4,9 +4,9 @@
 //   - The file gets its final name only after all of it was written and synced. A backup that fails leaves no
 //     file. If the process dies meanwhile, a file whose name ends in `.unfinished` stays, and no program
 //     takes that file for a backup.
-//   - Without `overwrite`, a file that exists already is kept. Even a file that appears while the backup is
-//     being written is kept. A hard link gives the backup its final name, and fails if the name is taken. A
-//     rename would replace the other file without an error.
+//   - Without `overwrite`, an existing file is kept, even a file that appears while the backup is being
+//     written. A hard link gives the backup its final name, and fails if the name is taken. A rename would
+//     replace the existing file without an error.
 //   - All pieces are of one view at one member. If that view is lost, the backup fails with an error. Without
 //     this law: the file consists of pieces of two moments, its checksums are wrong, and only the restore
 //     notices.
@@ -46,7 +46,6 @@ export async function backupToFile(engine: Engine, path: unknown, options?: Back
   await writeBackup(given.path, piecesOf(engine, call), given)
 }
 
-/** Writes the pieces to a file, which gets its name when all of it is written and synced. */
 export async function writeBackup(
   path: string,
   pieces: AsyncIterable<Uint8Array>,

@@ -26,11 +26,11 @@ import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 
 export interface EnterOptions {
   /**
-   * How many callers, called parties, must arrive before the barrier opens. The number is from 1 to 10,000.
-   * All callers of one generation must give the same number.
+   * How many callers must arrive before the barrier opens. These callers are the parties of the barrier. The
+   * number is from 1 to 10,000, and the same for all parties of one generation.
    */
   parties: number
-  /** The time limit of the wait for the other parties. By default the wait has no limit. */
+  /** How long to wait for the other parties. The default is no limit. */
   wait?: Duration | undefined
   signal?: AbortSignal | undefined
 }
@@ -42,7 +42,7 @@ export interface EnterOptions {
 export interface Passage {
   /** The number of the generation. The first generation of a barrier has the number 1. */
   generation: number
-  /** The party's place in the order of arrival, from 0. Each party has its own place. */
+  /** The party's place in the order of arrival, from 0. */
   index: number
 }
 
@@ -50,7 +50,7 @@ const ENTER_OPTIONS = knownNames('parties', 'wait', 'signal')
 
 /**
  * A barrier lets a number of callers, the parties, continue when all of them have arrived. A barrier can be
- * used again and again. See docs/latches.md.
+ * used many times. See docs/latches.md.
  */
 export class Barriers {
   readonly #port: PartyPort
@@ -68,9 +68,9 @@ export class Barriers {
    * const { index } = await store.barriers.enter('round', { parties: 3, wait: '30s' })
    * if (index === 0) await collectResults() // one of them does what only one may do
    * ```
-   * Rejects with ERR_BARRIER_BROKEN if the session of a waiting party ends. Rejects with ERR_MISMATCH if
-   * other callers wait for another number of parties, which is `error.present`. Rejects with ERR_TIMEOUT
-   * after the timeout, and the message has the number of missing parties.
+   * Rejects with ERR_BARRIER_BROKEN if the session of a waiting party ends. Rejects with ERR_MISMATCH if the
+   * waiting callers gave another number of parties, which is `error.present`. Rejects with ERR_TIMEOUT after
+   * the timeout, and the message has the number of missing parties.
    */
   async enter(name: Bytes, options: EnterOptions): Promise<Passage> {
     const { parties, wait, signal } = enterArgs(options)

@@ -88,12 +88,11 @@ export class Cluster {
 
 const READY_TIMEOUT = 30_000
 
-/** The default timeout of snapshot(): no time limit. */
 const NO_LIMIT = null
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** Accepts the same names as open(). A member with a name that open() would refuse must not be added. */
+/** Accepts the same names as open(), so that no member is added with a name that open() would refuse. */
 function name(id: unknown): string {
   if (typeof id === 'string' && NAME.test(id)) return id
   throw new TypeError(
@@ -101,7 +100,6 @@ function name(id: unknown): string {
   )
 }
 
-/** Returns a text, because all arguments of calls about the cluster are texts. */
 function session(id: unknown): string {
   if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= CAPS.recordNumber)
     return String(id)

@@ -50,7 +50,7 @@ export interface StoreOptions {
   readonly drift?: number | undefined
   /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
-  /** Runs once, after all pending calls have ended. For an embedded store, this function stops the member. */
+  /** Runs once, after all pending calls have ended. In an embedded store, this function stops the member. */
   readonly closeHook?: (() => Promise<void>) | undefined
 }
 
@@ -58,13 +58,13 @@ const DEFAULT_SESSION_LIFE = 30_000
 /** In ms: how long `close` waits for the release of holds. The time is longer than a change of leader. */
 const RELEASE_PATIENCE = 2_000
 
-/** A store begins to dial at once. Every call waits for a link until its deadline. */
+/** A store begins to dial when it is created. Every call waits for a link until its deadline. */
 export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implements Store<S> {
   readonly engine: Engine
   readonly members: MemberCalls
   readonly sessions: SessionCalls
   /**
-   * The port that lock objects use. The HTTP interface of a member uses this port too, for the lock calls of
+   * The port that lock objects use. The HTTP interface of a member also uses this port, for the lock calls of
    * HTTP callers.
    */
   readonly lockPort: LockPort

@@ -1,5 +1,5 @@
-// Door: the key-value calls. A call with a wrong argument rejects its promise. Only a call that returns an
-// iterator throws the error.
+// Door: the key-value calls. A call with a wrong argument rejects its promise. A call that returns an
+// iterator throws the error instead.
 
 import {
   type As,
@@ -82,13 +82,13 @@ import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
 /**
- * What the key-value calls of a hold need. Every write carries the guard of the hold, which is the key and
- * the token of the lock. If the hold is known to be lost, these calls send no write.
+ * What the key-value calls of a hold need. Every write carries the guard of the hold: the key and the token
+ * of the lock. No write is sent after the hold is known to be lost.
  */
 export interface HoldGuard {
   /**
-   * Returns the guard. Its key is the whole key of the lock, even for a hold of a sub. Its token is the
-   * present token, which `hold.rotate()` changes.
+   * Returns the guard with the present token, which `hold.rotate()` changes. The key includes the prefix of a
+   * sub.
    */
   guard(): GuardArg
   knownLost(): boolean
@@ -331,8 +331,8 @@ function toInitialEvent(item: InitialItem, how: Decoding): InitialWatchEvent<Wat
 }
 
 /**
- * The class KeyValues with the types that callers see. The constructor takes the encoding as a value. A
- * caller of the constructor must give the type argument that fits this value.
+ * The class KeyValues with the types that callers see. The type argument must fit the encoding that the
+ * constructor gets as a value.
  */
 export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
   ...args: ConstructorParameters<typeof KeyValues>

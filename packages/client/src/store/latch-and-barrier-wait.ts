@@ -1,6 +1,6 @@
 // Driver: owns one wait at a latch or a barrier: the request, the wait record, and the result that ends the
-// wait (docs/latches.md). The wait record, called a party in the code, is the cluster's record of one waiting
-// caller.
+// wait (docs/latches.md). The wait record is the cluster's record of one waiting caller. The code calls the
+// wait record a party.
 //
 // Laws:
 // - A member pushes the end of a wait. After each reconnect the store also asks for the end, until a member
@@ -34,7 +34,6 @@ import {
 } from '@latchkey/protocol'
 
 export interface PartyPort extends LockPort {
-  /** The present session of the store, or undefined if there is no session. */
   session(): number | undefined
   /**
    * Calls `run` when a member pushes the end of the wait with that id. Keeps the session alive until the
@@ -56,8 +55,8 @@ interface WaitTerms {
   /** Returns the command that begins the wait. `wait` is in ms, and 0 means no limit. */
   command(id: string, wait: number): PartyCommand
   /**
-   * Returns what the call still waits for, as a sentence of its error. `left` is the state of the wait record
-   * when the members removed it.
+   * Returns a sentence for the error: what the call still waits for. `left` is the last state of the wait
+   * record before its removal.
    */
   missing(left: PartyResult | undefined): string
 }
@@ -68,11 +67,11 @@ const ASK_TIMEOUT = 5_000
 const ASK_PAUSE = 100
 const LEAVE_TIMEOUT = 5_000
 /**
- * As a fraction: by how much cluster time may run faster than this process's clock. With the default
- * drift, two clocks may differ by 1 %. The value is twice that, to be on the safe side.
+ * As a fraction: how much faster cluster time may run than this process's clock. With the default drift, two
+ * clocks may differ by 1 %. The value is 2 %, as a reserve.
  */
 const CLOCKS_DIFFER = 0.02
-/** In ms: how long a call whose wait is over still waits for the removal of its wait record. */
+/** In ms: after the end of its wait, a call waits at most this long for the removal of its wait record. */
 const LEAVE_WAIT = 500
 
 export class PartyWait {
@@ -89,7 +88,6 @@ export class PartyWait {
   /** True if the cluster may have a record of this wait, which must then be removed. */
   #mayBeIn = false
   #isLeaving = false
-  /** How many requests to remove the wait record were sent. */
   #leaves = 0
   /** Resolves when the members can no longer apply any request of this wait. */
   #whenFinal: Promise<void> | undefined
@@ -186,25 +184,18 @@ export class PartyWait {
     }
   }
 
-  /**
-   * Called when the request has failed after it was sent, so that the cluster may or may not have a record of
-   * the wait.
-   */
+  /** Called when the request has failed after it was sent. The cluster may have a record of the wait. */
   async #uncertain(call: LockCall, error: unknown): Promise<PartyResult | undefined> {
     this.#mayBeIn = true
     this.#whenFinal = call.whenFinal()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // If the caller's limit has not ended the call, its outcome is unknown because the session is over. The
-    // session's wait records have ended too. A second wait at a latch does no harm.
+    // If the caller's limit has not ended the call, the session is over, and its wait records have ended too.
+    // A second wait at a latch does no harm.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }
 
-  /**
-   * Asks for the state of the wait until a member answers. Resolves to undefined if the caller's time is
-   * over.
-   */
   async #ask(): Promise<PartyResult | undefined> {
     this.#mustAsk = false
     for (;;) {
@@ -274,8 +265,8 @@ export class PartyWait {
 
   /**
    * True if this caller has certainly not passed the barrier. Without this check: a barrier opens, and then
-   * the session ends. The call reports that it changed nothing, although the other callers rely on its
-   * arrival.
+   * the session ends. The call reports that it changed nothing, although the other callers have passed the
+   * barrier and rely on this caller.
    */
   #isOut(left: PartyResult | undefined): boolean {
     // Waiting at a latch changes nothing, however the wait ends.
@@ -301,9 +292,6 @@ export class PartyWait {
 
 const hasPassed = ([state]: PartyResult): boolean => state === 'passed'
 
-/**
- * Returns the error with the outcome 'unknown', because this caller may have passed the barrier when its call
- * ended.
- */
+/** Gives the error the outcome 'unknown', because this caller may have passed the barrier. */
 const unsure = ({ code, message, cause }: LatchkeyError): LatchkeyError =>
   new LatchkeyError(code, message, { cause, outcome: 'unknown' })

@@ -31,7 +31,6 @@ export const nameBelow = (prefix: Uint8Array, name: unknown): Uint8Array =>
 
 export const LIST_OPTIONS = knownNames('as', 'timeout', 'signal')
 
-/** Returns the prefix of the stored names that a query lists. */
 export const prefixBelow = (prefix: Uint8Array, below: unknown): Uint8Array =>
   below === undefined ? prefix : keyBelow(prefix, toBound(below, 'prefix'), 'prefix')
 
@@ -54,8 +53,8 @@ export class Latches {
   }
 
   /**
-   * Resolves to false if there is a latch of this name already. The call then changes nothing. A latch with
-   * the count 0 is open at once.
+   * Resolves to false and changes nothing if a latch of this name exists. A latch with the count 0 is open
+   * from the start.
    * ```ts
    * await store.latches.create('migrated', 3)
    * ```
@@ -87,10 +86,9 @@ export class Latches {
   }
 
   /**
-   * Resolves when the latch is open. If the latch is open already, the call resolves at once. Without a
-   * timeout it waits without limit. Rejects with ERR_MISMATCH if the latch does not exist, or if another
-   * caller removes the latch. Rejects with ERR_TIMEOUT after the timeout, and the message has the remaining
-   * count.
+   * Resolves when the latch is open. By default the call waits without a time limit. Rejects with
+   * ERR_MISMATCH if the latch does not exist, or if another caller removes the latch. Rejects with
+   * ERR_TIMEOUT after the timeout, and the message has the remaining count.
    */
   async wait(name: Bytes, options?: CallOptions): Promise<void> {
     const { timeout, signal } = callArgs('latches.wait', options, null, CALL_OPTIONS)

@@ -54,7 +54,6 @@ interface PartyPortOptions {
   readonly parties: Set<object>
 }
 
-/** Makes the port for the waits at latches and barriers. */
 export const partyPort = ({ engine, parties }: PartyPortOptions, port: LockPort): PartyPort => ({
   ...port,
   session: () => engine.session,
@@ -98,8 +97,8 @@ class CommandCall implements LockCall {
 }
 
 /**
- * Calls `run` for each pushed grant, and keeps the session alive, until the caller calls the returned
- * function. A place in a queue belongs to the session and would be lost with the session.
+ * Calls `run` for each pushed grant, and keeps the session alive, until the returned function is called.
+ * Without the session, the caller would lose its place in the queue.
  */
 function whileWaiting(
   engine: Engine,

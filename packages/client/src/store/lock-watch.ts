@@ -1,5 +1,5 @@
-// Driver: a watch of locks. The watch begins at the call, so it misses no change that this store makes after
-// the call.
+// Driver: a watch of locks. The watch begins at the call, so it reports every change that this store makes
+// after the call.
 //
 // Law (K60): the watch continues without a gap if some member still has the changes of locks since the last
 // reported change. Members keep only the last changes, in memory. If no member has these changes, the present
@@ -70,7 +70,6 @@ class LockWatch implements WatchHandle {
   readonly #engine: Engine
   readonly #args: LockWatchArgs
   readonly #sink: Sink
-  /** The reported holds that have not ended, by lock and id. */
   #holds = new Map<string, LockChange>()
   #handle: WatchHandle | undefined
   #isBegun = false
@@ -182,7 +181,6 @@ function isHandOver(events: readonly EventResult[], at: number): boolean {
   return events.slice(at + 1).some((next) => next[0] === index && next[1] === LOCK_EVENT.acquired)
 }
 
-/** Names a hold by its lock and its id. A lock may have several shared holds with different ids. */
 const nameOf = ({ key, id }: LockChange): string => `${binary(key)}/${id}`
 
 function toChange([, number, key, value]: EventResult): LockChange {

@@ -43,14 +43,10 @@ export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Recor
    */
   change: WatchEvent<A, T>
   /**
-   * Emitted when the mirror has read the whole range again, because the members no longer had the missed
-   * history.
+   * Emitted when the mirror has read the whole range again, because the members no longer had the history.
    */
   synced: Synced
-  /**
-   * Emitted when the mirror has stopped following the store. The error is undefined if `close()` ended the
-   * mirror.
-   */
+  /** Emitted at the end of the mirror. The error is undefined after `close()`. */
   closed: { error: LatchkeyError | undefined }
 }
 
@@ -86,7 +82,6 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   readonly #events = new Emitter<MirrorEvents<A, T>>(EVENTS)
   readonly #stop = new AbortController()
   #rows = new Map<string, Row>()
-  /** The next state, which is shown as soon as it is complete. */
   #next = new Map<string, Row>()
   #revision = 0
   #isShown = false
@@ -97,7 +92,6 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#how = how
   }
 
-  /** Opens a mirror for `store.mirror`. Resolves when the first state is complete. */
   static async open(
     engine: Engine,
     target: unknown,
@@ -217,10 +211,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return this.#rows.size
   }
 
-  /**
-   * The revision of the last change that is shown, or of the last complete read. The mirror shows a write
-   * when this number is at least the revision of the write.
-   */
+  /** The revision of the state that the mirror shows. The state includes all writes up to this revision. */
   get revision(): number {
     return this.#revision
   }
@@ -279,10 +270,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
 
   // ---- The end
 
-  /**
-   * True after the end of the mirror: `close()` was called, its store was closed, or the mirror failed with
-   * `error`. The mirror still shows its last state.
-   */
+  /** True after the end of the mirror, which still shows its last state. */
   get closed(): boolean {
     return this.#isClosed
   }
@@ -311,7 +299,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   }
 }
 
-/** Copies key and value, because a view of a received frame would keep the whole frame in memory. */
+/** Copies key and value. Otherwise the mirror would keep the whole received frame in memory. */
 const own = (key: Uint8Array, value: Uint8Array, revision: number): Row => ({
   key: new Uint8Array(key),
   value: new Uint8Array(value),
@@ -331,7 +319,6 @@ function* differences(
   }
 }
 
-/** Decodes an event. A value that cannot be decoded is given as bytes. */
 const asFarAsPossible = (event: EventResult, how: Decoding): WatchEvent<As> =>
   toEvent(event, { ...how, onUndecodable: 'bytes' })
 

@@ -3,8 +3,8 @@
 //
 // Laws (C61)
 //   1  All rows come from one view at revision R. Then come the changes from revision R + 1 on, each change
-//      once. The watch is opened at R + 1 as soon as R is known. So changes that happen while the rows are
-//      being read wait at the member, and not in this process.
+//      once. The watch is opened at R + 1 as soon as R is known. So changes during the read of the rows wait
+//      at the member, and not in this process.
 //   2  All changes of one revision are reported in one step.
 //   3  If the view or the history is lost, the reported rows and changes are no longer valid. A reset is
 //      reported, and then all rows of another view. The new view is not older than any reported change,
@@ -67,7 +67,6 @@ export async function* followRange(
   }
 }
 
-/** Resolves after `ms` milliseconds, or at once when the signal aborts. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(ms, () => end(), { ref: false })
@@ -136,8 +135,8 @@ class History {
 
   /**
    * Resolves to the next batch of changes. Resolves to undefined when the signal has aborted. If the watch
-   * has failed, the changes that came before the failure are returned first. If the store was closed, these
-   * changes are dropped.
+   * has failed, earlier changes are returned before the error. If the store was closed, earlier changes are
+   * dropped.
    */
   async next(): Promise<readonly EventResult[] | undefined> {
     for (;;) {

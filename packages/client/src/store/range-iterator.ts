@@ -1,15 +1,15 @@
 // Driver: reads a range page by page from one view at the member that opened the view. When a page arrives,
-// the next page is requested, so that the member reads it while the caller takes the rows. At most one page
-// is requested ahead, so that memory use stays limited.
+// the next page is requested, so that the member reads while the caller takes the rows. At most one page is
+// requested ahead, because of memory.
 //
 // Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
 // again. An iteration that has returned rows ends with an error. The revision of the view counts as a
-// returned row. Without this law: a caller reads the revision of one view and gets the rows of a later one.
+// returned row. Without this law: a caller reads the revision of one view and gets the rows of a later view.
 // The caller then watches from that revision on, and gets some changes twice.
 //
 // Law (C48): a request is sent even for a range that can contain nothing, because the member decides whether
-// this caller may read the range. Without this law: a program is tried with limit 0, works, and is refused at
-// its first real scan.
+// this caller may read the range. Without this law: a scan with limit 0 works, and the same program is
+// refused at its first scan with rows.
 
 import {
   type AtRevision,
@@ -40,7 +40,7 @@ export interface OpenView {
   /** The id of the view. 0 means that the member has closed the view, because this page was the last page. */
   readonly view: number
   readonly viewLink: LinkState | undefined
-  /** Ends the use of the link. The link of the view stays open until this function is called. */
+  /** The link of the view stays open until this function is called. */
   release(): void
 }
 interface Page extends OpenView {
@@ -135,7 +135,6 @@ async function* rowsOf<T>(
   opened: (revision: number) => void,
 ): AsyncGenerator<T, undefined> {
   let hasReturnedRows = false
-  // If a value cannot be decoded, the error names the key and a revision.
   const converted = (row: Row, revision: number): T | Promise<never> => {
     try {
       return convert(row, options)
@@ -163,7 +162,7 @@ async function* rowsOf<T>(
 }
 
 /**
- * Returns all rows of a range at once. If the view is lost before the deadline, the function begins again.
+ * Returns all rows of a range together. If the view is lost before the deadline, the function begins again.
  */
 export async function collect<T>(
   engine: Engine,
@@ -247,8 +246,8 @@ async function ask(
   before: Page | undefined,
 ): Promise<Page> {
   const limit = Math.min(cursor.left, CAPS.pageRows)
-  // If more than one row is wanted, the member may end a page early, because the page would have too many
-  // bytes. So the request asks the member to keep the view open.
+  // The member ends a page early if the page would have too many bytes. So a request for more than one row
+  // asks the member to keep the view open.
   const part = range.part ?? (range.keysOnly ? 'keys' : 'both')
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]
@@ -266,18 +265,14 @@ async function ask(
 }
 
 /**
- * Converts an answer to a page, at the moment when the answer arrives. The view is registered at once,
- * because the store closes a link that it leaves as soon as no request and no view needs the link.
+ * Converts an answer to a page as soon as the answer arrives, and registers the view. Otherwise the store
+ * could close the link of the view as unused.
  */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows, revision] = toPage(result)
   return { ...openView(engine, view, call), rows: rows as readonly Row[], revision }
 }
 
-/**
- * Returns the view that an answer names, and the link on which the view was opened. The link stays open until
- * `release` is called.
- */
 export function openView(engine: Engine, view: number, call: Call): OpenView {
   const viewLink = call.answeredBy
   return { view, viewLink, release: viewLink && view !== 0 ? engine.keepOpen(viewLink) : () => {} }

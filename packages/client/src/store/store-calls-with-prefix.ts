@@ -1,9 +1,9 @@
 // Driver: the calls that a store and its subs have in common. A sub adds its prefix to each key. The prefix
 // of the store itself is empty.
 //
-// Law (SV3): a sub has only a prefix and an encoding of its own. A sub shares the session, the renewals and
-// the holds of the store. So a new sub costs nothing, and a sub needs no close. A service may make a new sub
-// for each request.
+// Law (SV3): nothing belongs to a sub except its prefix and its encoding. A sub shares the session, the
+// renewals and the holds of the store. So a new sub costs nothing and needs no close, and a service may make
+// a sub for each request.
 
 import type { Clock } from '@latchkey/base'
 import {
@@ -25,7 +25,6 @@ import { Latches } from './latches.js'
 import { lockPort, partyPort } from './lock-port-of-store.js'
 import type { SubOptions, SubStore } from './store-interface.js'
 
-/** The parts that a store and its subs share. */
 interface StoreParts {
   readonly engine: Engine
   readonly clock: Clock

@@ -27,8 +27,8 @@ import type { Latches } from './latches.js'
 import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
 
 /**
- * The calls for locks and semaphores. Some calls are in the style of RheaKV, and the other calls are in the
- * style of Node.
+ * The calls for locks and semaphores. Some calls have the interface of RheaKV, the key-value store of JRaft.
+ * The other calls are in the style of Node.
  */
 export interface LockCalls<S extends As = 'bytes'> {
   /**
@@ -78,8 +78,8 @@ export interface LatchAndBarrierCalls {
   /** Latches. A latch counts down once and then opens for all waiters. */
   readonly latches: Latches
   /**
-   * Barriers. The callers at a barrier continue when all of them have arrived. A barrier can be used again
-   * and again.
+   * Barriers. The callers at a barrier continue when all of them have arrived. A barrier can be used many
+   * times.
    */
   readonly barriers: Barriers
 }
@@ -134,10 +134,7 @@ export interface SubStore<S extends As = 'bytes'>
 
 /** The methods of Node's EventEmitter, so that `once` and `on` of node:events work with a store. */
 export interface EventCalls {
-  /**
-   * Adds a listener. If a listener throws, its error becomes an uncaught exception, because the store does
-   * not handle it.
-   */
+  /** Adds a listener. An error that a listener throws becomes an uncaught exception. */
   on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
   once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
   off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this

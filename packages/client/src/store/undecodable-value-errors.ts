@@ -7,8 +7,7 @@ import type { Engine } from '../engine/engine.js'
 /**
  * Adds the revision of the value to the error of a value that cannot be decoded. The answers of `get` and
  * `multiGet` have no revision, so the revision is read after the failure. If the key has another value at
- * that time, the revision of the failed value is unknown. The error then names `seen`, the revision of the
- * read, if `seen` is given. The promise always rejects.
+ * that time, the error names `seen`, the revision of the read, or no revision. The promise always rejects.
  */
 export async function withRevision(
   engine: Engine,

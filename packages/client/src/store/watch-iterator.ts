@@ -1,5 +1,5 @@
 // Driver: offers a watch as an async iterator. The watch begins at the call of `watch`, not at the first
-// `next()`. Events that arrive wait in this iterator, and their number is limited (watches.ts,
+// `next()`. Events wait in this iterator until they are read. Their number is limited (watches.ts,
 // range-follower.ts).
 
 import { onAbort } from '@latchkey/base'
@@ -141,8 +141,8 @@ export type InitialItem =
   | { readonly is: 'event'; readonly event: EventResult }
 
 /**
- * Opens a watch that first delivers the present rows. The next batch of rows or changes is requested only
- * after the caller has read the whole previous batch.
+ * Opens a watch that first delivers the present rows. The next batch of rows or changes is requested after
+ * the caller has read the whole previous batch.
  */
 export function openInitial(
   engine: Engine,

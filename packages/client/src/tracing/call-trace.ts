@@ -4,9 +4,7 @@ import { isLatchkeyError } from '@latchkey/protocol'
 import type { CallMessage, Publication } from './diagnostics-channels.js'
 import type { Attributes, Span } from './open-telemetry.js'
 
-/** The trace of one call, until its caller has its result or its error. */
 export class CallTrace {
-  /** The traceparent of the call's span, which is sent with each attempt. */
   readonly traceparent: string | undefined
   readonly #span: Span | undefined
   readonly #publication: Publication<CallMessage> | undefined

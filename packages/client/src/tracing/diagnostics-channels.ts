@@ -40,7 +40,6 @@ export const CHANNELS = {
   work: tracingChannel<unknown, WorkMessage>('latchkey:work'),
 } as const
 
-/** Publishes the events of one call, one wait, or the work of one withLock. */
 export class Publication<Message extends { error?: unknown }> {
   readonly #channel: TracingChannel<unknown, Message>
   readonly message: Message
@@ -52,7 +51,7 @@ export class Publication<Message extends { error?: unknown }> {
 
   /**
    * Runs `work` with the message as the context of the channel. An async `work` returns at its first await,
-   * so `end` is published then.
+   * and `end` is published at that moment.
    */
   run<T>(work: () => T): T {
     const { start, end } = this.#channel

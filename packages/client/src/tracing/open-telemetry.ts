@@ -29,13 +29,10 @@ export interface SpanTerms {
   readonly parent?: string | undefined
 }
 
-/**
- * One span, which ends once. The interface uses no type of the API, because users without the API do not have
- * its types.
- */
+/** The interface uses no type of the API, because users without the API do not have its types. */
 export interface Span {
   /**
-   * The traceparent of the span. Undefined if the span belongs to no trace, because tracing is suppressed.
+   * The traceparent of the span. Undefined if tracing is suppressed, so that the span belongs to no trace.
    */
   readonly traceparent: string | undefined
   rename(name: string): void
@@ -52,8 +49,8 @@ type Loaded = { readonly api: typeof Api; readonly error?: never } | { readonly 
 let loaded: Loaded | undefined
 
 /**
- * Loads the API with `require`, so that a call need not wait for an import. A copy of the API that the
- * program has loaded with `import` uses the same global registry.
+ * Loads the API with `require`, so that a call need not wait for an import. The program may load the API with
+ * `import`, because both copies of the API use one global registry.
  */
 function load(): Loaded {
   try {
@@ -64,7 +61,6 @@ function load(): Loaded {
   return loaded
 }
 
-/** Throws a TypeError if the API cannot be loaded. */
 export function requireOpenTelemetry(): void {
   const { error } = load()
   if (error === undefined) return

@@ -6,7 +6,7 @@
 // - OB1: if no program listens, no call, no wait and no work under a lock creates an object for tracing. So
 //   each caller first checks `followsCalls` or `isOn`.
 // - OB2: each span ends once, however its call ends: with an answer, an error, or the close of the store.
-// - Renewals are not followed. One request renews all holds of a store, so a renewal belongs to no caller.
+// - Renewals are not traced. One request renews all holds of a store, so a renewal belongs to no caller.
 
 import type { Logger } from '@latchkey/base'
 import type { Observer, WaitKind } from '@latchkey/lock'
@@ -27,7 +27,6 @@ const SYSTEM = 'latchkey'
 /** In characters. A longer key is cut at this length in a span or a message. */
 const MOST_CHARACTERS = 256
 
-/** Checks the option `tracing` of connect(). Throws a TypeError for an invalid value. */
 export function tracingOption(given: unknown): boolean {
   if (given !== undefined && typeof given !== 'boolean')
     throw new TypeError('tracing must be true or false; without it, a store traces if an SDK is registered')
@@ -146,7 +145,7 @@ function nameOf(payload: Payload): string {
   }
 }
 
-/** Shows a name with the prefix of its sub. A name that is no text is shown in hex. */
+/** Shows a name that is no text in hex. */
 function shownName(key: Uint8Array): string {
   const name = shownKey(nameOfLockKey(key))
   const shown = typeof name === 'string' ? name : Buffer.from(name).toString('hex')

@@ -5,7 +5,7 @@ import { type Clock, elapsed, type Instant } from '@latchkey/base'
 /**
  * In ms: if the wall clock shows up to this much more elapsed time than the monotonic clock, the difference
  * counts as a rounding error. Wall-clock times are whole milliseconds, so each difference may be 1 ms too
- * large. If these errors were added, a clock that is read every millisecond would run twice as fast.
+ * large. If these errors were added, a clock that is read every millisecond could run at double speed.
  */
 const DATE_STEP = 2
 
@@ -18,9 +18,7 @@ const DATE_STEP = 2
 export class ClientClock {
   readonly #clock: Clock
   #last: Instant
-  /**
-   * The time of this clock, in ms. The clock starts above 0, because readers treat the time 0 as "no time".
-   */
+  /** The time of this clock, in ms. The clock starts above 0, because the time 0 means "no time". */
   #sum = 1
 
   constructor(clock: Clock) {

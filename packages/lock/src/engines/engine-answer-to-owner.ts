@@ -5,8 +5,8 @@ import { CODE, SUCCESS_NUMBER } from '../rules/hold-checks-and-answers.js'
 import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine-interface.js'
 
 /**
- * Builds the owner of an answer. Its `remaining` is the number that stands for a successful acquire or
- * renewal. For any other code, `remaining` is the rest of the hold's lease in ms.
+ * Builds the Owner of an answer. If the code is a success, `remaining` is the fixed number of that success
+ * (SUCCESS_NUMBER). Otherwise `remaining` is the rest of the hold's lease in ms.
  */
 function ownerOf(hold: EngineHold, code: OwnerCode, now: number): OwnerResult {
   const { id, deadline, token, acquires, context } = hold

@@ -3,7 +3,6 @@
 import { utf8 } from '@latchkey/base'
 import { KIND, lockKeyOf, show } from '@latchkey/protocol'
 
-/** The prefix of an engine's keys on its server. */
 export function serverPrefixArg(prefix: unknown): string {
   if (typeof prefix === 'string' && prefix !== '' && prefix.length <= 200) return prefix
   throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)

@@ -42,12 +42,11 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
   readonly capabilities: Capabilities
   /**
    * Closes the client. The signals of the holds abort first, and then the holds are released. With `holds:
-   * 'keep'`, the holds stay until their leases end. A further call only waits for the end of the first call.
+   * 'keep'`, the holds stay until their leases end. A further call waits for the end of the first call.
    */
   close(options?: EngineCloseOptions): Promise<void>
 }
 
-/** The names of the options that every engine has. */
 export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
 const DEFAULT_POLL = 2_000
 /** In ms: the smallest default of `patience`. */

@@ -19,8 +19,8 @@ const LONGEST_PAUSE = 1_000
 const ROUNDING = 1
 
 /**
- * One attempt that was sent. `before` is a time of the engine's clock. The engine ignores a take request that
- * arrives after that time.
+ * One attempt that was sent. The engine ignores a take request that arrives after `before`, a time of the
+ * engine's clock.
  */
 interface Flight {
   readonly before: number
@@ -28,8 +28,8 @@ interface Flight {
 }
 
 /**
- * Sends one attempt. `before` is a time of the engine's clock. The engine ignores a take request that arrives
- * after that time.
+ * Sends one attempt. The engine ignores a take request that arrives after `before`, a time of the engine's
+ * clock.
  */
 export type Send<T extends Timed> = (before: number) => Promise<T>
 
@@ -72,13 +72,12 @@ export class EngineRequests {
   }
 
   /**
-   * Sends attempts until one attempt is answered or refused for good. The call also ends at its timeout, when
-   * its signal aborts, or when the client closes.
+   * Sends attempts until one attempt is answered or permanently refused, or until the limits end the call.
    *
-   * Law: `whenFinal` resolves only when the engine can apply no attempt any more. Each attempt was answered
-   * or refused, or the engine's clock is above the `before` of the attempt. Without this law: a caller gives
-   * up, and its place in the queue is cancelled. Then the delayed take is applied, and the lock has a holder
-   * that no caller knows.
+   * Law: `whenFinal` resolves after the last moment at which the engine can apply an attempt. At that moment
+   * each attempt was answered or refused, or the engine's clock is above the `before` of the attempt. Without
+   * this law: a caller gives up, and its place in the queue is cancelled. Then the delayed take is applied,
+   * and the lock has a holder that no caller knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []
@@ -136,9 +135,9 @@ export class EngineRequests {
   }
 
   /**
-   * Law (EN8): if an answer shows a time above the computed upper bound, somebody has set the server's clock
-   * forward. The bound is then computed anew from that answer. Without this law: the clock of the server
-   * jumps an hour ahead, and every new deadline is an hour above the old bound. A holder that is paused for a
+   * Law (EN8): if an answer has a time above the computed upper bound, somebody has set the server's clock
+   * forward. A new bound is then computed from that answer. Without this law: the clock of the server jumps
+   * an hour ahead, and every new deadline is an hour above the old bound. A holder that is paused for a
    * minute believes for an hour that it still holds the lock.
    */
   #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {
@@ -190,8 +189,7 @@ export class EngineRequests {
   }
 
   /**
-   * Waits for `promise` until the call's timeout, its signal or the end of the client ends the call. `end`
-   * returns whether an attempt may still be applied.
+   * Waits for `promise` within the limits of the call. `end` returns whether an attempt may still be applied.
    */
   #limited<T>(
     promise: Promise<T>,

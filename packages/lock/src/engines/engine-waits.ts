@@ -10,7 +10,6 @@ interface Asked {
   readonly owner: OwnerResult | undefined
 }
 
-/** Sends one take request for the waiter. `signal` ends the request. */
 export type Ask = (signal: AbortSignal) => Promise<Asked>
 
 interface Waiter {
@@ -27,7 +26,7 @@ interface Waiter {
 
 /**
  * Laws:
- * - A push that comes before the answer "you wait now" is remembered, and the waiter asks again at once.
+ * - A push that comes before the answer "you wait now" is remembered, and the waiter asks again immediately.
  *   Without this law: the lock is released between the request and its answer, and the waiter sleeps although
  *   the lock is free.
  * - A request ends when its caller gives up the place in the queue. If the server may still apply the
@@ -37,8 +36,8 @@ export class EngineWaits {
   readonly #clock: Clock
   readonly #poll: number
   /**
-   * Called when the server has refused a waiter's request for good. The lock object of the waiter then sends
-   * its own request once more, and gets the error.
+   * Called when the server has permanently refused a waiter's request. The lock object of the waiter then
+   * sends its own request once more, and gets the error.
    */
   readonly #refused: () => void
   readonly #waiters = new Map<string, Set<Waiter>>()
@@ -66,8 +65,8 @@ export class EngineWaits {
   }
 
   /**
-   * Takes note that the engine has put the caller in the queue. From then on the waiter sends `ask` again,
-   * after each push and after each poll interval.
+   * Called when the engine has put the caller in the queue. The waiter then sends `ask` again, after each
+   * push and after each poll interval.
    */
   queued(key: Uint8Array, id: string, answer: TakeAnswer, ask: Ask): void {
     for (const waiter of this.#waiters.get(nameOf(key, id)) ?? []) {

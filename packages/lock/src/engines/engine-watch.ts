@@ -14,9 +14,7 @@ import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { toContext } from '../holding/owner-from-wire-format.js'
 
 interface WatchSource {
-  /** Reads the present holds with their queues, and the time of the engine's clock. */
   look(): Promise<Look>
-  /** Resolves when it is time to read the holds again. */
   pause(): Promise<void>
   readonly decoding: Decoding
   readonly renewals: boolean
@@ -26,8 +24,8 @@ type Event = LockWatchEvent<As>
 type Rows = ReadonlyMap<string, LockInfoResult>
 
 /**
- * Yields the changes of the holds. The first read of the holds is sent at once, so that the watch begins at
- * the moment of the call.
+ * Yields the changes of the holds. The first read of the holds is sent during the call, so that the watch
+ * begins at that moment.
  */
 export function compareHolds(source: WatchSource): AsyncGenerator<Event, void, undefined> {
   const first = source.look()

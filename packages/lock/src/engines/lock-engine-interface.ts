@@ -7,8 +7,8 @@
 // - EN2: each new hold, and each rotation, has a token above every earlier token of this lock, even after a
 //   restart. This law does not bind an engine with fencing 'none'.
 // - EN3: the deadline that a take, a renewal or a rotation has answered is never moved to an earlier time.
-// - EN4: a take whose `before` is over changes nothing and answers LATE. So a request that was delayed on its
-//   way cannot take the lock after its caller has given up and cancelled it.
+// - EN4: a take whose `before` is over changes nothing and answers LATE. So a delayed request cannot take the
+//   lock after its caller has given up and cancelled the request.
 // - EN5: an id that was cancelled has no hold and no place in a queue, until a later take names the id.
 // - EN6: with queue 'fair' no caller takes a free lock while another caller waits before it. A waiter that
 //   has not asked again within its patience has left, because a process that died must not block the other
@@ -28,7 +28,7 @@ export interface Capabilities {
   readonly fencing: 'enforced' | 'told' | 'none'
   /** fair: waiters are served in the order of their arrival. */
   readonly queue: 'fair' | 'unfair'
-  /** push: a release wakes the next waiter at once. poll: the next waiter asks again and again. */
+  /** push: a release wakes the next waiter immediately. poll: the next waiter asks at regular intervals. */
   readonly wakeUp: 'push' | 'poll'
   /**
    * Which loss a hold survives. failover: the loss of one of several servers. restart: the stop of the only
@@ -86,8 +86,7 @@ export interface TakeAnswer extends Timed {
   /** Whether the caller now waits in the queue. */
   readonly queued: boolean
   /**
-   * In ms: after this time the waiter must ask again if no push comes before. The default is the poll
-   * interval.
+   * In ms: the waiter asks again after this time, or earlier after a push. The default is the poll interval.
    */
   readonly again?: number | undefined
 }
@@ -99,8 +98,8 @@ export interface RenewRequest {
 }
 
 /**
- * `hold` is the caller's own hold as it was before the release. With the code NOT_OWNER, `hold` is the hold
- * of another caller.
+ * `hold` is the caller's hold before the release. With the code NOT_OWNER, `hold` is the hold of another
+ * caller.
  */
 export interface ReleaseAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'RELEASED' | 'DECREMENTED' | 'NOT_HELD' | 'EXPIRED' | 'NOT_OWNER'>
@@ -137,8 +136,8 @@ export interface LockEngine {
   /** Ends the hold with that token. `ended` is true if the hold was in force. */
   forceRelease(key: Uint8Array, token: number): Promise<Timed & { readonly ended: boolean }>
   /**
-   * Returns the holds in force, in the order of their keys: all holds, the hold of one key, or the holds of a
-   * prefix. With `queue` each hold has its waiters, in the order of their arrival.
+   * Returns holds in force, in the order of their keys. A prefix of null means all keys. If `isKey` is true,
+   * `prefix` is one whole key. If `queue` is true, each hold has its waiters, in the order of their arrival.
    */
   query(of: {
     readonly prefix: Uint8Array | null

@@ -32,14 +32,13 @@ interface EngineTerms {
   readonly as: 'bytes' | 'string'
   /**
    * In ms. A waiter that is not woken asks the engine again after this time. A watch reads the locks again
-   * after this time, or after MOST_WATCH_PAUSE if that is shorter.
+   * after this time, or after MOST_WATCH_PAUSE if MOST_WATCH_PAUSE is shorter.
    */
   readonly poll: number
   /** In ms: how long a waiter that does not ask keeps its place in the queue. */
   readonly patience: number
 }
 
-/** In ms: the longest pause after which a watch reads the locks again. */
 const MOST_WATCH_PAUSE = 500
 
 export class EnginePort implements LockPort {
@@ -204,7 +203,7 @@ export class EnginePort implements LockPort {
 
   /**
    * Releases the hold. An earlier take request of the same caller may still be under way, and may take the
-   * lock after the release. With `all`, the id is therefore also cancelled, as soon as that take request can
+   * lock after the release. So if `all` is true, the id is also cancelled, as soon as that take request can
    * no longer be applied.
    */
   #release(key: Uint8Array, id: string, all: boolean, options: LockCallOptions): LockCall {
@@ -266,9 +265,7 @@ const NO_HISTORY =
 const NO_KEYS =
   'This lock engine stores no keys. Guard your own writes with the token of the hold, as docs/engines.md says.'
 
-/**
- * Returns a call for a wrong argument. The call has sent nothing, and its result rejects with the TypeError.
- */
+/** Returns a call that was not sent. Its result rejects with the TypeError. */
 function refusedCall(error: TypeError): LockCall {
   const result = Promise.reject(error)
   return { result, sent: false, whenFinal: () => Promise.resolve() }

@@ -18,10 +18,7 @@ export const notReached = (cause?: unknown): LatchkeyError =>
 export const mayHaveArrived = (cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_OUTCOME_UNKNOWN', LOST + reason(cause), { cause })
 
-/**
- * The error of a request that the server has refused. The server would also refuse the same request a second
- * time.
- */
+/** The error of a request that the server has refused, and would refuse again. */
 export const refusedByServer = (message: string, cause?: unknown): LatchkeyError =>
   new LatchkeyError('ERR_FORBIDDEN', `${message}${reason(cause)}`, { cause })
 

@@ -5,9 +5,9 @@ import type { EngineCall } from './engine-requests.js'
 
 /**
  * Law: a caller's hold, or its place in the queue, is given back only when the engine can no longer apply any
- * attempt of the caller's take requests. An earlier attempt counts too, even if a later attempt was answered.
- * Without this law: the first attempt of a take is delayed, the second attempt is answered, and the caller
- * leaves. Then the first attempt arrives, and the lock has a holder that no caller knows.
+ * attempt of the caller's take requests. An earlier attempt also counts, even if a later attempt was
+ * answered. Without this law: the first attempt of a take is delayed, the second attempt is answered, and the
+ * caller leaves. Then the first attempt arrives, and the lock has a holder that no caller knows.
  */
 export class PendingTakes {
   readonly #open = new Map<string, Set<Promise<void>>>()

@@ -32,8 +32,7 @@ export interface WaitOptions {
   lease?: Duration | undefined
   /**
    * How long the call may wait in the fair queue. After this time the call rejects with ERR_TIMEOUT, or with
-   * ERR_NO_LEADER if no leader is known. By default acquire waits without limit, and tryAcquire makes one
-   * attempt.
+   * ERR_NO_LEADER if no leader is known. The default is no limit for acquire, and one attempt for tryAcquire.
    */
   wait?: Duration | undefined
   /** Whether the hold is renewed when 2/3 of its lease are over. Default: true. */
@@ -52,8 +51,8 @@ export interface WaitOptions {
   context?: Bytes | undefined
   /**
    * The name of the flow, up to 256 bytes. A flow is work that takes its locks one at a time. If a wait would
-   * make flows wait for each other in a circle, the call rejects with ERR_DEADLOCK at once. The default is
-   * the flow of the withLock around the call.
+   * make flows wait for each other in a circle, the call rejects with ERR_DEADLOCK immediately. The default
+   * is the flow of the withLock around the call.
    */
   flow?: string | undefined
 }
@@ -64,7 +63,6 @@ const DEFAULT_LEASE = 10_000
 /** In ms: how long the error of a timed-out wait may be delayed by the read of the present holder. */
 const HOLDER_TIMEOUT = 500
 
-/** The lock that a call asks for: its key as the members know it, and its name as the caller gave it. */
 export interface Wanted {
   readonly key: Uint8Array
   readonly name: Bytes
@@ -108,8 +106,8 @@ export async function enter(
   const queues = waits || wait !== undefined
   const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), toSignal(options.signal))
   const context = contextArg(options.context)
-  // `holder.enter` resolves to true only while the lock is held. No other await may come between this result
-  // and the read of `holder.validity`, because the hold could end meanwhile.
+  // The hold could end during another await. So no await may come between the result of `holder.enter` and
+  // the read of `holder.validity`.
   while (await holder.enter({ context, flow, waits: queues, limit })) {
     const { validity } = holder
     if (validity !== undefined) return { holder, validity }
@@ -117,10 +115,7 @@ export async function enter(
   return undefined
 }
 
-/**
- * Does for several locks in one step what `enter` does for one lock. Each lock of the list may be wanted
- * exclusive or shared.
- */
+/** Does for several locks in one step what `enter` does for one lock. */
 export async function enterAll<S extends As>(
   services: LockServices,
   wanted: readonly Wanted[],
@@ -157,7 +152,6 @@ export async function enterAll<S extends As>(
   }
 }
 
-/** Does the same as `enterAll`, but rejects if a wait ends without the locks. */
 export async function acquireAll<S extends As>(
   services: LockServices,
   wanted: readonly Wanted[],
@@ -170,7 +164,6 @@ export async function acquireAll<S extends As>(
   throw await waitIsOver(services, wanted, Math.round(clock.now() - began))
 }
 
-/** Does the same as `enter`, but rejects if a wait ends without the lock. */
 export async function acquire(
   services: LockServices,
   wanted: Wanted,
@@ -184,8 +177,8 @@ export async function acquire(
 }
 
 /**
- * Returns the error of a wait that has ended without the lock. A caller must be able to tell a lock that
- * other callers hold from a cluster without a leader. So these two cases have different error codes.
+ * Returns the error of a wait that has ended without the lock. The error code tells the caller whether other
+ * callers hold the lock, or whether the cluster has no leader.
  */
 async function waitIsOver(
   services: LockServices,
@@ -205,7 +198,6 @@ async function waitIsOver(
   return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
 }
 
-/** Returns the holder of the first lock of the list that is held. */
 async function firstHeld(
   services: LockServices,
   wanted: readonly Wanted[],
@@ -217,9 +209,8 @@ async function firstHeld(
 }
 
 /**
- * Reads the holder of a lock for an error message. If the lock has several holders, the first is returned.
- * The read has a short timeout. If the read fails, for example because this client may not read, the message
- * names no holder.
+ * Reads the first holder of a lock for an error message. If the read fails, for example because this client
+ * has no right to read, the message names no holder.
  */
 async function holderOf({ port }: LockServices, key: Uint8Array): Promise<LockHolder | undefined> {
   const read = [READ.lockQuery, key, false, true] as const

@@ -15,8 +15,8 @@ type Exclusive = readonly [
 ]
 
 /**
- * Adds share and flow to the command. Most requests have neither a share nor a flow, so the command leaves
- * these fields out.
+ * Adds share and flow to the command, or leaves the fields out. Most requests have neither a share nor a
+ * flow.
  */
 export function lockCommand(attempt: Exclusive, share: ShareArg | null, flow: FlowArg | undefined): Command {
   if (flow !== undefined) return [...attempt, share, flow]

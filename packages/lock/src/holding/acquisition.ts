@@ -40,10 +40,7 @@ export interface Attempt {
   readonly flow: FlowArg | undefined
   readonly limit: CallLimit
 }
-/**
- * again: the attempt has neither got the lock nor been refused. The caller may try again with the present
- * acquisition of its lock object.
- */
+/** again: the caller must call `step` again, perhaps on a new acquisition. */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
 export type HoldChange =
@@ -56,19 +53,18 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
-/** In ms, how long a background request, for which no caller waits, waits for its answer. */
+/** In ms: the timeout of a background request. No caller waits for a background request. */
 const BACKGROUND_TIMEOUT = 5_000
-/** In ms, the pause after a failed read of the ticket. */
 const TICKET_PAUSE = 100
 
 /**
  * Laws:
- * - An id is used for one hold. The acquisition ends with the release of its last acquire, with a loss, or
- *   with an attempt of unknown outcome that left no known hold.
+ * - An id is used for one hold. The acquisition ends when its last acquire is released, when the hold is
+ *   lost, or after an attempt of unknown outcome without a known hold.
  * - giveBack releases every hold and place that the store may have for the id. giveBack waits until no
  *   request of the id is under way. Otherwise a late acquire could be applied after the release.
  * - The requests run one at a time (RequestOrder). A grant, a loss or the end of a wait may arrive at any
- *   time. The handlers of these events only store a value and wake the callers.
+ *   time. The handlers of these events store a value and wake the callers, and do nothing else.
  */
 export class Acquisition implements Releasable {
   readonly id: string
@@ -84,7 +80,6 @@ export class Acquisition implements Releasable {
   /** The failed calls that the members may still apply. */
   #mayStillApply: LockCall[] = []
   #grant: OwnerResult | undefined
-  /** The functions that wake the waiting callers. Undefined until the first caller waits. */
   #wakers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
@@ -108,8 +103,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Uses a grant that has arrived, or else sends a request. If `wait` is null, the request makes one attempt
-   * and does not queue. Otherwise `wait` is the limit of the wait in ms, and 0 means no limit.
+   * Uses a grant that has arrived, or else sends a request. If `wait` is null, the request does not queue.
+   * Otherwise `wait` is the limit of the wait in ms, and 0 means no limit.
    */
   step({ context, flow, limit }: Attempt, wait: number | null): Promise<Step> {
     const { validity } = this
@@ -137,10 +132,7 @@ export class Acquisition implements Releasable {
     return lockCommand(attempt, share ?? null, flow)
   }
 
-  /**
-   * Sends a change of this hold: a downgrade, a rotation, or another context. The hold counts as lost if the
-   * store does not know the hold any more.
-   */
+  /** Sends a change of this hold. The hold counts as lost if the store does not know the hold any more. */
   change(validity: HoldValidity, what: HoldChange, limit: CallLimit): Promise<OwnerResult> {
     const [op, ...rest] = what
     const ask = [op, this.#terms.key, this.id, validity.token, ...rest] as unknown as Command
@@ -183,7 +175,6 @@ export class Acquisition implements Releasable {
     })
   }
 
-  /** Stops listening for grants after the end of an attempt, if the id is not used any more. */
   rest(): void {
     if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
@@ -192,7 +183,7 @@ export class Acquisition implements Releasable {
 
   /**
    * Leaves the queue and releases any hold of this id, in the background. If the hold is known, the retries
-   * end when the lease is over, because then there is nothing to release.
+   * end when the lease is over.
    */
   async giveBack(): Promise<void> {
     this.#leaveQueue()
@@ -217,7 +208,6 @@ export class Acquisition implements Releasable {
     this.#services.acquisitions.delete(this)
   }
 
-  /** The key and the id, which together name this acquisition's hold or place in the store. */
   get ticket(): { readonly key: Uint8Array; readonly id: string } {
     return { key: this.#terms.key, id: this.id }
   }
@@ -253,8 +243,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Handles the answer that another acquirer has the lock. If this process believed that it had a hold, that
-   * hold is lost.
+   * Handles the answer that another acquirer has the lock. A hold that this process still counts as held is
+   * lost.
    */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')
@@ -262,7 +252,7 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // An answer with a new hold proves that the earlier hold had ended. The new hold is then released too.
+    // An answer with a new hold proves that the earlier hold had ended. The new hold is then released.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -301,9 +291,9 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Whether a new hold can be used without a renewal first. Its deadline must be a whole lease after the
-   * cluster time of the answer. A grant that the session has not confirmed yet may have less. By the upper
-   * bound of cluster time (CT6), at least half of the lease must be left.
+   * Whether a new hold can be used without a renewal. The deadline must be a whole lease after the cluster
+   * time of the answer. The deadline of a grant that the session has not confirmed yet may be earlier. By the
+   * upper bound of cluster time (CT6), at least half of the lease must be left.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
@@ -326,7 +316,9 @@ export class Acquisition implements Releasable {
     return this.#services.renewals.confirm({ key, id: this.id, token, lease }, limit)
   }
 
-  /** Listens for pushed grants, before the first request that may queue, so that no grant is missed. */
+  /**
+   * Listens for pushed grants. Called before the first request that may queue, so that no grant is missed.
+   */
   #listen(): void {
     if (this.#offQueue.length > 0) return
     const { port, clusterTimeRefresh: boundRenewal } = this.#services
@@ -362,8 +354,8 @@ export class Acquisition implements Releasable {
    *
    * Law: after a new session each attempt asks for the lock again, which moves its place in the queue to the
    * new session. Without this law: there is no leader for longer than a session lives, and the client opens a
-   * new session. But cluster time stood still, so the old session still lives, and the store says that the id
-   * waits. Then the old session ends, its waiters leave the queue, and no member notifies the client. The
+   * new session. But cluster time stood still, so the old session is still open, and the store says that the
+   * id waits. Then the old session ends, its waiters leave the queue, and no member notifies the client. The
    * lock is free, and the caller waits for ever.
    */
   async #askForTicket(isNewSession: boolean): Promise<void> {
@@ -375,13 +367,13 @@ export class Acquisition implements Releasable {
         const [state, owner] = (await read) as TicketResult
         if (round !== this.#ticketRound) return
         if (state === 'granted' && owner !== null) this.#granted(owner)
-        // The state `unknown` means that the place in the queue has ended, because its session or its wait
-        // was over. Each attempt that has time left asks again.
+        // The state `unknown` means that the place in the queue has ended with its session or its wait. Each
+        // attempt that has time left asks again.
         if (state === 'unknown' || (state === 'queued' && isNewSession)) this.#wakeAll()
         return
       } catch (error) {
-        // If the read was refused for good, each attempt asks for the lock again. The members refuse that
-        // request for the same reason, and the caller gets the error.
+        // If the read was permanently refused, each attempt asks for the lock again. The members refuse the
+        // attempt for the same reason, and its caller gets the error.
         if (!isWorthRetry(error)) return this.#wakeAll()
         await pause(port, TICKET_PAUSE)
       }

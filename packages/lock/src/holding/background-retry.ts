@@ -7,10 +7,7 @@ import type { LockPort } from './lock-port-interface.js'
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/**
- * Whether the request may succeed if it is sent again. True if the error is retryable or its outcome is
- * unknown, but never after the store was closed.
- */
+/** True if the error is retryable or its outcome is unknown, except after the close of the store. */
 export function isWorthRetry(error: unknown): boolean {
   return (
     isLatchkeyError(error) && (error.retryable || error.outcome === 'unknown') && error.code !== 'ERR_CLOSED'
@@ -34,8 +31,8 @@ export function pause(port: LockPort, ms: number): Promise<void> {
 }
 
 /**
- * Repeats the request until a member answers or refuses it for good, until the store closes, or until
- * `enough` returns true. The promise never rejects.
+ * Repeats the request until a member answers or permanently refuses the request, until the store closes, or
+ * until `enough` returns true. The promise never rejects.
  */
 export async function untilAnswered(
   port: LockPort,

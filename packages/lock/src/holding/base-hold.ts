@@ -7,10 +7,8 @@ import type { HoldValidity } from './hold-validity.js'
 import type { Holder } from './lock-object-acquisitions.js'
 import type { LockPort } from './lock-port-interface.js'
 
-/** In ms, how long a change of a hold waits for its answer. */
 const CHANGE_TIMEOUT = 5_000
 
-/** The parts of a hold: its holder, and the name of the lock as the caller gave it. */
 export interface HoldParts {
   readonly port: LockPort
   readonly holder: Holder
@@ -39,9 +37,9 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * The fencing token, which is higher than the tokens of all earlier holds of this lock. Pass it to systems
-   * outside the store that compare tokens, for example with a FenceGuard. With `rotateEvery`, the token grows
-   * while the lock is held.
+   * The fencing token, which is higher than the tokens of all earlier holds of this lock. Pass the token to
+   * systems outside the store that compare tokens, for example with a FenceGuard. With `rotateEvery`, the
+   * token grows while the lock is held.
    */
   get token(): number {
     return this.parts.validity.token
@@ -54,8 +52,8 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
    */
   get signal(): AbortSignal {
     const { validity } = this.parts
-    // If the event loop was blocked, no timer has fired yet. So this read compares the clocks (CT7), and
-    // aborts the signal if the time of the hold is over.
+    // While the event loop is blocked, no timer fires. So this read compares the clocks (CT7), and aborts the
+    // signal if the time of the hold is over.
     validity.remaining()
     return validity.signal
   }
@@ -86,7 +84,7 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: this.signal.reason, key, token })
   }
 
-  /** Releases the hold. May be called again, and also resolves if the hold was lost. */
+  /** Releases the hold. Also resolves if the hold was lost or already released. */
   async release(): Promise<void> {
     await this.end()
   }
@@ -108,23 +106,18 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
     return this.#kv
   }
 
-  /** Returns the guard of the writes of this hold, with the present token. */
   protected guard(): GuardArg {
     return [this.parts.validity.key, this.token]
   }
 
-  /**
-   * Changes the hold in the store. Rejects with ERR_LOCK_LOST after a loss, and with ERR_NOT_OWNER after a
-   * release.
-   */
   protected change(what: HoldChange): Promise<void> {
     const { holder } = this.parts
     return holder.change(what, holder.limit(CHANGE_TIMEOUT))
   }
 
   /**
-   * Whether the hold is known to be lost. In a closed store every call must reject with ERR_CLOSED and not
-   * with ERR_FENCED. So no hold of a closed store counts as lost.
+   * Whether the hold is known to be lost. No hold of a closed store counts as lost, because every call of a
+   * closed store must reject with ERR_CLOSED and not with ERR_FENCED.
    */
   #isKnownLost(): boolean {
     return !this.held && !this.parts.port.closed.aborted

@@ -1,26 +1,24 @@
-// Driver: ends one call at its deadline, when its signal aborts, or when the store closes. The first of these
-// three events ends the call.
+// Driver: ends one call at its deadline, at the abort of its signal, or at the close of the store.
 
 import { onAbort, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LockCallOptions, LockPort } from './lock-port-interface.js'
 
-/** The result of a wait that has ended because its call has ended. */
 export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
 
 /**
  * The time limit and the signal of one call of the user. Each request of the call gets this object as its
- * options, so that the request ends together with the call.
+ * options.
  */
 export class CallLimit implements LockCallOptions {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
   readonly due: number | undefined
   /**
-   * #waiting has the functions to call when the limit ends the call. #offs has the functions that remove this
-   * limit's listeners. The two fields are set for the first caller that waits, because most calls never wait.
+   * #waiting has the functions to run at the end of the call. #offs has the functions that remove this
+   * limit's listeners. The two fields stay undefined until the call waits, because most calls never wait.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
@@ -47,7 +45,6 @@ export class CallLimit implements LockCallOptions {
     return this.due === undefined ? undefined : Math.max(0, Math.ceil(this.due - this.#port.clock.now()))
   }
 
-  /** Returns the error that says why the call has ended. */
   error(): LatchkeyError {
     const end = this.end
     if (end === 'aborted') return new LatchkeyError('ERR_ABORTED', undefined, { cause: this.signal?.reason })
@@ -70,10 +67,6 @@ export class CallLimit implements LockCallOptions {
     }
   }
 
-  /**
-   * Settles as the promise does, or resolves to OVER if the limit ends first. A later result of the promise
-   * is ignored.
-   */
   wait<T>(promise: Promise<T>): Promise<T | Over> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd(() => resolve(OVER))

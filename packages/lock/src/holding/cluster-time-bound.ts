@@ -12,8 +12,8 @@ export const DEFAULT_DRIFT = 0.005
  *   request was first sent. At a later instant t the cluster time is at most L + elapsed(s, t) * (1 + drift)
  *   / (1 - drift). Counting from the arrival of the answer would be wrong, because the answer may have
  *   travelled for a whole lease.
- * - Each answer gives one bound. All of these bounds are true, so the lowest bound is the most exact one, and
- *   it is used.
+ * - Each answer gives one bound. All these bounds are true, so the lowest bound is used, which is the most
+ *   exact.
  * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and the store
  *   can guarantee no hold.
  */
@@ -51,8 +51,8 @@ export class ClusterTimeBound {
   }
 
   /**
-   * Forgets the bound, but keeps the holds. Only a lock engine needs this method, because somebody may set
-   * the clock of its server forward. Cluster time never jumps.
+   * Forgets the bound, but keeps the holds. A lock engine needs this method, because somebody may set the
+   * clock of its server forward. Cluster time never jumps.
    */
   beginAgain(): void {
     this.#best = undefined
@@ -66,7 +66,7 @@ export class ClusterTimeBound {
 
   /**
    * For how many whole local milliseconds the store can guarantee that a hold with that deadline is in force
-   * (CT6). 0 if the store cannot guarantee it.
+   * (CT6).
    */
   remaining(deadline: number, now: Instant): number {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))

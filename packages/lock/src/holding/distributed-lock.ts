@@ -1,5 +1,5 @@
-// Driver: DistributedLock, a lock with the methods of DistributedLock in JRaft's RheaKV. It checks arguments
-// and passes each call to its Holder.
+// Driver: DistributedLock, the lock whose methods come from RheaKV, the key-value store of JRaft. It checks
+// arguments and passes each call to its Holder.
 
 import {
   type Bytes,
@@ -32,8 +32,9 @@ interface LockDefaults {
 }
 
 /**
- * A lock with RheaKV's interface. The lock is reentrant and counts its acquires. The lock is held until the
- * last unlock or until its lease ends. A Watchdog can renew the lease.
+ * A lock with the methods of DistributedLock in RheaKV, the key-value store of JRaft. The lock is reentrant
+ * and counts its acquires. The lock is held until the last unlock or until its lease ends. A Watchdog can
+ * renew the lease.
  * ```ts
  * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * if (await lock.tryLock({ timeout: '5s' })) {
@@ -59,8 +60,8 @@ export class DistributedLock implements LockObject {
 
   /**
    * Tries to acquire the lock. If this object already holds the lock, the call acquires it once more.
-   * Resolves to true if the lock was acquired. The acquire count is then larger by one. `timeout` limits the
-   * wait in the fair queue. Without `timeout`, the call makes one attempt.
+   * Resolves to true if the acquire count has grown by one. `timeout` limits the wait in the fair queue.
+   * Without `timeout`, the call makes one attempt.
    */
   tryLock(options?: LockAttempt): Promise<boolean> {
     try {
@@ -138,7 +139,6 @@ export class DistributedLock implements LockObject {
     return this.#holder.last
   }
 
-  /** Returns the context of the Owner that `getOwner` returns. */
   getOwnerContext(): Bytes | undefined {
     return this.#holder.last?.context
   }

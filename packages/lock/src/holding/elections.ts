@@ -44,8 +44,8 @@ export interface Leader<S extends As = 'bytes'> {
 }
 
 /**
- * One change of an election. Changes come in the order in which they happened. The token of 'vacant' is the
- * token of the former leader, or 0 if there was no leader before.
+ * One change of an election. The token of 'vacant' is the token of the former leader, or 0 if there was no
+ * leader before.
  */
 export interface ElectionEvent<S extends As = 'bytes'> {
   type: 'elected' | 'proclaimed' | 'vacant'
@@ -69,7 +69,6 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
     this.#value = value
   }
 
-  /** The name of the election; the same as `key`. */
   get name(): string | Uint8Array {
     return this.key
   }
@@ -90,7 +89,7 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
     this.#value = value
   }
 
-  /** Gives the leadership to the next candidate, in one commit. You may repeat the call. */
+  /** Gives the leadership to the next candidate, in one commit. A second call does nothing. */
   resign(): Promise<void> {
     return this.release()
   }
@@ -159,7 +158,6 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
   }
 }
 
-/** Turns the events of the election's lock into events of the election. */
 class Observed<S extends As> implements AsyncIterableIterator<ElectionEvent<S>> {
   readonly #events: AsyncIterableIterator<LockWatchEvent<As>>
   readonly #valueOf: (context: Bytes | undefined) => ValueAs<S> | undefined
@@ -212,7 +210,6 @@ function valueArg(value: unknown, as: As): Uint8Array {
   return bytes
 }
 
-/** Returns the value that a leader has proclaimed, or undefined if the leader has proclaimed no value. */
 function proclaimedValue(context: Bytes | null | undefined, decoding: Decoding, key: Uint8Array): unknown {
   if (context === null || context === undefined) return undefined
   const bytes = typeof context === 'string' ? Buffer.from(context) : context

@@ -12,8 +12,8 @@ export interface FencePort {
 }
 
 /**
- * Protects a resource outside of the store. The guard refuses a caller if the guard has seen a larger token
- * before.
+ * Protects a resource outside of the store. The guard refuses a token that is lower than a token that it has
+ * seen before.
  *
  * Law: for one resource, the get and set of one check never interleave with the get and set of another check.
  * Otherwise a lower token could overwrite a higher token.
@@ -32,10 +32,7 @@ export class FenceGuard {
     this.#port = port
   }
 
-  /**
-   * Resolves if the token is accepted. Rejects with ERR_FENCED if the guard has seen a larger token. The
-   * guard accepts the same token again.
-   */
+  /** Resolves if the token is accepted. Rejects with ERR_FENCED if the guard has seen a larger token. */
   async check(resource: string, token: number): Promise<void> {
     if (typeof resource !== 'string') throw new TypeError('resource must be a string')
     toToken(token, 'token')

@@ -1,6 +1,6 @@
 // Rule: finds the flow to which a request for a lock belongs. A flow is work that takes its locks one at a
-// time. The flow of a request is known from the name that the caller gives, and from the holds of withLock
-// around the call (docs/locks.md, section 13).
+// time. The name that the caller gives, and the holds of withLock around the call, determine the flow
+// (docs/locks.md, section 13).
 
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
@@ -15,15 +15,14 @@ interface HoldAround {
   readonly flow: string | null
   readonly outer: HoldAround | undefined
   /**
-   * False when the function under withLock has ended. Calls that this function has started may go on without
-   * the hold.
+   * False when the function under withLock has ended. Calls that the function has started may continue
+   * without the hold.
    */
   active: boolean
 }
 
 /**
- * The storage of Node that finds the holds around the current call. A store and all of its subs share one
- * storage, because a store and a sub may use the same lock.
+ * A store and all of its subs share one AsyncLocalStorage, because a store and a sub may use the same lock.
  */
 export type Around = AsyncLocalStorage<HoldAround>
 
@@ -41,10 +40,7 @@ export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   return [name, holds.slice(0, CAPS.holdsOfFlow).map(({ id }) => id)]
 }
 
-/**
- * Returns the holds of withLock around the current call, except holds whose function has ended. The innermost
- * hold comes first.
- */
+/** Returns the active holds of withLock around the current call, the innermost hold first. */
 export function holdsAround(inner: HoldAround | undefined): HoldAround[] {
   const holds: HoldAround[] = []
   for (let one = inner; one !== undefined; one = one.outer) if (one.active) holds.push(one)

@@ -6,9 +6,7 @@ import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port-interface.js'
 
-/**
- * A hold, or an attempt that waits for a hold. Holds and attempts need a recent upper bound of cluster time.
- */
+/** Both holds and waiting attempts need a recent upper bound of cluster time. */
 export interface HoldOrAttempt extends Indexed {
   readonly lease: number
   /**
@@ -21,8 +19,8 @@ export interface HoldOrAttempt extends Indexed {
 
 const SHORTEST_PAUSE = 10
 /**
- * How often one tick checks all holds at most. A tick repeats the check if holds or attempts were added
- * during the check. The limit keeps a listener that acquires again and again from blocking the event loop.
+ * How many times one tick checks all holds at most. A tick repeats the check if holds or attempts were added
+ * during the check. Without this limit, a listener that always acquires again could block the event loop.
  */
 const MOST_LOOKS = 4
 
@@ -42,7 +40,6 @@ export class ClusterTimeRefresh {
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
   #reading = false
-  /** Whether a hold or a waiting attempt was added since the last check. */
   #joined = false
 
   constructor(port: LockPort) {
@@ -52,10 +49,7 @@ export class ClusterTimeRefresh {
     })
   }
 
-  /**
-   * From now on, the timer of this object checks the hold or the attempt, until `remove` is called. `left` is
-   * the remaining time of the hold or the attempt, in ms.
-   */
+  /** The timer checks the item until `remove` is called. `left` is the remaining time of the item in ms. */
   add(item: HoldOrAttempt, left: number): void {
     this.#items.add(item)
     this.#joined = true
@@ -77,7 +71,6 @@ export class ClusterTimeRefresh {
     return Math.max(SHORTEST_PAUSE, age < this.#third ? this.#third - age : this.#third / 4)
   }
 
-  /** Sets the timer. If the timer is set for an earlier time already, nothing changes. */
   #arm(ms: number): void {
     const at = this.#port.clock.now() + ms
     if (at >= this.#armedFor) return
@@ -106,7 +99,6 @@ export class ClusterTimeRefresh {
     this.#arm(Math.min(next, this.#untilRead()))
   }
 
-  /** Ends the holds whose time is over. Returns the milliseconds until the next hold ends. */
   #look(): number {
     this.#joined = false
     let next = Number.POSITIVE_INFINITY
@@ -122,9 +114,8 @@ export class ClusterTimeRefresh {
   }
 
   /**
-   * Reads the revision of the store, only because the answer to each linearizable read proves the cluster
-   * time. The client passes that time to the upper bound of cluster time. If the read fails, the next tick
-   * reads again.
+   * Reads the revision of the store and ignores it, because the answer to each linearizable read proves the
+   * cluster time. If the read fails, the next tick reads again.
    */
   #read(): void {
     // In a closed store no request is sent. The holds still end by the clocks, and their listeners are still

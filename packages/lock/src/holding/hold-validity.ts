@@ -1,5 +1,5 @@
-// Driver: owns this process's knowledge of one hold. This knowledge decides whether the hold certainly is in
-// force, and when its signal aborts.
+// Driver: decides, from what this process knows of one hold, whether the hold certainly is in force, and when
+// its signal aborts.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
@@ -15,7 +15,6 @@ interface HoldFields {
   readonly deadline: number
 }
 
-/** The fields of a hold that a renewal request needs. */
 export type RenewedHold = Pick<HoldFields, 'key' | 'id' | 'token' | 'lease'>
 
 /** One hold that is being renewed. */
@@ -33,7 +32,7 @@ export interface Renewal extends Indexed {
   until: number
   last: Try | undefined
   tries: number
-  /** The callback of Renewals.confirm, which gets the first answer, or undefined if no member answers. */
+  /** The callback of Renewals.confirm. It gets the first answer, or undefined if no member answers. */
   confirmed: ((owner: OwnerResult | undefined) => void) | undefined
 }
 
@@ -44,15 +43,15 @@ export interface Try {
 }
 
 /**
- * releasing: the release was sent or is about to be sent. The store no longer guarantees the hold, and only
- * the answer will show whether the hold was lost before.
+ * releasing: the release was sent, or is sent next. The store no longer guarantees the hold. The answer will
+ * show whether the hold was lost before.
  */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh is needed only for
- *   the signal, which must abort even if no caller reads `held`.
+ * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh serves the signal,
+ *   which must abort even if no caller reads `held`.
  * - A lost hold stays lost, even if a late renewal or a lower bound of cluster time arrives.
  * - The deadline only grows.
  */
@@ -61,9 +60,8 @@ export class HoldValidity implements HoldOrAttempt {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
-  /** The latest token that this process knows. A rotation increases the token. */
   token: number
-  /** Set and cleared by Renewals. Undefined if the hold is not renewed. */
+  /** Undefined if the hold is not renewed. Renewals sets and clears this field. */
   renewal: Renewal | undefined = undefined
   readonly #port: LockPort
   readonly #clusterTimeRefresh: ClusterTimeRefresh
@@ -122,25 +120,19 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Returns an upper limit of the milliseconds since the entry that set the deadline. No answer carries the
-   * time of that entry, so the limit is computed from the upper bound of cluster time.
+   * Returns an upper bound of the milliseconds since the log entry that set the deadline. No answer carries
+   * the time of that entry, so the bound of cluster time gives the result.
    */
   age(): number {
     const { bound, clock } = this.#port
     return Math.max(0, bound.upper(clock.instant()) - (this.#deadline - this.lease))
   }
 
-  /**
-   * Learns the token of this hold from an answer. Answers may come out of order, so a lower token is ignored.
-   */
+  /** Answers may come out of order, so a lower token is ignored. */
   rotated(token: number): void {
     this.token = Math.max(this.token, token)
   }
 
-  /**
-   * Sets the deadline that a successful renewal or reentry has returned. A hold that is lost or released is
-   * not changed.
-   */
   prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
@@ -161,8 +153,8 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Ends the hold in this process, because the store releases all its holds. The user of this hold did not
-   * ask for the release and must stop, so the signal aborts.
+   * Ends the hold in this process, because the store releases all its holds. The signal aborts, because the
+   * user of the hold did not ask for the release and must stop.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return
@@ -172,7 +164,6 @@ export class HoldValidity implements HoldOrAttempt {
     this.#lost(why)
   }
 
-  /** Ends the guarantee of the hold, because the release of all its acquires is sent next. */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }

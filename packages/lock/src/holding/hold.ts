@@ -13,10 +13,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
   #rotation: Timer | undefined
 
-  /**
-   * Internal: `store.locks` creates holds. `rotateEvery` is in ms. If `rotateEvery` is undefined, the token
-   * is rotated only when `rotate` is called.
-   */
+  /** Internal: `store.locks` creates holds. `rotateEvery` is in ms. Undefined means no automatic rotation. */
   constructor(parts: HoldParts, mode: LockMode, rotateEvery: number | undefined) {
     super(parts)
     this.#mode = mode
@@ -30,8 +27,9 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
 
   /**
    * Changes an exclusive hold into a shared hold in one step, so no other caller writes in between. The hold
-   * keeps its token and its lease. The shared requests at the front of the queue get their holds. The call
-   * does nothing for a shared hold. The call rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if the hold is over.
+   * keeps its token and its lease. The shared requests at the front of the queue get their holds. For a
+   * shared hold, the call does nothing. The call rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if the hold is
+   * over.
    */
   async downgrade(): Promise<void> {
     this.assertHeld()
@@ -42,8 +40,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
 
   /**
    * Gives the hold a new, larger token, and resolves to the token. The holder keeps the lock. From then on,
-   * guards with the old token fail with ERR_FENCED. So work with the old token can write no more. Renewals
-   * and the release go on as before.
+   * guards with the old token fail with ERR_FENCED, so work with the old token can write no more.
    */
   async rotate(): Promise<number> {
     this.assertHeld()
@@ -51,10 +48,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
     return this.token
   }
 
-  /**
-   * Rotates the token after each interval. A rotation that fails is tried again after the next interval. The
-   * hold is renewed independently of its rotations.
-   */
+  /** Rotates the token after each interval. A rotation that fails is tried again after the next interval. */
   #rotateAfter(every: number): void {
     this.#rotation = this.parts.port.clock.after(
       every,

@@ -5,11 +5,10 @@
 // collection of young objects can no longer free the members that were added later.
 
 export interface Indexed {
-  /** The index of the member in the set. Only the set writes this field. */
+  /** The index of the member in the set. The set alone writes this field. */
   index: number
 }
 
-/** The index of a member that is in no set. */
 export const NOT_IN_SET = -1
 
 export class IndexedSet<Member extends Indexed> {

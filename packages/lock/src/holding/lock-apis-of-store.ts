@@ -59,9 +59,9 @@ export interface LockOptions {
 }
 
 /**
- * The lock calls of a store, or of one of its subs. A sub has its own port, with the prefix of the sub's
- * names, and shares all other parts with the store. Because of the shared parts, `close` of the store also
- * releases the holds of its subs, and one request renews the holds of the store and of its subs.
+ * The lock calls of a store, or of one of its subs. A sub has its own port, with the prefix of its names, and
+ * shares all other parts with the store. So `close` of the store also releases the holds of its subs, and one
+ * request renews the holds of the store and of its subs.
  */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>
@@ -85,9 +85,9 @@ export class Locking<S extends As = 'bytes'> {
   }
 
   /**
-   * Releases every hold and cancels every wait in one request when the store closes, so that the next waiter
-   * need not wait until a lease ends. Before the request is sent, the signals of the holds abort with the
-   * reason `why`. `patience` is in ms.
+   * Releases every hold and cancels every wait at the close of the store, so that the next waiter need not
+   * wait until a lease ends. Before the request is sent, the signals of the holds abort with the reason
+   * `why`. `patience` is in ms.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
     await this.#release([...this.#services.acquisitions], why, { timeout: patience })
@@ -98,8 +98,7 @@ export class Locking<S extends As = 'bytes'> {
       ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
     )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
-    // A caller without holds also sends the request, because the members decide whether the caller has the
-    // right to this call.
+    // The request is sent even without holds, because the members check the rights of the caller.
     if (held.length === 0)
       return this.#services.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)
@@ -107,8 +106,8 @@ export class Locking<S extends As = 'bytes'> {
 
   /**
    * Law (K43): the signals of the holds abort before their release is sent. Without this law: the next holder
-   * gets the lock by the release and writes to a resource outside the store. The work under the old hold was
-   * not stopped, and writes to the same resource.
+   * gets the lock and writes to a resource outside the store. The work under the old hold was not stopped,
+   * and writes to the same resource.
    */
   async #release(
     acquisitions: readonly Releasable[],
@@ -196,8 +195,8 @@ export class Locking<S extends As = 'bytes'> {
 }
 
 function servicesOf(port: LockPort): LockServices {
-  // Each waiting call adds one listener. More than ten listeners are normal, so Node must not print a warning
-  // about a leak.
+  // Each waiting call adds one listener. More than ten listeners are normal, so Node must not warn about a
+  // leak.
   setMaxListeners(0, port.closed)
   return {
     port,
@@ -209,7 +208,6 @@ function servicesOf(port: LockPort): LockServices {
   }
 }
 
-/** Returns the store's own watchdog, which closes together with the store. */
 function watchdogOf(port: LockPort): Watchdog {
   const watchdog = new Watchdog()
   port.closed.addEventListener('abort', () => watchdog.close(), { once: true })

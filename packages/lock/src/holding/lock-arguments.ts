@@ -1,6 +1,6 @@
 // Door: checks the arguments of lock calls. A wrong argument is a TypeError, and too many bytes are
-// ERR_TOO_LARGE. If a call fails with one of these errors, it has sent no request. All bytes are copied, so
-// that the caller may reuse its own buffers.
+// ERR_TOO_LARGE. A call with one of these errors sends no request. All bytes are copied, so that the caller
+// may reuse its own buffers.
 
 import { EMPTY, copyBytes, keyAfter, prefixEnd, utf8 } from '@latchkey/base'
 import {
@@ -32,13 +32,13 @@ import {
 export const keyArg = (above: Uint8Array, key: unknown, name = 'key'): Uint8Array =>
   keyBelow(above, toKeyCopy(key, name), name)
 
-/** Returns the key of a lock, as the members know it. `above` is the prefix of `store.sub(prefix)`. */
+/** Returns the key of a lock, as the members know it. `above` is as for keyArg. */
 export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
   lockKeyOf(KIND.lock, keyArg(above, key))
 
 /**
  * Returns the first bytes of all keys of that kind whose names begin with `prefix`. null means all locks.
- * `above` is the prefix of `store.sub(prefix)`.
+ * `above` is as for keyArg.
  */
 export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
   const bytes = prefix === undefined ? EMPTY : copyBytes(toBound(prefix, 'prefix'))
@@ -51,7 +51,6 @@ const HOLD_KINDS: readonly HoldKind[] = ['lock', 'semaphore', 'election', 'webLo
 export const kindsArg = (kind: unknown): readonly HoldKind[] =>
   kind === 'all' ? HOLD_KINDS : [holdKindArg(kind, ['all'])]
 
-/** Checks the kind of a hold. `more` lists further allowed values for the error message. */
 export function holdKindArg(kind: unknown, more: readonly string[] = []): HoldKind {
   const known = HOLD_KINDS.find((one) => one === kind)
   if (known === undefined) throw notOneOf('kind', kind, [...HOLD_KINDS, ...more])
@@ -94,10 +93,7 @@ export function lockSpan(
   return { start, end: start === null ? END_OF_LOCKS : (prefixEnd(start) ?? null) }
 }
 
-/**
- * Returns the key of a fencing counter. For undefined and null it returns null, which means the store's own
- * counter.
- */
+/** Returns the key of a fencing counter. null means the store's own counter. */
 export function fencingKeyArg(above: Uint8Array, key: unknown): Uint8Array | null {
   return key === undefined || key === null ? null : keyArg(above, key, 'fencingKey')
 }
@@ -123,7 +119,6 @@ export function contextArg(context: unknown): ContextArg {
 interface AcquirerArgs {
   readonly id: string
   readonly lease: number
-  /** The fencing token, or 0 if the caller gave none. */
   readonly token: number
   readonly context: ContextArg
 }
@@ -145,7 +140,6 @@ export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
 
 const NONE: Readonly<Partial<Record<string, never>>> = {}
 
-/** Returns the options of `call`, after checking that all their names are in `known`. */
 export function optionsArg<T extends object>(
   call: string,
   options: T | undefined,

@@ -37,7 +37,7 @@ export abstract class HoldCalls {
     return this.#services.port
   }
 
-  /** The prefix of a sub, with which all its names begin. The prefix is empty in the store itself. */
+  /** The prefix of all names of a sub. Empty in the store itself. */
   protected get prefix(): Uint8Array {
     return this.port.decoding.prefix
   }

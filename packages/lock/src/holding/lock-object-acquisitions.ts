@@ -27,7 +27,7 @@ export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
 }
 interface Wanted extends Attempt {
-  /** Whether the attempt waits in the queue until its limit is over. If false, the attempt asks once. */
+  /** Whether the attempt waits in the queue. */
   readonly waits: boolean
 }
 
@@ -41,8 +41,8 @@ interface Loss {
 type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
 
 /**
- * In ms. An attempt whose wait is over waits at most this long until its place in the queue is given up. This
- * time is enough for a round trip, but not for a change of leader.
+ * In ms. An attempt whose wait is over waits at most this long for the removal of its place in the queue.
+ * This time is enough for a round trip, but not for a change of leader.
  */
 const LEAVE_QUEUE_WAIT = 500
 /** In ms: the pause before a failed attempt is repeated. */
@@ -54,12 +54,12 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
  * Laws:
  * - `enter` resolves to true only while `held` is true. Any other hold or place that an attempt may have got
  *   is released before the next attempt sends a request.
- * - One Holder is one owner in the store. All callers of the lock object share its hold. The callers that
- *   wait share one place in the queue.
+ * - One Holder is one owner in the store. All callers of the lock object share its hold. The waiting callers
+ *   share one place in the queue.
  * - An acquisition ends with the release of its last acquire or with its loss. The next attempt of the holder
  *   then uses a new acquisition with a new id.
- * - All requests that change an acquisition are sent one after another (RequestOrder). Only a loss can happen
- *   at any time.
+ * - All requests that change an acquisition are sent one after another (RequestOrder). A loss can happen at
+ *   any time.
  */
 export class Holder {
   readonly #services: LockServices
@@ -91,7 +91,7 @@ export class Holder {
     return this.#acquisition.validity?.held ?? false
   }
 
-  /** Undefined if there is no hold, or if the clocks show that its time is over. */
+  /** Undefined if there is no hold, or if the clocks show that the time of the hold is over. */
   get validity(): HoldValidity | undefined {
     const { validity } = this.#acquisition
     return validity?.held ? validity : undefined
@@ -135,7 +135,7 @@ export class Holder {
   }
 
   async #enter(wanted: Wanted): Promise<boolean> {
-    // A store that closes also closes its own watchdog. The error must then name the store, so the store is
+    // A store that closes also closes its own watchdog. The error must name the store, so the store is
     // checked first.
     if (this.#services.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
     if (this.#terms.watchdog?.closed)
@@ -143,7 +143,7 @@ export class Holder {
         'ERR_CLOSED',
         'The watchdog of this lock is closed. Get the lock anew with one that is open.',
       )
-    // An attempt without a wait asks at most twice. The first request may find at reentry that the hold was
+    // An attempt without a wait asks at most twice. The first request may find that the earlier hold was
     // lost, or may get a grant that is already over.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
       const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
@@ -186,8 +186,8 @@ export class Holder {
   }
 
   /**
-   * Throws an error because the caller's time is over while another request of this object is still under
-   * way. The release is sent after that request, and no caller waits for it.
+   * Called when the caller's time is over and another request of this object is still under way. Sends the
+   * release after that request, in the background, and throws an error.
    */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
@@ -246,10 +246,9 @@ export class Holder {
   }
 
   async #failed(acquisition: Acquisition, wanted: Wanted, error: unknown): Promise<Turn> {
-    // An attempt with unknown outcome may have acquired the lock without the knowledge of this process. Then
-    // a release is sent in the background (#retire). If this process knows a hold of the id, the later
-    // release of that hold also ends the unknown acquire. If other attempts still wait with the id, they keep
-    // the id.
+    // An attempt with unknown outcome may have acquired the lock. If this process knows no hold of the id,
+    // and no other attempt waits with the id, the id is released in the background (#retire). The release of
+    // a known hold also ends the unknown acquire.
     if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasWaitingAttempts)
       this.#retire(acquisition)
     else acquisition.rest()
@@ -263,8 +262,8 @@ export class Holder {
 
   /**
    * Returns false if the timeout has ended the wait. Throws if the signal or the close of the store has ended
-   * the call. A single attempt that could not begin in time rejects with ERR_NO_LEADER, because an earlier
-   * request of this lock object still has no answer.
+   * the call. An attempt without a wait rejects with ERR_NO_LEADER, because it could not begin while an
+   * earlier request of this lock object had no answer.
    */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'
@@ -275,7 +274,7 @@ export class Holder {
     return false
   }
 
-  /** Gives up the place in the queue if no other attempt with the same place still waits. */
+  /** Gives up the place in the queue if no other attempt waits at this place. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
     if (
@@ -298,7 +297,7 @@ export class Holder {
     return new Acquisition(this.#services, this.#terms, this.#listener)
   }
 
-  /** Records the loss and tells the watchdog. The row of the hold is then deleted in the background. */
+  /** Records the loss, tells the watchdog, and releases the id in the background. */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
@@ -336,7 +335,6 @@ export class Holder {
     return { acquires: isLast ? 0 : acquisition.acquires }
   }
 
-  /** Ends the renewals and the guarantee of the hold. Called before the release is sent. */
   #endPromise(validity: HoldValidity): void {
     this.#services.renewals.remove(validity)
     validity.releasing()
@@ -368,8 +366,8 @@ export class Holder {
 }
 
 /**
- * Turns the error into one that does not ask for a retry. The hold is over for this process, and the release
- * goes on in the background.
+ * Turns the error into an error that is not retryable. The hold is over for this process, and the release
+ * continues in the background.
  */
 function leftBehind(error: unknown): unknown {
   const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')

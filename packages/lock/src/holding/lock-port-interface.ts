@@ -16,7 +16,7 @@ import type { ClusterTimeBound } from './cluster-time-bound.js'
 import type { LockWatchEvent } from './lock-watch-types.js'
 
 export interface LockCallOptions {
-  /** In milliseconds. A call without a timeout has no limit: only `close` or the signal ends the call. */
+  /** In milliseconds. A call without a timeout ends at `close` or at the abort of its signal. */
   readonly timeout?: number | undefined
   /** Used instead of a timeout: the value of clock.now() at which the call ends. */
   readonly due?: number | undefined
@@ -25,13 +25,11 @@ export interface LockCallOptions {
 
 /** A command that was accepted for sending. */
 export interface LockCall {
-  /**
-   * Whether the command was sent to a member at least once. While false, the command waits in this process.
-   */
+  /** Whether the command was sent to a member at least once. */
   readonly sent: boolean
   /**
-   * The decoded result. Rejects only with a LatchkeyError. The outcome 'not-applied' of the error proves that
-   * the command will never be applied. The outcome 'unknown' says that the command was sent. Before the
+   * The decoded result. Rejects with a LatchkeyError. Its outcome 'not-applied' proves that the command will
+   * never be applied. Its outcome 'unknown' says that the command was sent and may be applied. Before the
    * promise settles, the client has passed the answer's cluster time to `LockPort.bound`, the upper bound of
    * cluster time.
    */
@@ -43,8 +41,8 @@ export interface LockCall {
    * is that each attempt was answered or refused, or that the engine's clock has passed the time limit of
    * each attempt.
    *
-   * The client repeats its question in the background until it has the proof. The promise rejects with
-   * ERR_CLOSED when the store closes. Every call of this method returns the same promise.
+   * The client asks in the background until it has the proof. The promise rejects with ERR_CLOSED when the
+   * store closes.
    */
   whenFinal(): Promise<void>
 }
@@ -54,8 +52,8 @@ export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_se
 /** Reports waits, and work that runs under a lock, to tracing. */
 export interface Observer {
   /**
-   * Whether a tracer or a listener exists. Read before each of the following calls, so that these calls cost
-   * nothing without a listener.
+   * Whether a tracer or a listener exists. Callers check this field before they call `wait` or `work`, so
+   * that a store without listeners loses no time.
    */
   readonly isOn: boolean
   wait<T>(
@@ -67,7 +65,6 @@ export interface Observer {
   work<T>(key: Uint8Array, fencingToken: number, run: () => Promise<T>): Promise<T>
 }
 
-/** What a store counts for its metrics. The lock objects of the store change these numbers. */
 export interface HoldingCounts {
   /** How many callers now wait in a queue, at a latch or at a barrier. */
   waiting: number
@@ -77,28 +74,22 @@ export interface HoldingCounts {
 
 export interface LockPort {
   readonly clock: Clock
-  /** Undefined if waits and work are not traced. */
   readonly observer?: Observer | undefined
   /** Undefined if the counts are not needed. */
   readonly counts?: HoldingCounts | undefined
-  /**
-   * The upper bound of cluster time. Each store has one bound. The client calls `setCluster` at each
-   * handshake and `learn` for each answer.
-   */
+  /** The client calls `setCluster` at each handshake and `learn` for each answer. */
   readonly bound: ClusterTimeBound
   /**
    * The members' election timeout in ms, or 0 if the timeout is not known yet. A change of leader takes one
    * to two election timeouts.
    */
   electionTimeout(): number
-  /** The error for a wait that ends now while no leader is known. Undefined if a leader is known. */
   noLeader(): LatchkeyError | undefined
   /** How the store decodes the keys that it returns. */
   readonly decoding: Decoding
   /** Aborted, with the ERR_CLOSED error as its reason, when the store closes. */
   readonly closed: AbortSignal
 
-  /** A new acquirer id: 128 random bits in hex. */
   newId(): string
   /**
    * Sends the command in the session of the store, so that the command is applied at most once. The call
@@ -127,18 +118,17 @@ export interface LockPort {
    */
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void
   /**
-   * Calls `run` after each reconnect or new session, but not after the first session. Grants are pushed again
-   * from the moment of this call. An earlier push may have been missed, so the caller must read the state of
-   * each of its waiters.
+   * Calls `run` after each reconnect or new session, but not after the first session. From that moment,
+   * grants are pushed again. An earlier push may have been missed, so the caller must read the state of each
+   * of its waiters.
    *
    * After a new session the caller must also ask for its place in a queue again. The place belongs to the old
    * session and is lost with that session.
    */
   onAttached(run: (isNewSession: boolean) => void): () => void
   /**
-   * Returns key-value calls. Each write carries the guard that `guard` returns at that moment, and reads
-   * carry no guard. Each write calls `knownLost`. If `knownLost` returns true, the write rejects with
-   * ERR_FENCED and no request is sent.
+   * Returns key-value calls. Each write carries the guard that `guard` returns at that moment. If `knownLost`
+   * returns true, a write rejects with ERR_FENCED and no request is sent.
    */
   guardedKv(guard: () => GuardArg, knownLost: () => boolean): KeyValueCalls<As>
 }

@@ -38,7 +38,7 @@ type Entered = 'held' | 'refused' | 'over' | 'broken'
 const GIVE_BACK_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
-/** The most times that the request is sent again because its answer left less than half of the lease. */
+/** How many times the request is sent again at most, because its answer left less than half of the lease. */
 const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'
@@ -64,11 +64,10 @@ class Member implements Releasable {
  * Laws:
  * - All keys or none: the set is held only while every key is held. If one key is lost, the client treats the
  *   whole set as lost, and releases the other keys.
- * - A repeated request with the same id keeps the holds, or the places in the queues, that the set already
- *   has. The request only lengthens the leases of the holds or the time limit of the wait. So a request whose
- *   outcome is unknown is sent again.
- * - The client may not know whether a request was applied. It releases the holds and leaves the queues only
- *   when no request of the set is under way any more.
+ * - A repeated request with the same id keeps the holds or the places in the queues that the set already has,
+ *   and lengthens the leases or the time limit. So a request whose outcome is unknown is sent again.
+ * - The client releases the holds and leaves the queues after no request of the set can be applied any more.
+ *   Otherwise a late request could be applied after the release.
  */
 export class SetAcquisition {
   readonly id: string
@@ -82,7 +81,6 @@ export class SetAcquisition {
   #wake: () => void = () => {}
   #isWoken = false
 
-  /** `lost` is called once, with the first loss. */
   constructor(services: LockServices, terms: SetTerms, lost: (error: LatchkeyError) => void) {
     this.#services = services
     this.#terms = terms
@@ -91,12 +89,11 @@ export class SetAcquisition {
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
-  /** The validities of all keys, in the order of the keys. The list is empty until the keys are held. */
+  /** The validities of all keys, in the order of the keys. Empty before the keys are held. */
   get validities(): readonly HoldValidity[] {
     return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
   }
 
-  /** Asks until all keys are held, until the store refuses the request, or until the limit ends. */
   enter(waits: boolean, limit: CallLimit): Promise<Entered> {
     const { observer } = this.#services.port
     if (!waits || observer?.isOn !== true) return this.#enter(waits, limit)
@@ -201,9 +198,7 @@ export class SetAcquisition {
     })
   }
 
-  /**
-   * Ends a wait for the set, because one request of the store releases all holds, also the holds of this set.
-   */
+  /** Ends a wait for the set, because one request of the store releases all holds. */
   revoked(released: Promise<boolean>): void {
     this.#released = released
     this.#wake()
@@ -224,7 +219,7 @@ export class SetAcquisition {
     }
   }
 
-  /** Resolves when the members have released all keys. The call does nothing after a loss. */
+  /** Resolves when the members have released all keys. Does nothing after a loss. */
   async release(): Promise<void> {
     if (this.#isOver) return
     this.#endPromise()
@@ -242,7 +237,6 @@ export class SetAcquisition {
     this.#forget()
   }
 
-  /** Leaves the queues and releases every hold of this id, in the background. */
   async giveBack(): Promise<void> {
     const { port } = this.#services
     if (!(await this.#released)) {

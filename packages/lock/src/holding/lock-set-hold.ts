@@ -11,7 +11,6 @@ import type { HoldValidity } from './hold-validity.js'
 import type { LockPort } from './lock-port-interface.js'
 import type { SetAcquisition } from './lock-set-acquisition.js'
 
-/** The parts of a HoldSet: the acquisition, and the keys and modes as the caller gave them. */
 interface HoldSetParts {
   readonly port: LockPort
   readonly acquisition: SetAcquisition
@@ -50,7 +49,7 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
 
   /**
    * Whether all of the locks are held. Each read compares the deadlines with this process's clocks. If the
-   * clocks cannot prove that a lock is held, the locks count as lost.
+   * clocks cannot prove that every lock is held, the set counts as lost.
    */
   get held(): boolean {
     return this.remainingMillis() > 0
@@ -88,9 +87,8 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
   }
 
   /**
-   * Returns the guard of this set's writes, with the key and the token of each lock. If at least one lock is
-   * exclusive, the guard accepts the shared locks as shared. If all locks are shared, the guard accepts none
-   * of them, because a shared lock allows no writes.
+   * Returns the guard of this set's writes, with the key and the token of each lock. If all locks are shared,
+   * the members refuse the guard, because a shared lock alone allows no writes.
    */
   #guard(): GuardArg {
     const { shares } = this.#parts
@@ -100,7 +98,7 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
     )
   }
 
-  /** Releases all of the locks in one step. You may repeat the call. The call also resolves after a loss. */
+  /** Releases all of the locks in one step. Also resolves after a loss or an earlier release. */
   async release(): Promise<void> {
     this.#release ??= this.#parts.acquisition.release()
     await this.#release

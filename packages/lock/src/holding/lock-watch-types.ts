@@ -13,7 +13,7 @@ export interface LockWatchOptions<A extends As = As> {
   signal?: AbortSignal | undefined
 }
 
-/** One change of a lock. All events of one entry of the log come together, in their order. */
+/** One change of a lock. All events of one log entry come together, in their order. */
 export interface LockWatchEvent<A extends As = 'bytes'> {
   /**
    * - `acquired`: the hold began.
@@ -33,8 +33,8 @@ export interface LockWatchEvent<A extends As = 'bytes'> {
   /** The fencing token of the hold. The token is 0 for a waiting caller. */
   fencingToken: number
   /**
-   * The store's revision at that moment. A change of a lock takes no revision, so several events may have the
-   * same revision.
+   * The store's revision at that moment. A change of a lock does not increase the revision, so several events
+   * may have the same revision.
    */
   revision: number
 }

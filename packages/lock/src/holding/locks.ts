@@ -114,7 +114,6 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     return (await this.#acquire('acquire', key, options)).hold
   }
 
-  /** Resolves to the hold and to the acquirer id under which the store knows the hold. */
   async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined) {
     const given = optionsArg(call, options, ACQUIRE_OPTIONS)
     const wanted = this.#wanted(key, given)
@@ -138,9 +137,9 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
 
   /**
    * Acquires several locks in one step: all of them or none. The call takes no lock before it can take all of
-   * them. So two callers with the same locks never wait for each other, in whatever order they name the
-   * locks. A set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md,
-   * section 12.
+   * them. So two callers with the same locks never wait for each other, whatever the order of their keys. A
+   * set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md, section
+   * 12.
    * ```ts
    * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
    * await set.kv.batch(transfer) // ERR_FENCED if one of the two locks is lost
@@ -218,7 +217,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
       return result
     } finally {
       own.active = false
-      // A release that is not answered goes on in the background. The caller gets the result or the error of
+      // A release without an answer continues in the background. The caller gets the result or the error of
       // fn.
       await hold.release().catch(() => {})
     }
@@ -242,7 +241,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   /**
    * Resolves to the last changes of one lock, in their order: the acquires, losses, releases and waits. Each
    * member remembers the last 1,024 changes of all locks together, since its start. A restart forgets these
-   * changes. `sinceMillis` of the answer says how far back the memory of the member that answered goes.
+   * changes. `sinceMillis` of the answer says how far back the memory of that member goes.
    * ```ts
    * for (const { type, context, agoMillis } of await store.locks.history('orders/42'))
    *   console.log(`${agoMillis} ms ago`, type, context)
@@ -257,7 +256,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Watches a lock, or all locks whose keys begin with a prefix. The watch yields each change from now on, in
+   * Watches a lock, or all locks whose keys begin with a prefix. The watch yields each later change, in
    * order, across reconnects and changes of leader.
    * ```ts
    * for await (const { type, key } of store.locks.watch({ prefix: 'orders/' }, { as: 'string' })) {
@@ -281,8 +280,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Ends the hold with this token. This call is for operators. Resolves to true if the hold was in force. The
-   * call ends all acquires of the hold, and the first waiter gets the lock.
+   * Ends the hold with this token and all its acquires. The first waiter gets the lock. Resolves to true if
+   * the hold was in force. This call is for operators.
    */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
     const limits = callArgs('forceRelease', options)
@@ -292,8 +291,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
 
   /**
    * Releases all locks of this store in one request, also the locks of `getDistributedLock`. Resolves to the
-   * number of released locks. Callers that wait go on waiting. Before the request is sent, the signals of the
-   * holds abort, because the work under the holds has to stop.
+   * number of released locks. Waiting callers continue to wait. Before the request is sent, the signals of
+   * the holds abort, because the work under the holds has to stop.
    */
   async releaseAll(options?: CallOptions): Promise<number> {
     return this.#releaseAll(callArgs('releaseAll', options))
@@ -309,8 +308,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Refuses a call from within the caller's own hold of the same lock. Without a `wait` this call would wait
-   * for ever. With a `wait` the call only times out, so the call is allowed.
+   * Refuses a call under the caller's own hold of the same lock, because the call would wait for ever. A call
+   * with a time limit `wait` is allowed.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return
@@ -324,8 +323,8 @@ const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
 /**
- * Releases the hold. Throws ERR_LOCK_LOST if the hold was lost before the work was done. A hold that fn
- * itself has released was not lost.
+ * Releases the hold. Throws ERR_LOCK_LOST if the hold was lost before the work was done. If fn itself has
+ * released the hold, the hold was not lost.
  */
 async function throwIfLost(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)

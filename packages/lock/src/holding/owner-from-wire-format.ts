@@ -57,8 +57,8 @@ export function toOwner(result: OwnerResult): Owner {
 }
 
 /**
- * Copies the bytes to a plain Uint8Array for the caller. The bytes of a frame are Buffers, and a copy of a
- * Buffer would be a Buffer too.
+ * Copies the bytes to a plain Uint8Array for the caller. The bytes of a frame are a Buffer, and its `slice`
+ * would be a Buffer too.
  */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
@@ -72,7 +72,7 @@ export function toKept(result: OwnerResult): OwnerResult {
   return [id, deadline, remaining, token, acquires, plain(context), code, now]
 }
 
-/** Keeps the type of the context: a string stays a string, and bytes become a copy for the caller. */
+/** A string stays a string, and bytes are copied for the caller. */
 export function toContext(context: ContextArg): string | Uint8Array | undefined {
   if (context === null) return undefined
   return typeof context === 'string' ? context : plain(context)
@@ -123,7 +123,7 @@ const queuedOf = ([id, context, waitedMillis]: QueuedResult) => ({
   waitedMillis,
 })
 
-/** Returns the error that says why an attempt neither holds the lock nor waits. */
+/** Returns the error of an attempt that neither got the lock nor entered the queue. */
 export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how: Decoding): LatchkeyError {
   const key = shownLockKey(lockKey, how)
   if (obstacle[0] === 'deadlock') return new LatchkeyError('ERR_DEADLOCK', OTHER_MODE, { key })

@@ -1,17 +1,17 @@
 // Rule: computes when a hold is renewed, and how soon it is renewed again if no member answers.
 //
 // Laws, for a lease L and a round trip R:
-// - A renewal that is sent at the time s proves the hold until about s + L, but its answer arrives only at s
-//   + R. So renewals at intervals of L / 16 keep a hold as long as R is below 15 / 16 of L. The drift of the
-//   clocks makes this limit a little smaller. A renewal may be sent while earlier renewals have no answer
-//   yet.
-// - If R is known, the next renewal is sent so early that its answer and one more attempt are still in time.
+// - A renewal that is sent at the time s proves the hold until about s + L, but its answer arrives at s + R.
+//   So renewals at intervals of L / 16 keep a hold if R is below 15 / 16 of L, less the drift of the clocks.
+//   A renewal may be sent while earlier renewals have no answer yet.
+// - If R is known, the next renewal is sent so early that there is time for its answer and for one more
+//   attempt.
 // - A hold that can survive a change of leader is renewed so early that it survives the change. Its remaining
 //   time is never less than the time of the change or three quarters of its lease, whichever is shorter.
 
 /**
- * How many renewal requests of one hold may be unanswered at the same time. While no member answers, requests
- * are sent at intervals of the lease divided by this number.
+ * How many renewal requests of one hold may be unanswered at the same time. While no member answers, the
+ * interval between requests is the lease divided by this number.
  */
 export const MOST_TRIES = 16
 /** In ms: the limits of the pause between two unanswered requests. */
@@ -23,15 +23,14 @@ const LONGEST_PAUSE = 5_000
  */
 const CHANGE = 2.25
 
-/** Returns the milliseconds between two requests while no member answers. */
 export function pauseOf(lease: number): number {
   return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.ceil(lease / MOST_TRIES)))
 }
 
 /**
  * Returns how many milliseconds to wait for the answer to an attempt: two leases, but at most MOST_TRIES
- * times the longest pause. An answer that comes later than two leases is useless, because by then the hold
- * has ended, or a later attempt has prolonged the hold.
+ * times the longest pause. A later answer is useless, because the hold has ended, or a later attempt has
+ * prolonged the hold.
  */
 export function patienceOf(lease: number): number {
   return Math.min(lease * 2, LONGEST_PAUSE * MOST_TRIES)
@@ -39,14 +38,14 @@ export function patienceOf(lease: number): number {
 
 /**
  * Returns the milliseconds from the last successful renewal to the next attempt. If the value is negative,
- * the attempt is made at once. `electionTimeout` is in ms, and is 0 if the timeout is not known.
+ * the attempt is made immediately. `electionTimeout` is in ms, and is 0 if it is unknown.
  */
 export function renewAfter(lease: number, roundTrip: number, electionTimeout: number): number {
   const change = lease < electionTimeout * 2 ? 0 : Math.min(electionTimeout * CHANGE, (lease * 3) / 4)
   return lease - Math.max(lease / 3, change, roundTrip * 1.25 + pauseOf(lease) * 2)
 }
 
-/** Estimates how long an answer takes. The estimate rises at once and falls slowly. */
+/** Estimates how long an answer takes. The estimate rises immediately and falls slowly. */
 export class RoundTrip {
   #ms = 0
 

@@ -22,12 +22,11 @@ const TOGETHER = 1 / 20
  * Laws:
  * - A renewal is due 2/3 of the lease after the last success, or sooner if the rest of the lease would be too
  *   short (renewal-times.ts). The lease is counted from the earliest moment at which the cluster can have
- *   executed the request that succeeded. So the renewal may come too early but never too late.
- * - Each answer counts, at any time and in any order. Each answer proves a deadline that is computed from the
- *   moment at which its request was first sent. The next attempt is sent while earlier attempts are
+ *   executed the request that succeeded. So a renewal may come too early, but never too late.
+ * - Each answer counts, at any time and in any order. The next attempt is sent while earlier attempts are
  *   unanswered. So no hold is lost even if a round trip takes most of the lease.
- * - Only a refusal, or the clocks of HoldValidity, ends a hold. An attempt that failed or was never answered
- *   ends nothing.
+ * - A refusal, or the clocks of HoldValidity, can end a hold. An attempt that failed or was never answered
+ *   ends no hold.
  * - At most MOST_TRIES attempts for one hold are under way. While no member can be reached, the last attempt
  *   waits in this process, and no further attempt is added.
  * - A hold that was removed is not renewed any more, and a late answer for it changes nothing.
@@ -48,7 +47,7 @@ export class Renewals {
   }
 
   /**
-   * Renews the hold from now on, for the watchdog `by`. A hold that is already being renewed gets a new due
+   * Begins to renew the hold, for the watchdog `by`. A hold that is already being renewed gets a new due
    * time.
    */
   add(validity: HoldValidity, by: object): void {
@@ -67,7 +66,6 @@ export class Renewals {
     validity.renewal = undefined
   }
 
-  /** Ends the renewal of all holds of the watchdog `by`. */
   stop(by: object): void {
     this.#renewals.forEach((renewal) => {
       if (renewal.by === by && renewal.validity !== undefined) this.remove(renewal.validity)
@@ -140,8 +138,8 @@ export class Renewals {
   }
 
   /**
-   * Whether the hold should still be renewed. After a blocked event loop the clocks decide and not this
-   * timer: a hold whose time is over is not renewed.
+   * Whether the hold should still be renewed. The event loop may have been blocked, so the clocks decide: a
+   * hold whose time is over is not renewed.
    */
   #isWanted(renewal: Renewal, now: number): boolean {
     const { validity, confirmed } = renewal
@@ -169,8 +167,7 @@ export class Renewals {
     for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
     const call = this.#port.command([OP.renew, list], { due: now + patience })
     const one: Try = { call, over: false }
-    // The next attempt is planned before the answer, because it must be sent even if this attempt is never
-    // answered.
+    // The next attempt is planned before the answer, because perhaps no answer comes.
     for (const renewal of renewals) {
       renewal.at = now + pauseOf(renewal.of.lease)
       renewal.triedAt = now
@@ -210,11 +207,10 @@ export class Renewals {
       this.remove(validity)
       return validity.lose('its renewal was refused, because another holds it or nobody does')
     }
-    // The answer to a rotation may have been lost. The answer to a renewal has the present token too.
+    // The answer to a rotation may have been lost. The answer to a renewal also has the present token.
     validity.rotated(owner[3])
     validity.prolong(owner[1])
-    // `prolong` may find by the clocks that the hold is over. The renewal was then removed and needs no new
-    // time.
+    // If `prolong` finds by the clocks that the hold is over, the renewal is removed.
     if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)
   }
 
@@ -251,8 +247,8 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 }
 
 /**
- * Whether another attempt may be sent. The last attempt must have left this process. Otherwise the two
- * attempts would leave at the same time and prove the same deadline.
+ * Whether another attempt may be sent. The last attempt must have left this process. Otherwise two attempts
+ * would leave at the same time and prove the same deadline.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

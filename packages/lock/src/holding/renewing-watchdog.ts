@@ -6,11 +6,10 @@ import type { LockObject } from './distributed-lock-interface.js'
 import type { Renewals } from './renewals.js'
 import type { HoldValidity } from './hold-validity.js'
 
-// WatchdogEvents is a type and not an interface, because the events of an Emitter must be a Record.
 export type WatchdogEvents = {
   /**
-   * Emitted when a hold of this lock was lost. `lock` is the DistributedLock object that was created with
-   * this watchdog.
+   * Emitted when the hold of `lock` was lost. `lock` is a DistributedLock that was created with this
+   * watchdog.
    */
   lost: { readonly lock: LockObject; readonly error: LatchkeyError }
 }
@@ -27,7 +26,6 @@ export type WatchdogEvents = {
  */
 export class Watchdog implements Disposable {
   readonly #events = new Emitter<WatchdogEvents>(['lost'])
-  /** The Renewals of each store whose locks this watchdog renews. */
   readonly #stores = new Set<Renewals>()
   #closed = false
 

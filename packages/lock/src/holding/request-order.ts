@@ -10,8 +10,8 @@ import type { CallLimit } from './call-deadline-or-abort.js'
  *   release.
  * - A caller that awaits a task continues before the next task begins, so the result of the task is still
  *   true when the caller reads the result.
- * - An urgent task comes before all waiting tasks. An urgent task releases the hold or the place that a
- *   finished attempt may have got.
+ * - An urgent task comes before all waiting tasks. It releases the hold or the place that a finished attempt
+ *   may have got.
  */
 export class RequestOrder {
   #busy = false
@@ -35,8 +35,8 @@ export class RequestOrder {
   }
 
   /**
-   * Waits until the previous task has ended, and then one microtask more. In this microtask the caller of the
-   * previous task continues, while the result of that task is still true.
+   * Waits until the previous task has ended, and one microtask more. In this microtask the caller of the
+   * previous task continues, and the result of that task is still true.
    */
   async #turn(stand: (begin: () => void) => void, limit?: CallLimit): Promise<boolean> {
     const isMine = await this.#place(stand, limit)
@@ -45,8 +45,8 @@ export class RequestOrder {
   }
 
   /**
-   * Starts the task. The task counts as ended before its caller continues. So if no task waits, the next call
-   * of that caller begins at once.
+   * The task counts as ended before its caller continues. So if no task waits, the next call of that caller
+   * begins immediately.
    */
   #begin<T>(task: () => Promise<T>): Promise<T> {
     this.#busy = true
@@ -56,8 +56,8 @@ export class RequestOrder {
   }
 
   /**
-   * Starts the next waiting task. #busy stays true from the end of a task to the start of the next one, so
-   * that no new call begins in between.
+   * #busy stays true from the end of a task to the start of the next task, so that no new call begins in
+   * between.
    */
   readonly #next = (): void => {
     const begin = this.#waiting.shift()

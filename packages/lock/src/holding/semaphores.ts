@@ -34,7 +34,7 @@ export interface PermitOptions extends WaitOptions {
    * ERR_MISMATCH.
    */
   of: number
-  /** How many permits are wanted. The permits are granted all together. Default: 1. */
+  /** How many permits are wanted. All are granted together. Default: 1. */
   permits?: number | undefined
 }
 const PERMIT_OPTIONS = knownNames(...WAIT_OPTIONS, 'of', 'permits')
@@ -49,7 +49,6 @@ export class Permit<S extends As = 'bytes'> extends BaseHold<S> {
     this.permits = permits
   }
 
-  /** The name of the semaphore; the same as `key`. */
   get name(): string | Uint8Array {
     return this.key
   }
@@ -90,8 +89,8 @@ export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Changes the number of permits of the semaphore. If the number grows, callers that wait are granted
-   * permits at once. If the number falls, no holder loses a permit.
+   * Changes the number of permits of the semaphore. If the number grows, waiting callers may get permits
+   * immediately. If the number falls, no holder loses a permit.
    */
   async resize(name: Bytes, of: number, options?: CallOptions): Promise<void> {
     const limits = callArgs('semaphores.resize', options)

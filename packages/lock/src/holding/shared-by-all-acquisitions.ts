@@ -18,7 +18,6 @@ export interface LockServices {
   readonly port: LockPort
   readonly clusterTimeRefresh: ClusterTimeRefresh
   readonly renewals: Renewals
-  /** The acquisitions that have, or may have, a hold or a place in a queue in the store. */
   readonly acquisitions: Set<Releasable>
   /** The holds of withLock around the current asynchronous call. */
   readonly around: Around

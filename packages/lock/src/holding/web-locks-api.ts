@@ -35,10 +35,7 @@ export interface WebLockOptions {
 export interface WebLock {
   readonly name: string
   readonly mode: WebLockMode
-  /**
-   * Aborts when the lock is lost, because its lease is over or it was stolen. A lock of the Web Locks API has
-   * no signal.
-   */
+  /** Aborts when the lock is lost or stolen. The Web Locks API has no such signal. */
   readonly signal: AbortSignal
 }
 
@@ -55,15 +52,15 @@ export interface WebLockSnapshot {
 
 type Callback<T> = (lock: WebLock | null) => T | Promise<T>
 
-/** In ms. The lease is short, because a holder learns only by its next renewal that its lock was stolen. */
+/** In ms. The lease is short, because a holder learns from its next renewal that its lock was stolen. */
 const LEASE = 3_000
 const SHARED: ShareArg = [1, 0]
 const MODES: readonly unknown[] = ['exclusive', 'shared']
 
 export class WebLocks extends HoldCalls {
   /**
-   * Runs the callback while the lock is held, and resolves or rejects as the callback's promise does. If the
-   * lock is lost while the callback runs, the request rejects with an AbortError.
+   * Runs the callback while the lock is held, and settles like the callback's promise. If the lock is lost
+   * while the callback runs, the request rejects with an AbortError.
    * ```ts
    * await store.webLocks.request('report', async (lock) => render({ signal: lock.signal }))
    * ```
@@ -91,7 +88,6 @@ export class WebLocks extends HoldCalls {
     return acquired === undefined ? run(null) : held(acquired, asked, run)
   }
 
-  /** A request that was aborted rejects with the reason of its signal, as in browsers. */
   async #acquired(
     wanted: Wanted,
     ifAvailable: boolean,
@@ -108,7 +104,7 @@ export class WebLocks extends HoldCalls {
     }
   }
 
-  /** Resolves to the locks that are held and the requests that wait, of all processes. */
+  /** Resolves to the held locks and the waiting requests of all processes. */
   async query(): Promise<WebLockSnapshot> {
     const { port, prefix } = this
     const asked = [READ.lockQuery, prefixArg(prefix, undefined, KIND.webLock), true, false] as const
@@ -127,8 +123,8 @@ export class WebLocks extends HoldCalls {
 const QUERY_TIMEOUT = 5_000
 
 /**
- * Runs the callback under the hold. If the hold is lost, the request rejects at once, while the callback may
- * still run. Browsers also reject the request at once.
+ * Runs the callback under the hold. If the hold is lost, the request rejects immediately, as in browsers. The
+ * callback may still run.
  */
 async function held<T>({ holder, validity }: Acquired, { name, mode }: Asked, run: Callback<T>): Promise<T> {
   const { signal } = validity

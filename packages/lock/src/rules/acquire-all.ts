@@ -49,8 +49,8 @@ export function tryLockAll(
 }
 
 /**
- * Answers a caller that already waits in the queues. A request that names other keys than before, or that
- * does not wait, is refused, and the caller keeps its places.
+ * Answers a caller that already waits in the queues. A request with other keys, or without a wait, is
+ * refused, and the caller keeps its places.
  */
 function queuedAgain(
   tx: LockTransaction,

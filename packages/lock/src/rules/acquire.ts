@@ -30,13 +30,13 @@ interface TryLock extends Ask {
   /** The token of the request, or 0 if the request has none. */
   readonly token: number
   /**
-   * How many milliseconds the caller waits in the queue if the lock is held. 0 means no limit. null means
-   * that the caller does not wait.
+   * In ms: how long the caller waits in the queue. 0 means no limit. null means that the caller does not
+   * wait.
    */
   readonly wait: number | null
 }
 
-/** The answer to the caller, or an error code. If the result is an error code, nothing was written. */
+/** If the answer is an error code, nothing was written. */
 type TryLockAnswer = TryLockResult | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: CommandOf<'tryLock'>): TryLockAnswer {
@@ -55,11 +55,10 @@ export function tryLock(tx: LockTransaction, session: number, command: CommandOf
 /**
  * Runs many renewals in one command, in the order of the list. Each renewal is a tryLockWith with keepLease.
  *
- * The answers carry no contexts. No caller needs the contexts, and the contexts of thousands of holds would
- * make one answer too large.
+ * The answers carry no contexts, because the contexts of thousands of holds would make one answer too large.
  *
- * An answer has the short form of RenewResult, because every member builds the answer, and one command may
- * renew 2,048 holds. An owner object for each hold would take much more time.
+ * The answer has the short form of RenewResult, because one command may renew 2,048 holds. An owner object
+ * for each hold would take much more time.
  */
 export function renew(tx: LockTransaction, list: CommandOf<'renew'>[1]): RenewResult {
   const items: (OwnerResult | number)[] = []
@@ -68,8 +67,8 @@ export function renew(tx: LockTransaction, list: CommandOf<'renew'>[1]): RenewRe
 }
 
 /**
- * Renews one hold. The function reads the parts of the renewal by index. A destructuring pattern would use
- * the iterator of the list, which is slow until V8 has optimized the function.
+ * Renews one hold. The function reads the parts of `one` by index. A destructuring pattern would use an
+ * iterator, which is slow until V8 has optimized the function.
  */
 function renewOne(tx: LockTransaction, one: RenewalArg): OwnerResult | number {
   const key = one[0]
@@ -112,16 +111,15 @@ function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnsw
 }
 
 /**
- * Whether the lock is free for the request. A waiter that nobody may overtake blocks the request, even if the
- * new hold would be compatible with the present holds.
+ * A waiter that nobody may overtake blocks the request, even if the new hold would be compatible with the
+ * present holds.
  */
 const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
 
 /**
  * Answers a caller that already holds the lock. A holder that asks for the other mode, shared or exclusive,
- * is refused, because the holder would wait for itself. Two shared holders that both ask for the exclusive
- * mode would wait for each other.
+ * is refused, because the holder would wait for itself.
  */
 function again(tx: LockTransaction, own: HoldRow, ask: TryLock): TryLockAnswer {
   if (ask.keepLease) return [keep(tx, own, ask.lease), false]
@@ -139,8 +137,8 @@ const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
   acquired(prolong(tx, row, lease), CODE.KEEP_LEASE, tx.now)
 
 /**
- * Prolongs the deadline. The deadline never moves to an earlier time. A renewal with a short lease must not
- * end a hold earlier than an older answer has promised.
+ * The deadline never moves to an earlier time. A renewal with a short lease must not end a hold earlier than
+ * an older answer has promised.
  */
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
@@ -164,10 +162,9 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 
 /**
  * Refuses the request, or puts its caller in the queue. A renewal never queues. An acquirer whose own id has
- * a hold under another token does not queue either. The acquirer would wait for itself, and its pair (key,
- * id) would name a hold and also a waiter.
+ * a hold with another token does not queue either, because it would wait for itself.
  *
- * `row` is a hold that prevents the request. `row` is undefined if only waiters prevent the request.
+ * `row` is a hold that prevents the request. Undefined if waiters prevent the request, and no hold does.
  */
 function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow | undefined): TryLockAnswer {
   const owner =

@@ -18,14 +18,14 @@
 //
 // Laws:
 // - No refusal without need: a request is refused only if it could not have been granted before a wait or a
-//   lease of the circle ends. So a search with too many steps reports no circle. For the same reason, the
-//   search assumes that each holder of a semaphore that is not stuck releases its permits. The next law is
-//   stronger than this law: while a set of keys waits, a request may be refused without need.
-// - No circle of named flows waits for ever. A waiter for one key may overtake a set of keys only while a
-//   hold or waiter that is older than the set blocks the set. If a newer hold blocks the set, the waiter must
-//   wait for the set. So the set then counts as an obstacle of the waiter.
+//   lease of the circle ends. So a search with too many steps reports no circle, and the search assumes that
+//   each holder of a semaphore that is not stuck releases its permits. The next law has priority: while a set
+//   of keys waits, a request may be refused without need.
+// - No circle of named flows waits for ever. A waiter for one key may overtake a set of keys while a hold or
+//   waiter that is older than the set blocks the set. If a newer hold blocks the set, the waiter must wait
+//   for the set, so the set counts as an obstacle of the waiter.
 // - Each member of the cluster finds the same circle, because the answer is a part of the replicated state.
-//   So the search visits holds in the order of their grants, and waiters in the order of their arrival.
+//   So the search visits holds in the order of their grants, and waiters in the order of their arrivals.
 // - A flow that waits for a lock that it holds itself is a circle only if the hold and the request have the
 //   same session. A flow whose process died may begin again in another process, under the same name. The flow
 //   then waits until the lease of its former hold ends.
@@ -37,8 +37,7 @@ import type { Ask } from './queue.js'
 import { membersOf } from './waiting-key-sets.js'
 
 /**
- * How many holds and waiters one search visits at most. The limit keeps one request from blocking the state
- * machine for long.
+ * How many holds and waiters one search visits at most, so that no request blocks the state machine for long.
  */
 const MOST_STEPS = 1_000
 
@@ -63,7 +62,6 @@ export function circleOf(
   return stuck.has(start) ? circleFrom(start, stuck, stuckAnyway) : undefined
 }
 
-/** A node in the graph of waits: a waiter, or the caller whose request is being decided. */
 interface Node {
   readonly name: string
   readonly needs: Need[]
@@ -94,9 +92,9 @@ interface WaitingPosition {
   /** Waiters with this arrival number or a higher number came later, so they are no obstacles. */
   readonly before: number
   /**
-   * Holds and waiters with an arrival number below `since` are no obstacles. `since` is the number of a set
-   * of keys if the search asks whether the set blocks a waiter for one key: that waiter may overtake the set
-   * while something older blocks the set. Otherwise `since` is 0.
+   * Holds and waiters with an arrival number below `since` are no obstacles. If the search asks whether a set
+   * of keys blocks a waiter for one key, `since` is the number of the set, because the waiter may overtake
+   * the set while something older blocks the set. Otherwise `since` is 0.
    */
   readonly since: number
   readonly isAsker: boolean
@@ -112,7 +110,6 @@ class Search {
   readonly #asker: Ask
   #steps = 0
   readonly #nodes = new Map<string, Node>()
-  /** The functions that still have to run. Each function finds the needs of one node. */
   readonly #open: (() => void)[] = []
 
   constructor(tx: LockTransaction, session: number, asker: Ask) {
@@ -140,7 +137,8 @@ class Search {
   }
 
   /**
-   * Returns the nodes that are stuck. With `own`, the holds of the caller's own flow count as obstacles too.
+   * Returns the nodes that are stuck. If `own` is true, the holds of the caller's own flow also count as
+   * obstacles.
    */
   stuck(own: boolean): ReadonlySet<Node> {
     const stuck = new Set(this.#nodes.values())
@@ -195,9 +193,8 @@ class Search {
 
   #isOwn({ id, flow, session }: HoldRow, isDirect: boolean): boolean {
     const { within, flow: name } = this.#asker
-    // A caller inside withLock that asks for the same lock again does not count as a circle. Without the
-    // option `wait`, the client refuses the call before it sends a request. With `wait`, the caller has
-    // chosen to wait.
+    // A caller inside withLock that asks for the same lock again does not count as a circle. The client has
+    // already refused a call without the option `wait`. A caller with `wait` has chosen to wait.
     if (within.includes(id)) return !isDirect
     if (name === null || flow !== name) return false
     return isDirect ? session === this.#session : this.#tx.sessionLife(session) !== undefined
@@ -234,8 +231,8 @@ function goesAway({ spare, inTheWay }: Need, stuck: ReadonlySet<Node>, own: bool
 }
 
 /**
- * Returns the shortest path from the caller to one of its own holds, through the nodes that are stuck only
- * because of these holds.
+ * Returns the shortest path from the caller to one of its own holds, through nodes that would not be stuck
+ * without these holds.
  */
 function circleFrom(start: Node, stuck: ReadonlySet<Node>, anyway: ReadonlySet<Node>): FlowLink[] {
   const ways: { readonly node: Node; readonly links: FlowLink[] }[] = [{ node: start, links: [] }]

@@ -5,14 +5,12 @@
 // - A renewal, reentry or release with the old token comes after a rotation. isSame accepts every token of
 //   this hold, so the owner's own request is not refused.
 // - A worker that the owner has stopped makes a guarded write with the old token after a rotation. isHeldWith
-//   accepts only the current token, so the write is refused.
-// - The answer to a rotation is lost. The client repeats the call, and the session returns the answer that it
-//   has kept, with the same token. A renewal also returns the current token, so the owner learns the token in
-//   any case.
-// - A rotation comes after a release, after a loss, or after the next holder got the lock. The id has no
-//   hold, so nothing changes. The answer is NOT_HELD or NOT_OWNER.
-// - Two rotations of one hold follow each other. Each rotation takes the next token of the counter, and the
-//   second token is in force.
+//   accepts the current token and no other token, so the write is refused.
+// - The answer to a rotation is lost. The client repeats the call, and the session returns the stored answer
+//   with the same token.
+// - A rotation comes after a release or a loss. The id has no hold, so nothing changes. The answer is
+//   NOT_HELD or NOT_OWNER.
+// - Two rotations of one hold follow each other. The token of the second rotation is in force.
 
 import type { ContextArg, OwnerResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './hold-checks-and-answers.js'
@@ -71,7 +69,8 @@ export function proclaim(
 }
 
 /**
- * Gives the hold the next token of its counter. From this entry on, a guard with an older token is refused.
+ * Gives the hold the next token of its counter. From this log entry on, a guard with an older token is
+ * refused.
  */
 export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {

@@ -6,20 +6,19 @@ import type { LockTransaction } from './lock-transaction.js'
 import { grantNext, remove, waitIsOver } from './queue.js'
 
 /**
- * Ends the waits and the holds whose time is over. Runs at each entry, before the entry's commands (CT3).
- * Before this call, the state machine ends the sessions that are over, in the order of their deadlines and
- * then of their ids. The state machine calls removeWaiters for each of these sessions, and passes the
- * returned keys as `changedQueues`.
+ * Ends the waits and the holds whose time is over, before the commands of an entry run (CT3). Before this
+ * call, the state machine has ended the sessions whose time is over. `changedQueues` are the keys that
+ * removeWaiters has returned for these sessions.
  *
  * Law: due waiters are removed before the locks of due holds are granted again. Otherwise the lock of an
  * ended hold could be granted, in the same entry, to a waiter whose wait is already over.
  *
- * Law: a hold ends in one entry only. A member that restarts finds the rows of holds that had ended before.
- * If that member granted these locks again, it might serve the waiters for a set of keys in another order
- * than the other members.
+ * Law: a hold ends in exactly one entry. A member that restarts finds the rows of holds that had ended
+ * before. If that member granted these locks again, it might serve the waiters for a set of keys in another
+ * order than the other members.
  *
  * Law: all holds that are over end before any lock is granted again. A set of keys is granted at all of its
- * keys at once. Otherwise the grant of a set could take a key before the expiry of that key's old hold was
+ * keys in one step. Otherwise the grant of a set could take a key before the end of that key's old hold was
  * reported.
  *
  * Law: the queues that lost a waiter are served last. Otherwise the next waiter would be granted a lock whose
@@ -28,8 +27,8 @@ import { grantNext, remove, waitIsOver } from './queue.js'
 export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]): void {
   const changed = [...changedQueues]
   for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter))
-  // The row of an expired exclusive hold stays if no waiter is granted the lock. A later request sees from
-  // the deadline of the row that the hold is over.
+  // The row of an expired exclusive hold stays if no waiter is granted the lock. A later request finds by the
+  // deadline of the row that the hold is over.
   const over = [...tx.dueHolds()].filter((row) => tx.now > overAt(row) && tx.previous <= overAt(row))
   for (const row of over) {
     tx.happened('expired', row)
@@ -41,26 +40,21 @@ export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]
 }
 
 /**
- * Removes the waiters of a session that has ended, but never a hold. A grant that the session has not
- * confirmed ends at its touchBy, which is the last cluster time at which the session can confirm the grant.
- * Returns the keys of the queues in which another waiter may be served now. The caller must call grantNext
- * for these keys.
+ * Removes the waiters of a session that has ended, but never a hold. Returns the keys of the queues in which
+ * another waiter may be served now. The caller must call grantNext for these keys.
  */
 export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[] {
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))
 }
 
-/**
- * Ends a session because a command asks for it. The waits and holds that were due at the time of this entry
- * have ended before this call.
- */
+/** Ends a session because of a command. */
 export function endSession(tx: LockTransaction, session: number): void {
   for (const key of removeWaiters(tx, session)) grantNext(tx, key, CODE.FIRST_TIME)
 }
 
 /**
- * Confirms the grants of a session. Called for each command of the session, before the command runs, because
- * the command shows that the client is alive. From now on these grants are valid for their whole lease.
+ * Confirms the grants of a session. Called before each command of the session, because the command shows that
+ * the client is alive. The grants are then valid for their whole lease.
  */
 export function touch(tx: LockTransaction, session: number): void {
   for (const row of tx.untouchedHoldsOf(session)) {

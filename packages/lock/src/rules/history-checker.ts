@@ -14,11 +14,10 @@ interface Applied {
   readonly key: string
 }
 
-/** The entries that were applied, in the order of the log, and what callers learned in between. */
 export type LockEvent =
   /**
-   * An attempt to acquire. `call` names the call and is the same for all retries of the call. `id` is the
-   * caller's id. `queued` is true if the caller then waits in the queue of the lock.
+   * An attempt to acquire. `call` is the same for all retries of one call. `queued` is true if the caller now
+   * waits in the queue.
    */
   | (Applied & {
       readonly kind: 'ask'
@@ -32,7 +31,6 @@ export type LockEvent =
       readonly kind: 'renew'
       readonly call: string
       readonly id: string
-      /** The token of the request, or 0 if the request has none. */
       readonly token: number
       readonly owner: OwnerResult
     })
@@ -79,7 +77,6 @@ interface Ownership {
   endedAt: number
 }
 
-/** The holds and the queue of one key, as the events so far describe them. */
 interface KeyHistory {
   readonly owners: Ownership[]
   readonly queue: string[]
@@ -96,7 +93,7 @@ type Report = (law: Law, event: LockEvent, message: string) => void
 const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
 const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
 
-/** Returns every violation, in the order of the events. Violations of the law about promises come last. */
+/** Returns every violation. Violations of the law about promises come last. */
 export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const violations: Violation[] = []
   const report: Report = (law, event, message) => violations.push({ law, event, message })
@@ -232,8 +229,8 @@ function begin(history: KeyHistory, event: Owned, report: Report): void {
   }
   if (acquires !== 1) report('counts', event, `a new ownership with ${acquires} acquires`)
   history.freeSince = undefined
-  // Even if this grant was wrong, a second process may believe from now on that it holds the lock. So the
-  // last hold counts as ended.
+  // Even if this grant was wrong, its receiver may believe that it holds the lock. So the last hold counts as
+  // ended.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
@@ -261,10 +258,6 @@ function continued(holder: Ownership | undefined, event: Owned, more: number, re
   holder.acquires = acquires
 }
 
-/**
- * Checks an answer that says that the caller holds nothing. If the hold of that id is in force, the store has
- * lost the hold.
- */
 function missing(holder: Ownership | undefined, event: LockEvent, id: string, report: Report): void {
   if (holder !== undefined && holder.id === id)
     report('exactly once', event, `the hold of ${id}, token ${holder.token}, was lost`)
@@ -284,7 +277,6 @@ function holderAt(history: KeyHistory, time: number): Ownership | undefined {
   return last !== undefined && time <= last.deadline ? last : undefined
 }
 
-/** The first entry whose time is after the deadline proves that the hold is over. */
 function checkDeadline(history: KeyHistory, event: Applied): void {
   const last = history.owners.at(-1)
   if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
@@ -292,7 +284,7 @@ function checkDeadline(history: KeyHistory, event: Applied): void {
 
 /**
  * Law: the log entry that ends a hold also grants the lock to the first waiter, so no lock is free while
- * callers wait for it (K23).
+ * callers wait (K23).
  */
 function checkQueueAfterEnd(
   history: KeyHistory,
@@ -305,9 +297,6 @@ function checkQueueAfterEnd(
   history.freeSince = undefined
 }
 
-/**
- * Whether the caller is the holder. The ids must be equal, and the tokens too if the request carries a token.
- */
 function isOwn(
   holder: Ownership | undefined,
   { id, token }: { readonly id: string; readonly token: number },
@@ -324,7 +313,7 @@ function leaveQueue(history: KeyHistory, id: string): void {
  * Law: a call is applied at most once, and every answer to the call is the answer of that one application.
  */
 function judgeCalls(events: readonly LockEvent[], report: Report): void {
-  // A renewal of many holds is one call with many keys, so each of its keys is checked separately.
+  // A renewal of many holds is one call with many keys, so each key is checked separately.
   const applied = new Map<string, Map<string, string>>()
   for (const event of events) {
     if (event.kind !== 'ask' && event.kind !== 'renew' && event.kind !== 'release') continue

@@ -29,10 +29,7 @@ export function overAt(row: HoldRow): number {
   return row.touchBy === 0 ? row.deadline : Math.min(row.touchBy, row.deadline)
 }
 
-/**
- * Whether the hold is in force. A lease is over at the first entry whose time `now` is later than the
- * deadline. At the deadline itself the hold is still in force.
- */
+/** At the deadline itself, the hold is still in force. */
 export function inForce(row: HoldRow | undefined, now: number): row is HoldRow {
   return row !== undefined && now <= overAt(row)
 }
@@ -47,14 +44,17 @@ export function reclaimAt(row: HoldRow): number {
 
 /**
  * Whether the request comes from the holder. The id of the request must be the id of the hold. If the request
- * carries a token, the token must be the current token or an older token of the same hold. An older token
- * counts, because the request may have been sent before the answer to a rotation came.
+ * carries a token, the token must be the current token or an older token of the same hold. An older token is
+ * valid here, because the request may have been sent before the answer to a rotation came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))
 }
 
-/** The number with which RheaKV's interface reports each kind of successful acquire. The index is a CODE. */
+/**
+ * The `remaining` field of a successful answer, by CODE. The numbers come from RheaKV, the key-value store of
+ * JRaft.
+ */
 export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,
   [CODE.NEW_ACQUIRE]: NEW_ACQUIRE_SUCCESS,
@@ -63,7 +63,7 @@ export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
 }
 
 /**
- * Builds the answer to a successful acquire, with the present values of the hold.
+ * Builds the answer to a successful acquire or renewal.
  *
  * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than the
  * time for which its session stays open without a command. The session ends before it confirms the grant, so
@@ -75,7 +75,6 @@ export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   return [row.id, overAt(row), number, row.token, row.acquires, row.context, code, now]
 }
 
-/** Builds the owner that a waiter gets after its grant, by a push or by a read of the waiter's state. */
 export function ownerOfHold(row: HoldRow, now: number): OwnerResult {
   return acquired(row, row.code, now)
 }
@@ -89,15 +88,11 @@ export function refusedBehind(first: WaiterRow | undefined, id: string, now: num
   return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }
 
-/**
- * Builds the answer to a renewal that has failed. `row` is the expired hold, if there is one. The answer then
- * carries the id and the context of that hold.
- */
+/** Builds the answer to a renewal that has failed. `row` is the expired hold, if there is one. */
 export function keepLeaseFailed(row: HoldRow | undefined, id: string, now: number): OwnerResult {
   return [row?.id ?? id, 0, KEEP_LEASE_FAIL, 0, 0, row?.context ?? null, CODE.KEEP_LEASE_FAIL, now]
 }
 
-/** Builds the answer RELEASED, DECREMENTED or EXPIRED from the values of the caller's hold. */
 export function released(row: HoldRow, code: number, acquires: number, now: number): OwnerResult {
   return [row.id, row.deadline, 0, row.token, acquires, row.context, code, now]
 }

@@ -12,8 +12,8 @@ import type { HoldRow, LockView, WaiterRow } from './lock-transaction.js'
 
 /**
  * Whether a hold with exactly that token is in force. Guards and conditions of the form { lock, token } use
- * this function. A shared hold counts only if `shared` is true, because holders of a shared lock are expected
- * only to read.
+ * this function. A shared hold counts only if `shared` is true, because holders of a shared lock should not
+ * write.
  */
 export function isHeldWith(view: LockView, key: Uint8Array, token: number, shared = false): boolean {
   const row = view.hold(key)
@@ -27,19 +27,13 @@ export function holdOf(view: LockView, key: Uint8Array, id: string): HoldRow | u
   return row?.id === id ? row : view.sharedHold(key, id)
 }
 
-/**
- * Returns the hold that excludes other exclusive holds: the exclusive hold in force, or else the first shared
- * hold. Undefined if there is neither.
- */
+/** Returns the exclusive hold in force, or else the first shared hold. */
 export function holderOf(view: LockView, key: Uint8Array): HoldRow | undefined {
   const row = view.hold(key)
   return inForce(row, view.now) ? row : view.shared(key)?.first
 }
 
-/**
- * Returns the holder that the refusal of a guarded write names: the first holder, or null if there is no
- * holder.
- */
+/** Returns the first holder, for the error of a refused write. null means that there is no holder. */
 export function guardHolder(view: LockView, key: Uint8Array): HolderResult | null {
   const row = holderOf(view, key)
   if (!inForce(row, view.now)) return null
@@ -56,10 +50,7 @@ export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketRes
   return view.waiter(key, id) === undefined ? ['unknown', null] : ['queued', null]
 }
 
-/**
- * Builds one row of the answer to a lockQuery. Returns undefined if the hold is over. With `queue`, the row
- * lists the waiters in the order of their arrival.
- */
+/** Builds one row of the answer to a lockQuery. Returns undefined if the hold is over. */
 export function lockInfo(view: LockView, row: HoldRow, queue = false): LockInfoResult | undefined {
   if (!inForce(row, view.now)) return undefined
   const { key, id, context, token, acquires, permits } = row
@@ -86,10 +77,7 @@ const queued = ({ now }: LockView, { id, context, since, permits }: WaiterRow): 
   permits,
 ]
 
-/**
- * Answers who holds the lock now. The answer is HELD with all fields, also token and acquires, or NOT_HELD
- * with an empty id.
- */
+/** Answers who holds the lock now: HELD with all fields, or NOT_HELD with an empty id. */
 export function lockOwner(view: LockView, key: Uint8Array): OwnerResult {
   const row = holderOf(view, key)
   if (!inForce(row, view.now)) return notHeld('', view.now)

@@ -5,9 +5,9 @@ import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
 /**
  * A hold. A lock has either one exclusive hold or any number of shared holds. A semaphore has shared holds
- * only. The row of an exclusive hold stays after the lease is over. The row ends when another acquirer takes
- * the lock, when the owner releases the lock, or when the row is reclaimed. The row of a shared hold is
- * removed when its lease is over.
+ * only. The row of an exclusive hold stays after the end of its lease, until another acquirer takes the lock,
+ * the owner releases the lock, or RECLAIM_AFTER has passed. The row of a shared hold is removed at the end of
+ * its lease.
  */
 export interface HoldRow {
   readonly key: Uint8Array
@@ -15,34 +15,26 @@ export interface HoldRow {
   /** The present fencing token. Guards accept no other token. */
   readonly token: number
   /**
-   * The first token of this hold. A rotation gives the hold a new token. A request with an older token of the
-   * same hold still counts as a request of the owner.
+   * The first token of this hold. A rotation gives the hold a new token. A request of the owner may still
+   * carry an older token of the hold.
    */
   readonly firstToken: number
   readonly acquires: number
-  /**
-   * The last cluster time at which the hold is in force. The hold is over at the first entry whose time is
-   * later than the deadline.
-   */
+  /** The last cluster time at which the hold is in force. */
   readonly deadline: number
   readonly context: ContextArg
   /** The key of the counter that gave the token. null means the store's own counter. */
   readonly fencingKey: Uint8Array | null
-  /** The session of the command that made this hold, or of the waiter that was granted the lock. */
+  /** The session of the command that made this hold, or of the waiter that got the lock. */
   readonly session: number
-  /**
-   * The cluster time of the entry that granted this hold. A reentry or a renewal does not change this time.
-   */
+  /** The cluster time of the entry that granted this hold. */
   readonly since: number
   /**
    * A waiter's session must confirm a grant by sending any command. If cluster time passes touchBy before a
-   * command arrives, the grant ends. 0 if the grant is confirmed, or if the holder has not waited.
+   * command is applied, the grant ends. 0 if the grant is confirmed, or if the holder did not wait.
    */
   readonly touchBy: number
-  /**
-   * How the lock was acquired: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A push and a later read of the acquirer's
-   * state answer with this code.
-   */
+  /** How the lock was acquired: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A pushed grant carries this code. */
   readonly code: number
   /**
    * 0 means that the hold is exclusive. Otherwise the hold is shared. The number is 1 for a lock, and the
@@ -50,8 +42,8 @@ export interface HoldRow {
    */
   readonly permits: number
   /**
-   * The number of this hold in the order of grants. Holds and waiters draw their numbers from one counter. By
-   * this number all members agree on the order of shared holds, even after a restart.
+   * The number of this hold in the order of grants. Holds and waiters take their numbers from one counter.
+   * All members use this order of shared holds, even after a restart.
    */
   readonly arrival: number
   /** The flow that the caller has named, or null. */
@@ -104,10 +96,8 @@ export interface LockView {
   readonly now: number
   /** The exclusive hold, in force or not. */
   hold(key: Uint8Array): HoldRow | undefined
-  /** The shared hold of that id. The next method returns the shared hold with that token. */
   sharedHold(key: Uint8Array, id: string): HoldRow | undefined
   sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined
-  /** Returns undefined if the lock has no shared hold. */
   shared(key: Uint8Array): SharedHolds | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
@@ -115,7 +105,6 @@ export interface LockView {
   queueOf(key: Uint8Array): Iterable<WaiterRow>
 }
 
-/** The events that the lock rules can cause. */
 export type LockHappening = LockEventName
 
 export interface LockTransaction extends LockView {
@@ -124,23 +113,20 @@ export interface LockTransaction extends LockView {
   /** The cluster time of the previous entry. */
   readonly previous: number
   putHold(row: HoldRow): void
-  /**
-   * Records an event for watches of locks. The rules call this method directly after `putHold` or
-   * `putWaiter`. For a row that is removed, `row` is the row before the removal.
-   */
+  /** Records an event for watches of locks. If the row was removed, `row` is the removed row. */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
   /** Counts a hold that `forceRelease` or `steal` ends, for the metrics. This method changes no row. */
   taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
   /**
-   * How many permits the semaphore has. Undefined if no caller has named the number yet, or if the key is no
+   * How many permits the semaphore has. Undefined if no caller has given the number yet, or if the key is no
    * semaphore.
    */
   permitsOf(key: Uint8Array): number | undefined
   setPermits(key: Uint8Array, of: number): void
   /**
-   * Returns the next token of the counter that `fencingKey` names. null is the store's own counter. The token
-   * is higher than every earlier token of this counter.
+   * Returns the next token of the counter `fencingKey`. null is the store's own counter. The token is higher
+   * than every earlier token of this counter.
    */
   nextToken(fencingKey: Uint8Array | null): number
   /** The shared holds of a lock, in the order of their grants. */
@@ -150,33 +136,30 @@ export interface LockTransaction extends LockView {
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
-   * Stores the row. A row with the same key and id is replaced. The new row then has the arrival number of
-   * the old row, but may have another session.
+   * Stores the row, or replaces the row with the same key and id. The replaced row had the same arrival
+   * number, but may have had another session.
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
   /**
-   * In ms, how long that session stays open without a command. This is the whole time and not the rest.
-   * Undefined if the session has ended in this entry or before.
+   * In ms: how long the session stays open after each command. Undefined if the session has ended in this
+   * entry or before.
    */
   sessionLife(session: number): number | undefined
   /**
-   * Called when a waiter was granted this hold in this entry. The member to which the waiter's client is
-   * connected pushes ownerOfHold(row, now) to the client.
+   * Called when a waiter was granted this hold. The member to which the waiter's client is connected pushes
+   * ownerOfHold(row, now) to the client.
    */
   granted(row: HoldRow): void
 
-  // Each of the following lists is complete when the call returns, because the rules delete and write rows
-  // while they iterate.
+  // Each of the following methods must make its whole list before it returns, because the rules delete and
+  // write rows while they iterate.
 
-  /**
-   * The waiters whose deadline is over, in the order of their deadlines and then of their arrival (CT3). A
-   * waiter with deadline 0 is never due.
-   */
+  /** The waiters whose deadline is over, in the order of their deadlines and then of their arrival (CT3). */
   dueWaiters(): Iterable<WaiterRow>
   /**
-   * The holds whose overAt(row) is over, in the order of overAt, then of the key, then of the arrival. Each
-   * due row must be in the list once. A row that was listed at an earlier entry may be listed again.
+   * The holds whose overAt(row) is over, in the order of overAt, then of the key, then of the arrival. A row
+   * that was listed at an earlier entry may be listed again.
    */
   dueHolds(): Iterable<HoldRow>
   /**

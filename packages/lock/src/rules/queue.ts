@@ -14,21 +14,18 @@ export type Ask = Pick<
 export const NO_FLOW: FlowArg = [null, []]
 
 /**
- * Grants the lock to the first waiter of the queue, again and again, as long as that waiter's hold is
- * compatible with the present holds. Waiters whose wait or session is over are removed. No waiter overtakes a
- * first waiter that must still wait. Otherwise a stream of readers would keep a writer waiting for ever, and
- * many small requests for permits would keep a large request waiting. Only a waiter for a set of keys may be
- * overtaken (waiting-key-sets.ts).
+ * Grants the lock to the first waiters of the queue, until the hold of the next waiter would conflict with
+ * the present holds. Waiters whose wait or session is over are removed. No waiter overtakes a first waiter
+ * that must still wait. Otherwise a stream of readers would keep a writer waiting for ever. The exception is
+ * a waiter for a set of keys, which may be overtaken (waiting-key-sets.ts).
  *
- * Law: at the end of an entry, no queue has a waiter that may be granted the lock. A first waiter for one
- * key waits only while its hold would conflict with the present holds. A first waiter for a set waits until
- * all keys of the set can be granted. Therefore each rule that ends or weakens a hold, or removes a waiter
- * that others wait for, calls grantNext in the same entry. A caller joins a queue only when it is refused
- * with HELD.
+ * Law: at the end of an entry, no queue has a waiter that may be granted the lock. Therefore each rule that
+ * ends or weakens a hold, or removes a waiter that others wait for, calls grantNext in the same entry. A
+ * caller joins a queue only after a refusal with HELD.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
   // A waiter for a set of keys is granted or removed at all of its keys together. So the queues of the other
-  // keys must be served too.
+  // keys must also be served.
   const keys = [key]
   for (let next = keys.pop(); next !== undefined; next = keys.pop()) grantAt(tx, next, code, keys)
 }
@@ -50,8 +47,8 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 
 /**
  * Returns the next waiter to serve. If the first waiter waits for a set of keys that cannot be granted yet,
- * later waiters may overtake the set. The function then returns the first waiter that a new caller may not
- * overtake, which may be a later waiter or the set itself.
+ * later waiters may overtake the set. In this case, the next waiter is the first waiter that a new caller may
+ * not overtake: a later waiter or the set itself.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -73,10 +70,9 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
 /**
  * Builds the row of a new hold, with the next token of its counter.
  *
- * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait. A waiter for
- * a set may have been overtaken. Without this law: a member that restarts reads the shared holds from its
- * disk in the order of their waits. The members that saw the grants have the order of the grants, so the
- * members disagree.
+ * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait. Without this
+ * law: a set was overtaken, and a member that restarts reads the shared holds from its disk in the order of
+ * their waits. The other members have the order of the grants, so the members disagree.
  */
 export function heldBy(
   tx: LockTransaction,
@@ -105,12 +101,6 @@ export function heldBy(
   }
 }
 
-/**
- * Stores the row of a new hold.
- *
- * Law: when a shared hold begins, the row of an exclusive hold that is over is deleted. Without this law: the
- * former owner, which now has a shared hold, releases the old row instead of its shared hold.
- */
 export function hold(tx: LockTransaction, row: HoldRow): void {
   const over = row.permits === 0 ? undefined : tx.hold(row.key)
   if (over !== undefined) tx.deleteHold(over)
@@ -120,8 +110,8 @@ export function hold(tx: LockTransaction, row: HoldRow): void {
 
 /**
  * Puts the caller in the queue. `wait` is in milliseconds, and 0 means no limit. Returns false if the queue
- * is full. A caller that already waits keeps its place, its mode and its flow. A repeated request never
- * shortens the wait, because several attempts of one lock object share that place.
+ * is full. A caller that already waits keeps its place. A repeated request never shortens the wait, because
+ * several attempts of one lock object share the place.
  */
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
@@ -131,10 +121,7 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
   return true
 }
 
-/**
- * Puts the caller in the queue with the arrival number `at.arrival`. If the caller already waits, its row is
- * changed.
- */
+/** Writes the row of a new waiter, or changes the row of a caller that already waits. */
 export function join(
   tx: LockTransaction,
   ask: Ask,
@@ -170,20 +157,14 @@ export function waitIsOver(row: WaiterRow, now: number): boolean {
   return row.deadline !== 0 && now > row.deadline
 }
 
-/**
- * Ends a hold that its owner has released, or that an operator has ended by force. The row is deleted.
- * Waiters whose holds are now compatible with the other holds are granted the lock in the same entry.
- */
+/** Deletes a hold that its owner has released, or that an operator has ended by force. */
 export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   tx.deleteHold(row)
   tx.happened('released', row)
   grantNext(tx, row.key, CODE.FIRST_TIME)
 }
 
-/**
- * Ends the wait of a caller that was not granted the lock. The waiters after this caller may be granted the
- * lock now.
- */
+/** Ends the wait of a caller that did not get the lock. */
 export function leave(tx: LockTransaction, waiter: WaiterRow): void {
   for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME)
 }
@@ -193,8 +174,8 @@ export function leave(tx: LockTransaction, waiter: WaiterRow): void {
  * Returns the keys at which later waiters may be served now.
  */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
-  // A waiter for a set of keys has one row for each key. The first of these rows that is due removes all rows
-  // of the waiter.
+  // A waiter for a set of keys has one row for each key, and the first due row removes all rows. So this row
+  // may be removed already.
   if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
   return membersOf(tx, waiter)
     .filter((member) => {

@@ -45,8 +45,8 @@ export function release(
 }
 
 /**
- * Removes the waiter from the queue. If the waiter was granted the lock before, all acquires of that grant
- * are released. Returns the waiter's state before the call.
+ * Removes the waiter from the queue, or releases its hold if it was granted the lock before. Returns the
+ * state before the call.
  */
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
@@ -64,12 +64,11 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
 }
 
 /**
- * Cancels or releases every ticket of the list. Returns for each ticket the token of the hold that was
- * released, or 0 if the ticket had no hold.
+ * Cancels or releases every ticket of the list. Returns for each ticket the token of its released hold, or 0.
  *
  * Law: all holds and waits of the list end before any lock is granted again. Without this law: a caller waits
- * for two of the locks, and a later caller waits only for the first of them. The later caller gets the first
- * lock before the second lock is free.
+ * for two of the locks, and a later caller waits for the first lock alone. The later caller gets the first
+ * lock, because the second lock is not free yet.
  */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
   const changed: [key: Uint8Array, code: number][] = []
@@ -88,7 +87,7 @@ export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): num
   return tokens
 }
 
-/** Ends the hold with exactly that token, with all its acquires, if the hold is in force. */
+/** Ends the hold with exactly that token, if the hold is in force. */
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
   const exclusive = tx.hold(key)
   const row = exclusive?.token === token ? exclusive : tx.sharedHoldWith(key, token)
@@ -98,10 +97,7 @@ export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number
   return true
 }
 
-/**
- * Changes the number of permits. If the number grows, waiters are served at once. If the number falls, no
- * permit that is held is taken back.
- */
+/** Changes the number of permits. If the number falls, no holder loses a permit. */
 export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
   tx.setPermits(key, of)
   grantNext(tx, key, CODE.FIRST_TIME)
@@ -109,8 +105,8 @@ export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
 }
 
 /**
- * Ends every hold of a web lock and gives the lock to the caller alone. The caller overtakes all waiters, and
- * the waiters go on waiting. The former holders learn by their next renewal that the lock was stolen.
+ * Ends every hold of a web lock and gives the lock to the caller alone. The caller overtakes all waiters,
+ * which continue to wait. The former holders learn from their next renewal that the lock was stolen.
  */
 export function steal(
   tx: LockTransaction,

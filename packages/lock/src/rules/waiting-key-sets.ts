@@ -1,25 +1,23 @@
 // Rule: decides when a caller that waits for a set of keys gets all keys of the set (docs/locks.md, section
 // 12).
 //
-// A set takes no key before it can take all of its keys in one entry. Some holds and waiters were at the keys
-// of the set before the set came. As long as one of them is left at another key of the set, the set could not
-// take a free key, so a later caller may take that key. When none of them is left, every later caller waits
-// after the set. The set then waits only for the holds of the callers that have already overtaken it.
+// A set takes no key before it can take all of its keys in one entry. So while an older hold or waiter blocks
+// one key of the set, a later caller may take another key that is free. Older means: at the key before the
+// set came. After the last older hold or waiter has gone, no later caller overtakes the set.
 //
 // Laws:
-// - There is no circle of waiting. A set waits only for holds and for waiters with lower arrival numbers, and
-//   one counter gives the numbers for all keys. So the waiter with the lowest number of all waits for holds
-//   only.
-// - No set waits for ever. The number of holds and waiters that came before the set only falls. When this
-//   number is 0, no further caller overtakes the set. Without this law: two callers acquire the two keys of a
-//   set alternately, so that one of the two keys is always held, and the set is never granted.
+// - There is no circle of waiting. A set waits for holds and for waiters with lower arrival numbers, and one
+//   counter gives the numbers for all keys. So the waiter with the lowest number waits for holds alone.
+// - No set waits for ever. The number of older holds and waiters falls and never grows. When this number is
+//   0, no further caller overtakes the set. Without this law: two callers acquire the two keys of a set
+//   alternately, so that one of the two keys is always held, and the set is never granted.
 
 import { inForce } from './hold-checks-and-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
 /**
- * How many waiting sets a caller may overtake at one key. For each overtaken set, all keys of that set must
- * be checked. The limit keeps these checks from making the application of one log entry slow.
+ * How many waiting sets a caller may overtake at one key. Each overtaken set costs a check of all its keys,
+ * so the limit bounds the time to apply one log entry.
  */
 const MOST_PASSED = 4
 
@@ -55,8 +53,8 @@ export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
   )
 
 /**
- * Returns the first key of a new set that the caller cannot have now, because another caller waits there or
- * because a hold conflicts. Undefined means that the caller can have all keys of the set.
+ * Returns the first key of a new set that the caller cannot have now, because of a waiter or a hold.
+ * Undefined means that the caller can have all keys.
  */
 export const firstConflict = <Asked extends Pick<WaiterRow, 'key' | 'permits'>>(
   tx: LockTransaction,
@@ -65,8 +63,9 @@ export const firstConflict = <Asked extends Pick<WaiterRow, 'key' | 'permits'>>(
   set.find(({ key, permits }) => tx.firstWaiter(key) !== undefined || !fits(tx, key, permits))
 
 /**
- * Returns the first waiter that a new caller may not overtake. A new caller may only overtake waiters for
- * sets. Undefined means that the new caller need not wait if its hold is compatible with the present holds.
+ * Returns the first waiter that a new caller may not overtake. A new caller may overtake waiters for sets,
+ * and no other waiters. Undefined means that the new caller need not wait if its hold is compatible with the
+ * present holds.
  */
 export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
